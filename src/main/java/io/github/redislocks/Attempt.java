@@ -1,0 +1,138 @@
+package io.github.redislocks;
+
+import io.github.redislocks.redis.RedisException;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One call that wants a lock: its number, what it wants, and what becomes of it. Its thread parks on it; whoever has
+ * news (the mailbox, the watchdog, a thread that releases) leaves them here and wakes the thread. Exactly one verdict
+ * wins: a grant, a failure, or that its caller has left.
+ */
+final class Attempt {
+
+    /** What becomes of an attempt. */
+    sealed interface Verdict permits Grant, Failure, Left {}
+
+    /**
+     * The lock is this attempt's.
+     *
+     * @param token the fencing token
+     * @param previousLost whether the hold before it was never released
+     * @param deadlineNanos until when the hold is valid; 0 as long as only a message told of it, which must be dated
+     * @param turnStartNanos since when the client has had the lock
+     * @param confirmed whether Redis gave the wanted lease already, not a claim
+     */
+    record Grant(long token, boolean previousLost, long deadlineNanos, long turnStartNanos, boolean confirmed)
+            implements Verdict {}
+
+    /** The attempt cannot go on: the client is closed, or Redis has been away for too long. */
+    record Failure(RuntimeException exception) implements Verdict {}
+
+    /** Its caller has given up. */
+    enum Left implements Verdict {
+        LEFT
+    }
+
+    /**
+     * A place in line, as of the last answer.
+     *
+     * @param sentNanos when the request was sent that was answered
+     * @param lastToken the last token then: a grant with a greater one was made after that sending
+     */
+    record Standing(long sentNanos, long lastToken) {}
+
+    /** More than the error of the client's estimate of Redis' time, which is a round trip. */
+    private static final long LATE_MARGIN_NANOS = 100_000_000;
+
+    final long number;
+    final Keys keys;
+    final String owner;
+    final Thread thread;
+    final long leaseMillis;
+    /** Whether the watchdog is to renew the hold; else the lease was named by the caller. */
+    final boolean renewed;
+    /** Whether it ends at a time of its own, so that an outage does not fail it before. */
+    final boolean timed;
+
+    private final AtomicReference<@Nullable Verdict> verdict = new AtomicReference<>();
+
+    /** Whether it is the one of its client that contends in Redis; set by the gate. */
+    volatile boolean turn;
+    /** Whether anything in Redis may bear its number. */
+    volatile boolean known;
+    /** Its place, or null if it has none that it knows of. */
+    volatile @Nullable Standing standing;
+    /** When to ask again; meaningful with a standing. */
+    volatile long nextHeartbeatNanos;
+    /** Whether a heartbeat is under way; of the watchdog. */
+    volatile boolean heartbeatInFlight;
+    /** Until when a request of it that was not answered may still run; 0 if all were answered. */
+    private volatile long mayRunUntilNanos;
+
+    Attempt(long number, Keys keys, String owner, Thread thread, long leaseMillis, boolean renewed, boolean timed) {
+        this.number = number;
+        this.keys = keys;
+        this.owner = owner;
+        this.thread = thread;
+        this.leaseMillis = leaseMillis;
+        this.renewed = renewed;
+        this.timed = timed;
+    }
+
+    @Nullable
+    Verdict verdict() {
+        return verdict.get();
+    }
+
+    /** Gives its verdict if it has none yet, and wakes its thread. */
+    boolean decide(Verdict news) {
+        boolean first = verdict.compareAndSet(null, news);
+        if (first) {
+            LockSupport.unpark(thread);
+        }
+        return first;
+    }
+
+    /** Ends it for its caller, unless there is other news than it has seen. */
+    boolean leave(@Nullable Verdict seen) {
+        return verdict.compareAndSet(seen, Left.LEFT);
+    }
+
+    /** Takes back a grant that turned out to have lapsed; the attempt goes on. */
+    void reopen(Grant lapsed) {
+        verdict.compareAndSet(lapsed, null);
+    }
+
+    boolean undecided() {
+        return verdict.get() == null;
+    }
+
+    /** Notes an answer that says that it still waits. */
+    void queued(long sentNanos, long lastToken, long holderPttlMillis) {
+        known = true;
+        standing = new Standing(sentNanos, lastToken);
+        long heartbeat = LockOptions.heartbeatMillis(leaseMillis);
+        long wait = holderPttlMillis < 0 ? heartbeat : Math.min(heartbeat, holderPttlMillis + 1);
+        nextHeartbeatNanos = sentNanos + wait * 1_000_000;
+    }
+
+    /** Notes that a request brought no answer, and until when it may run nevertheless. */
+    void unanswered(RedisException failure, long mayRunUntil) {
+        if (failure instanceof RedisException.Unanswered lost && lost.sent()) {
+            known = true;
+            mayRunUntilNanos = Math.max(mayRunUntilNanos, mayRunUntil);
+        }
+    }
+
+    /** From when on no request of it can run any more: 0 if all were answered. */
+    long quietFromNanos() {
+        return mayRunUntilNanos == 0 ? 0 : mayRunUntilNanos + LATE_MARGIN_NANOS;
+    }
+
+    @Override
+    public String toString() {
+        return "attempt " + number + " of " + owner + " for " + keys.name();
+    }
+}

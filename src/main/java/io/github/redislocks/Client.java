@@ -1,0 +1,254 @@
+package io.github.redislocks;
+
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One JVM's part in the protocol: its identity, what it holds, who waits, and the background work. Every lock of a
+ * {@link RedisLocks} shares it.
+ */
+final class Client {
+
+    /** How often {@link #close} looks whether calls under way have ended. */
+    private static final long CLOSE_TICK_NANOS = 2_000_000;
+
+    final String id;
+    final LockOptions options;
+    final Clock clock;
+    final Redis redis;
+    final Holds holds;
+    final Gate gate = new Gate();
+    /** The calls under way that want a lock, by number: queued from before their first request until they return. */
+    final ConcurrentMap<Long, Attempt> attempts = new ConcurrentHashMap<>();
+
+    final Outage outage;
+    final ServerTime serverTime = new ServerTime();
+    final Succession succession = new Succession(this);
+    final Mailbox mailbox;
+    final Watchdog watchdog;
+
+    private final LossReport losses;
+    private final AtomicLong numbers = new AtomicLong();
+    private final AtomicLong suspect = new AtomicLong();
+    private volatile boolean closed;
+
+    Client(String id, LockOptions options, @Nullable LockLostListener listener, Clock clock, Redis redis) {
+        this.id = id;
+        this.options = options;
+        this.clock = clock;
+        this.redis = redis;
+        this.holds = new Holds(clock);
+        this.outage = new Outage(Math.max(options.retryFor().toNanos(), 2 * options.commandTimeoutNanos()));
+        this.losses = new LossReport(listener);
+        this.watchdog = new Watchdog(this);
+        this.mailbox = new Mailbox(
+                Keys.mailbox(options.keyPrefix(), id),
+                redis,
+                clock,
+                options.commandTimeoutNanos(),
+                attempts,
+                this::hurry);
+    }
+
+    /** Asks Redis for its time, by which requests are dated, and starts the background work. */
+    void start() {
+        long sent = clock.nanoTime();
+        try {
+            serverTime.saw(run(Protocol.TIME, options.commandTimeoutNanos()), sent);
+        } catch (RedisException e) {
+            redis.close();
+            throw new LockUnavailableException(
+                    redis.address(),
+                    "No connection to Redis at " + redis.address() + ": " + e.getMessage()
+                            + ". Check the address, the password, and that the server runs.",
+                    false,
+                    e);
+        }
+        watchdog.start();
+    }
+
+    /** Runs a script, and notes whether Redis answers. */
+    Reply run(Call call, long timeoutNanos) {
+        long sent = clock.nanoTime();
+        try {
+            Reply reply = redis.run(call, timeoutNanos);
+            outage.answered();
+            return reply;
+        } catch (RedisException.Refused e) {
+            if (e.passing()) {
+                outage.failed(sent, clock.nanoTime());
+            }
+            throw e;
+        } catch (RedisException.Unanswered e) {
+            outage.failed(sent, clock.nanoTime());
+            throw e;
+        }
+    }
+
+    void checkOpen() {
+        if (closed) {
+            throw closedException();
+        }
+    }
+
+    private static IllegalStateException closedException() {
+        return new IllegalStateException("This RedisLocks is closed: make a new one, or close it after its last use.");
+    }
+
+    Attempt begin(Keys keys, Thread thread, long leaseMillis, boolean renewed, boolean timed) {
+        Attempt attempt =
+                new Attempt(numbers.incrementAndGet(), keys, owner(thread), thread, leaseMillis, renewed, timed);
+        attempts.put(attempt.number, attempt);
+        if (closed) {
+            attempt.decide(new Attempt.Failure(closedException()));
+        }
+        return attempt;
+    }
+
+    void end(Attempt attempt) {
+        attempts.remove(attempt.number, attempt);
+    }
+
+    boolean hasEnded(Attempt attempt) {
+        return !attempts.containsKey(attempt.number);
+    }
+
+    String owner(Thread thread) {
+        return id + ':' + thread.getId();
+    }
+
+    /** Whether a hold can be relied upon now. The first to see that its deadline has passed declares it lost. */
+    boolean isValid(Hold hold) {
+        long now = clock.nanoTime();
+        if (hold.isValid(now)) {
+            return true;
+        }
+        if (hold.loseIfPast(now)) {
+            ended(hold);
+        }
+        return false;
+    }
+
+    /** Declares a hold lost, unless it has ended otherwise. */
+    boolean lose(Hold hold, LockLost.Reason reason) {
+        boolean first = hold.lose(reason);
+        if (first) {
+            ended(hold);
+        }
+        return first;
+    }
+
+    /** Does what follows once from a loss. */
+    void ended(Hold hold) {
+        LockLost.Reason reason = hold.lossReason();
+        if (reason != null) {
+            suspect.accumulateAndGet(hold.attempt, Math::max);
+            holds.lost(hold);
+            gate.exit(hold.keys, hold.attempt);
+            losses.report(hold.loss(reason));
+        }
+    }
+
+    /**
+     * The greatest attempt whose hold was lost after its caller had it. What a thread finds of an attempt beyond it was
+     * never returned to anybody, or was unlocked.
+     */
+    long suspect() {
+        return suspect.get();
+    }
+
+    /** Whether this attempt's hold is held. */
+    boolean holds(Attempt attempt) {
+        Hold hold = holds.get(attempt.keys, attempt.thread);
+        return hold != null && hold.attempt == attempt.number && hold.isOpen();
+    }
+
+    long renewalNanos() {
+        return options.leaseMillis() * 1_000_000 / LockOptions.RENEWALS_PER_LEASE;
+    }
+
+    /** How long something forgotten may last in Redis: its lease, or that of a renewal, and a place's life. */
+    long leftoverNanos(long leaseMillis) {
+        return (Math.max(leaseMillis, options.leaseMillis()) + LockOptions.PLACE_LIFE_MILLIS) * 1_000_000;
+    }
+
+    LockUnavailableException notAcquired(Keys keys, long triedNanos, boolean mayExist, @Nullable RedisException cause) {
+        String consequence = mayExist
+                ? "A request may have been executed unanswered; what it left is removed when Redis is back, and ends with"
+                        + " its lease at the latest."
+                : "Nothing of it exists in Redis.";
+        String text = unavailableText(keys, "was not acquired", consequence, triedNanos, cause);
+        return new LockUnavailableException(keys.name(), text, mayExist, cause);
+    }
+
+    /** For what is not an acquisition: what the lock was not, and what that means for the caller. */
+    LockUnavailableException unavailable(
+            Keys keys, String what, String consequence, long triedNanos, RedisException cause) {
+        return new LockUnavailableException(
+                keys.name(), unavailableText(keys, what, consequence, triedNanos, cause), false, cause);
+    }
+
+    private String unavailableText(
+            Keys keys, String what, String consequence, long triedNanos, @Nullable RedisException cause) {
+        boolean refused = cause instanceof RedisException.Refused;
+        return "The lock \"" + keys.name() + "\" " + what + ": Redis at " + redis.address()
+                + (refused ? " refused it" : " gave no usable answer for " + triedNanos / 1_000_000 + " ms")
+                + (cause == null ? "" : " (" + cause.getMessage() + ")")
+                + ". " + consequence
+                + (refused
+                        ? " Check the rights of the user and the state of the server."
+                        : " Check the server, or wait longer with a larger retryFor or tryLock time.");
+    }
+
+    private void hurry() {
+        for (Attempt attempt : attempts.values()) {
+            attempt.nextHeartbeatNanos = 0;
+        }
+        watchdog.wakeAt(0);
+    }
+
+    boolean isClosed() {
+        return closed;
+    }
+
+    /** Ends everything, in this order: new work, waiters, calls under way, holds, threads, connections. */
+    void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        for (Attempt attempt : attempts.values()) {
+            attempt.decide(new Attempt.Failure(closedException()));
+        }
+        long deadline = clock.nanoTime() + 2 * options.commandTimeoutNanos();
+        while ((!attempts.isEmpty() || holds.all().stream().anyMatch(Hold::isReleasing))
+                && clock.nanoTime() < deadline) {
+            clock.park(this, CLOSE_TICK_NANOS);
+            if (Thread.currentThread().isInterrupted()) {
+                break;
+            }
+        }
+        List<Call> leaves = new ArrayList<>();
+        for (Hold hold : holds.all()) {
+            if (lose(hold, LockLost.Reason.CLOSED)) {
+                leaves.add(Protocol.leave(hold.keys, hold.owner, hold.attempt, true, null, false));
+            }
+        }
+        losses.close(options.commandTimeout());
+        if (!leaves.isEmpty()) {
+            redis.runAll(leaves, options.commandTimeoutNanos());
+        }
+        mailbox.close();
+        watchdog.close();
+        redis.close();
+        Threads.join(watchdog.threads(), mailbox.reader(), options.commandTimeout());
+    }
+}

@@ -1,0 +1,27 @@
+package io.github.redislocks;
+
+import java.util.concurrent.locks.LockSupport;
+
+/** Monotonic time of this JVM, and the only way to wait for it. Tests move it by hand. */
+interface Clock {
+
+    Clock SYSTEM = new Clock() {
+        private final long origin = System.nanoTime() - 1;
+
+        @Override
+        public long nanoTime() {
+            return System.nanoTime() - origin;
+        }
+
+        @Override
+        public void park(Object blocker, long nanos) {
+            LockSupport.parkNanos(blocker, nanos);
+        }
+    };
+
+    /** Nanoseconds since an origin that lies before every call: always above zero. */
+    long nanoTime();
+
+    /** Parks the calling thread as {@link LockSupport#parkNanos(Object, long)} does. */
+    void park(Object blocker, long nanos);
+}

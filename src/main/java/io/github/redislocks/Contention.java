@@ -1,0 +1,227 @@
+package io.github.redislocks;
+
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One thread's way to a lock that it does not hold, from the gate to the hold. In short:
+ *
+ * <pre>
+ *   until a verdict:
+ *     granted               date it; if its claim may be over, ask again; else return the hold
+ *     failed                leave everything, throw
+ *     interrupted, too late leave everything, throw or return nothing
+ *     my turn, no place     ask: taken | busy (open the mailbox, ask for a place) | queued | no answer (pause)
+ *     else                  park
+ * </pre>
+ *
+ * Whoever leaves first wins the verdict, so that a grant which comes at the same moment is either taken or given on,
+ * never both and never neither.
+ */
+final class Contention {
+
+    private static final long MIN_PAUSE_NANOS = 5_000_000;
+    private static final long MAX_PAUSE_NANOS = 200_000_000;
+
+    private final Client client;
+    private final Attempt attempt;
+    private final Patience patience;
+    private final @Nullable Hold lost;
+    private final long beganNanos;
+
+    private boolean asked;
+    private boolean answered;
+    private boolean busy;
+    private long askAtNanos;
+    private long pauseNanos = MIN_PAUSE_NANOS;
+    private @Nullable RedisException failure;
+
+    /** Lost: the hold that the thread lost and has not unlocked yet, or null. */
+    Contention(Client client, Attempt attempt, Patience patience, @Nullable Hold lost) {
+        this.client = client;
+        this.attempt = attempt;
+        this.patience = patience;
+        this.lost = lost;
+        this.beganNanos = client.clock.nanoTime();
+    }
+
+    /** Returns the hold, or null if the lock was busy for as long as the caller had patience. */
+    @Nullable
+    Hold contend() throws InterruptedException {
+        try {
+            if (patience.waits()) {
+                client.gate.enter(attempt);
+            } else {
+                attempt.turn = true;
+            }
+            return await();
+        } catch (Throwable e) {
+            // Whatever it was: an attempt whose caller is gone must not stay in the line.
+            if (!client.hasEnded(attempt)) {
+                attempt.leave(attempt.verdict());
+                client.succession.depart(attempt);
+            }
+            throw e;
+        }
+    }
+
+    private @Nullable Hold await() throws InterruptedException {
+        while (true) {
+            Attempt.Verdict verdict = attempt.verdict();
+            if (verdict instanceof Attempt.Grant grant) {
+                Hold hold = settle(grant);
+                if (hold != null) {
+                    return hold;
+                }
+                if (attempt.verdict() != grant) {
+                    continue;
+                }
+                // Told before the thread that named us heir has handed on its turn: wait for that.
+            }
+            if (verdict instanceof Attempt.Failure failed) {
+                throw failed.exception();
+            }
+            if (patience.interrupted()) {
+                if (attempt.leave(verdict)) {
+                    client.succession.depart(attempt);
+                    patience.thrown();
+                    throw new InterruptedException();
+                }
+                continue;
+            }
+            long now = client.clock.nanoTime();
+            boolean mayAsk = verdict == null && attempt.turn && attempt.standing == null;
+            if (mayAsk && askAtNanos <= now && (!asked || patience.remaining(now) > 0) && !busy) {
+                ask();
+            } else if (busy || patience.remaining(now) <= 0) {
+                if (attempt.leave(verdict)) {
+                    return giveUp(now);
+                }
+            } else {
+                client.clock.park(this, Math.min(patience.remaining(now), mayAsk ? askAtNanos - now : Long.MAX_VALUE));
+            }
+        }
+    }
+
+    private @Nullable Hold giveUp(long now) {
+        boolean mayExist = attempt.quietFromNanos() != 0;
+        client.succession.depart(attempt);
+        // Without any answer "busy" is known only if nothing speaks against Redis: others of this client were served.
+        if (!answered && attempt.standing == null && (failure != null || client.outage.age(now) > 0)) {
+            throw client.notAcquired(attempt.keys, now - beganNanos, mayExist, failure);
+        }
+        return null;
+    }
+
+    private void ask() {
+        asked = true;
+        long sent = client.clock.nanoTime();
+        long timeout = patience.timeoutNanos(sent, client.options.commandTimeoutNanos());
+        long notAfter = client.serverTime.notAfterMicros(sent, timeout);
+        boolean takePlace = patience.waits() && client.mailbox.isOpen();
+        try {
+            Reply reply = client.run(Protocol.acquire(attempt, notAfter, takePlace, client.suspect()), timeout);
+            if (!reply.is("STALE")) {
+                client.serverTime.saw(reply, sent);
+            }
+            switch (reply.code()) {
+                case "OK" -> {
+                    attempt.known = true;
+                    long deadline = sent + LockOptions.validityNanos(attempt.leaseMillis);
+                    attempt.decide(new Attempt.Grant(
+                            reply.number(0), reply.number(1) == 1, deadline, client.clock.nanoTime(), true));
+                }
+                case "BUSY" -> {
+                    answered = true;
+                    if (patience.waits()) {
+                        client.mailbox.open(
+                                patience.timeoutNanos(client.clock.nanoTime(), client.options.commandTimeoutNanos()));
+                    } else {
+                        busy = true;
+                        // It asked for no place: nothing to leave, unless an earlier copy may still run.
+                        attempt.known = attempt.quietFromNanos() != 0;
+                    }
+                }
+                case "QUEUED" -> {
+                    answered = true;
+                    attempt.queued(sent, reply.number(0), reply.number(1));
+                    client.watchdog.wakeAt(attempt.nextHeartbeatNanos);
+                }
+                case "LATE" -> pause();
+                default -> throw new IllegalStateException("Redis answered " + reply + " to " + attempt);
+            }
+        } catch (RedisException e) {
+            failed(e, sent, timeout);
+        }
+    }
+
+    private void failed(RedisException e, long sent, long timeout) {
+        failure = e;
+        attempt.unanswered(e, sent + timeout);
+        long now = pause();
+        boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
+        long outage = client.outage.age(now);
+        if (hopeless
+                || (!patience.isTimed() && outage > client.options.retryFor().toNanos())) {
+            attempt.decide(new Attempt.Failure(client.notAcquired(
+                    attempt.keys, Math.max(outage, now - beganNanos), attempt.quietFromNanos() != 0, e)));
+        }
+    }
+
+    private long pause() {
+        long now = client.clock.nanoTime();
+        askAtNanos = now + ThreadLocalRandom.current().nextLong(pauseNanos / 2, pauseNanos);
+        pauseNanos = Math.min(2 * pauseNanos, MAX_PAUSE_NANOS);
+        return now;
+    }
+
+    /** Makes the hold of a grant; null if it may have lapsed and Redis must be asked, or if it cannot be dated yet. */
+    private @Nullable Hold settle(Attempt.Grant grant) {
+        Attempt.Grant dated = grant.deadlineNanos() == 0 ? date(grant) : grant;
+        long now = client.clock.nanoTime();
+        if (dated.deadlineNanos() == 0 && !attempt.turn) {
+            return null;
+        }
+        if (dated.deadlineNanos() <= now) {
+            attempt.standing = null;
+            attempt.reopen(grant);
+            if (grant.confirmed()) {
+                // The answer took longer than the lease; do not ask in a tight loop.
+                pause();
+            }
+            return null;
+        }
+        long renewal;
+        if (!grant.confirmed()) {
+            renewal = now + LockOptions.claimMillis(attempt.leaseMillis) * 1_000_000 / LockOptions.HEARTBEATS_PER_CLAIM;
+        } else {
+            renewal = attempt.renewed ? now + client.renewalNanos() : Long.MAX_VALUE;
+        }
+        Hold below = lost;
+        if (lost != null && lost.below != null) {
+            // One record is enough for all that the thread has still to unlock.
+            below = lost.below;
+            below.count += lost.count;
+        }
+        Hold hold = new Hold(attempt, dated, now, renewal, below);
+        client.holds.put(hold);
+        client.end(attempt);
+        client.watchdog.wakeAt(Math.min(renewal, hold.deadlineNanos()));
+        return hold;
+    }
+
+    /**
+     * Dates a grant that a message told of, without Redis' clock: its token is greater than the last one when the
+     * latest answered request ran, so it was made after that request was sent.
+     */
+    private Attempt.Grant date(Attempt.Grant grant) {
+        Attempt.Standing standing = attempt.standing;
+        long deadline = standing == null || grant.token() <= standing.lastToken()
+                ? 0
+                : standing.sentNanos() + LockOptions.validityNanos(LockOptions.claimMillis(attempt.leaseMillis));
+        return new Attempt.Grant(
+                grant.token(), grant.previousLost(), deadline, grant.turnStartNanos(), grant.confirmed());
+    }
+}

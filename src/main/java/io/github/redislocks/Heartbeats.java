@@ -1,0 +1,127 @@
+package io.github.redislocks;
+
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import java.util.List;
+
+/**
+ * The watchdog's care for waiters: keeps their places alive, and asks when the holder's lease should be over, so that
+ * no wake-up depends on a message. Waiters that Redis has left alone for too long are told so.
+ */
+final class Heartbeats implements Watchdog.Ward {
+
+    private static final long PAUSE_NANOS = 100_000_000;
+
+    private final Client client;
+
+    Heartbeats(Client client) {
+        this.client = client;
+    }
+
+    @Override
+    public long inspect(long now, List<Watchdog.Job> due, boolean mayAdd) {
+        long next = Long.MAX_VALUE;
+        long outage = client.outage.age(now);
+        long bearable = client.options.retryFor().toNanos();
+        for (Attempt attempt : client.attempts.values()) {
+            if (!attempt.undecided()) {
+                continue;
+            }
+            if (outage > 0 && !attempt.timed) {
+                if (outage > bearable) {
+                    attempt.decide(new Attempt.Failure(client.notAcquired(attempt.keys, outage, attempt.known, null)));
+                    continue;
+                }
+                next = Math.min(next, now + bearable - outage + 1);
+            }
+            if (attempt.standing == null || attempt.heartbeatInFlight) {
+                continue;
+            }
+            if (attempt.nextHeartbeatNanos > now) {
+                next = Math.min(next, attempt.nextHeartbeatNanos);
+            } else if (mayAdd) {
+                due.add(new Heartbeat(attempt));
+            }
+        }
+        return next;
+    }
+
+    /** Has every waiter ask at once: messages may have been lost. */
+    void hurry() {
+        for (Attempt attempt : client.attempts.values()) {
+            attempt.nextHeartbeatNanos = 0;
+        }
+    }
+
+    final class Heartbeat implements Watchdog.Job {
+
+        private final Attempt attempt;
+        private long timeoutNanos;
+
+        Heartbeat(Attempt attempt) {
+            this.attempt = attempt;
+        }
+
+        @Override
+        public Call call(long sentNanos, long timeoutNanos) {
+            attempt.heartbeatInFlight = true;
+            this.timeoutNanos = timeoutNanos;
+            return Protocol.heartbeat(attempt, client.serverTime.notAfterMicros(sentNanos, timeoutNanos));
+        }
+
+        @Override
+        public long patienceNanos() {
+            return LockOptions.claimMillis(attempt.leaseMillis) * 1_000_000;
+        }
+
+        @Override
+        public void answered(Reply reply, long sentNanos) {
+            attempt.heartbeatInFlight = false;
+            switch (reply.code()) {
+                case "GRANTED" -> granted(reply, sentNanos);
+                case "QUEUED" -> {
+                    client.serverTime.saw(reply, sentNanos);
+                    attempt.queued(sentNanos, reply.number(0), reply.number(1));
+                    if (client.hasEnded(attempt)) {
+                        leave(client.clock.nanoTime());
+                    }
+                }
+                case "LATE" -> {
+                    client.serverTime.saw(reply, sentNanos);
+                    attempt.nextHeartbeatNanos = 0;
+                }
+                default -> attempt.nextHeartbeatNanos = client.clock.nanoTime() + PAUSE_NANOS;
+            }
+        }
+
+        private void granted(Reply reply, long sentNanos) {
+            client.serverTime.saw(reply, sentNanos);
+            long claim = LockOptions.claimMillis(attempt.leaseMillis);
+            Attempt.Grant grant = new Attempt.Grant(
+                    reply.number(0),
+                    reply.number(1) == 1,
+                    sentNanos + LockOptions.validityNanos(claim),
+                    client.clock.nanoTime(),
+                    false);
+            if (!attempt.decide(grant) && !(attempt.verdict() instanceof Attempt.Grant)) {
+                leave(client.clock.nanoTime());
+            }
+        }
+
+        @Override
+        public void failed(RedisException failure, long sentNanos) {
+            attempt.unanswered(failure, sentNanos + timeoutNanos);
+            attempt.heartbeatInFlight = false;
+            attempt.nextHeartbeatNanos = client.clock.nanoTime() + PAUSE_NANOS;
+            if (client.hasEnded(attempt)) {
+                leave(attempt.quietFromNanos());
+            }
+        }
+
+        /** The attempt ended while it was asked for, so that it may have a place or the lock again. */
+        private void leave(long notBeforeNanos) {
+            client.succession.leaveLater(attempt, notBeforeNanos);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+package io.github.redislocks;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One owner's possession of one lock, all its re-entries together. Its state is one number, changed by compare-and-set
+ * only: the validity deadline while it is held, or how it ended. So of all that may happen to a hold at once (a
+ * renewal, a loss, a release) exactly one comes first, and a hold that was once seen as ended never comes back.
+ */
+final class Hold {
+
+    private static final long RELEASING = -1;
+    private static final long RELEASED = -2;
+    private static final VarHandle STATE;
+
+    static {
+        try {
+            STATE = MethodHandles.lookup().findVarHandle(Hold.class, "state", long.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    final Keys keys;
+    final String owner;
+    final Thread thread;
+    final long attempt;
+    final long token;
+    final boolean previousLost;
+    /** Since when the client has had the lock, its local successions included. */
+    final long turnStartNanos;
+    /** The lost hold of the same thread that its outer code still has to unlock, or null. */
+    final @Nullable Hold below;
+
+    private volatile long state;
+
+    /** How often it is held; of the owner's thread. */
+    int count = 1;
+    /**
+     * The count from which on the watchdog renews: of the outermost acquisition without a lease. 0 if there is none.
+     */
+    private volatile int renewedFrom;
+    /** Until when an acquisition with a lease wanted it, if only a claim was given for it so far. */
+    final long wantedUntilNanos;
+    /** The longest lease that was asked for; of the owner's thread. */
+    long leaseMillis;
+    /** When the watchdog has to renew or confirm it, or {@link Long#MAX_VALUE}. */
+    volatile long nextRenewalNanos;
+    /** Whether a renewal that should have been answered was not, since the last that was. */
+    volatile boolean unanswered;
+    /** When the memory of its token was last kept alive; of the watchdog. */
+    long fenceRefreshedNanos;
+    /** Whether a renewal is under way. */
+    volatile boolean renewing;
+
+    Hold(Attempt attempt, Attempt.Grant grant, long now, long nextRenewalNanos, @Nullable Hold below) {
+        this.keys = attempt.keys;
+        this.owner = attempt.owner;
+        this.thread = attempt.thread;
+        this.attempt = attempt.number;
+        this.token = grant.token();
+        this.previousLost = grant.previousLost();
+        this.turnStartNanos = grant.turnStartNanos();
+        this.below = below;
+        this.renewedFrom = attempt.renewed ? 1 : 0;
+        this.nextRenewalNanos = nextRenewalNanos;
+        this.leaseMillis = attempt.leaseMillis;
+        this.wantedUntilNanos = now + attempt.leaseMillis * 1_000_000;
+        this.fenceRefreshedNanos = now;
+        this.state = grant.deadlineNanos();
+    }
+
+    /** Whether it is held and its validity deadline lies ahead. */
+    boolean isValid(long now) {
+        return state > now;
+    }
+
+    /** Whether it is held as far as anybody has said, though its deadline may have passed. */
+    boolean isOpen() {
+        return state > 0;
+    }
+
+    boolean isReleasing() {
+        return state == RELEASING;
+    }
+
+    /** The validity deadline; 0 or less if it has ended. */
+    long deadlineNanos() {
+        return state;
+    }
+
+    /** Moves the deadline on; false if the old one has passed or the hold has ended. Never moves it back. */
+    boolean extend(long now, long deadlineNanos) {
+        while (true) {
+            long old = state;
+            if (old <= now) {
+                return false;
+            }
+            if (old >= deadlineNanos || STATE.compareAndSet(this, old, deadlineNanos)) {
+                return true;
+            }
+        }
+    }
+
+    /** Ends it as lost; true for the one caller that did it. */
+    boolean lose(LockLost.Reason reason) {
+        return end(Long.MAX_VALUE, lost(reason));
+    }
+
+    /** Ends it as lost if its deadline has passed; true for the one caller that did it. */
+    boolean loseIfPast(long now) {
+        return end(now, lost(unanswered ? LockLost.Reason.UNCONFIRMED : LockLost.Reason.EXPIRED));
+    }
+
+    private boolean end(long ifAtMost, long ended) {
+        while (true) {
+            long old = state;
+            if (old <= 0 || old > ifAtMost) {
+                return false;
+            }
+            if (STATE.compareAndSet(this, old, ended)) {
+                return true;
+            }
+        }
+    }
+
+    /**
+     * Begins the release; returns the deadline until which it was valid, or 0 if it has ended or its deadline passed.
+     */
+    long beginRelease(long now) {
+        while (true) {
+            long old = state;
+            if (old <= now) {
+                return 0;
+            }
+            if (STATE.compareAndSet(this, old, RELEASING)) {
+                return old;
+            }
+        }
+    }
+
+    void released() {
+        STATE.compareAndSet(this, RELEASING, RELEASED);
+    }
+
+    /** Ends a release that found nothing to release. */
+    boolean releaseFailed(LockLost.Reason reason) {
+        return STATE.compareAndSet(this, RELEASING, lost(reason));
+    }
+
+    /** How it was lost, or null if it was not. */
+    LockLost.@Nullable Reason lossReason() {
+        long now = state;
+        for (LockLost.Reason reason : LockLost.Reason.values()) {
+            if (now == lost(reason)) {
+                return reason;
+            }
+        }
+        return null;
+    }
+
+    private static long lost(LockLost.Reason reason) {
+        return switch (reason) {
+            case EXPIRED -> -10;
+            case TAKEN -> -11;
+            case UNCONFIRMED -> -12;
+            case ABANDONED -> -13;
+            case CLOSED -> -14;
+        };
+    }
+
+    LockLost loss(LockLost.Reason reason) {
+        return new LockLost(keys.name(), token, thread.getName(), reason);
+    }
+
+    /** Whether the watchdog renews it, rather than let a lease end that was named. */
+    boolean isRenewed() {
+        return renewedFrom > 0;
+    }
+
+    /** Counts a re-entry; the first that names no lease begins the renewal. */
+    void reentered(long wantedMillis, boolean renewed, long renewalNanos) {
+        count++;
+        leaseMillis = Math.max(leaseMillis, wantedMillis);
+        if (renewed && renewedFrom == 0) {
+            renewedFrom = count;
+            nextRenewalNanos = renewalNanos;
+        }
+    }
+
+    /** Counts an inner unlock; renewal ends with the acquisition that asked for it, the deadline then stands. */
+    void exited() {
+        count--;
+        if (count < renewedFrom) {
+            renewedFrom = 0;
+            nextRenewalNanos = Long.MAX_VALUE;
+        }
+    }
+}

@@ -1,0 +1,56 @@
+package io.github.redislocks;
+
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * The keys of one lock. All share the hash tag {@code {name}}, so that they lie in one slot of a cluster; the braces
+ * and percent signs of a name are percent-encoded, so that no name can imitate the keys of another.
+ *
+ * @param name as its user wrote it
+ * @param lock the hash of the hold
+ * @param all lock, queue, waiters, fence: what the scripts expect
+ */
+record Keys(String name, String lock, List<String> all) {
+
+    static final int MAX_NAME_BYTES = 4096;
+
+    static Keys of(String prefix, String name) {
+        Objects.requireNonNull(name, "name");
+        if (name.isEmpty()) {
+            throw new IllegalArgumentException("The lock name \"\" is empty: a lock needs a name of 1 to "
+                    + MAX_NAME_BYTES + " bytes, such as \"inventory:sku-42\".");
+        }
+        if (hasUnpairedSurrogate(name)) {
+            throw new IllegalArgumentException("The lock name \"" + name + "\" has an unpaired surrogate: it has no"
+                    + " form in UTF-8. Use well-formed text, or encode binary names, for example as hexadecimal.");
+        }
+        int bytes = name.getBytes(StandardCharsets.UTF_8).length;
+        if (bytes > MAX_NAME_BYTES) {
+            throw new IllegalArgumentException("The lock name \"" + name.substring(0, 40) + "...\" has " + bytes
+                    + " bytes in UTF-8: at most " + MAX_NAME_BYTES + " are allowed. Use a digest of it as the name.");
+        }
+        String lock = prefix + ":{" + encode(name) + "}";
+        return new Keys(name, lock, List.of(lock, lock + ":queue", lock + ":waiters", lock + ":fence"));
+    }
+
+    /**
+     * The channel on which a client is told of its grants; the scripts derive the same from a lock key and an owner.
+     */
+    static String mailbox(String prefix, String clientId) {
+        return prefix + ":mailbox:" + clientId;
+    }
+
+    String fence() {
+        return all.get(3);
+    }
+
+    private static String encode(String name) {
+        return name.replace("%", "%25").replace("{", "%7B").replace("}", "%7D");
+    }
+
+    static boolean hasUnpairedSurrogate(String text) {
+        return !StandardCharsets.UTF_8.newEncoder().canEncode(text);
+    }
+}

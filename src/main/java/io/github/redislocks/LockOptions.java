@@ -1,0 +1,113 @@
+package io.github.redislocks;
+
+import java.time.Duration;
+import java.util.Objects;
+
+/**
+ * The settings of one {@link RedisLocks}, immutable, with every default and limit of the library.
+ *
+ * @param keyPrefix what all keys and channels begin with; no braces, not empty
+ * @param lease how long Redis keeps a hold that nobody renews, for acquisitions that name no lease
+ * @param retryFor how long {@code lock()} goes on trying, from the start of an outage of Redis
+ * @param commandTimeout how long one request waits for its answer
+ * @param maxConnections how many connections lock attempts share; the watchdog and the mailbox have one each besides
+ */
+public record LockOptions(
+        String keyPrefix, Duration lease, Duration retryFor, Duration commandTimeout, int maxConnections) {
+
+    /** {@value}: the prefix of keys and channels. */
+    public static final String DEFAULT_KEY_PREFIX = "redis-locks";
+    /** 30 s: the lease of a hold, renewed every third by the watchdog. */
+    public static final Duration DEFAULT_LEASE = Duration.ofSeconds(30);
+    /** 100 ms: a lease below it would end before its own confirmation on a slow network. */
+    public static final Duration MIN_LEASE = Duration.ofMillis(100);
+    /** 24 h: a lease above it outlives the memory of the last fencing token. */
+    public static final Duration MAX_LEASE = Duration.ofHours(24);
+    /** 10 s: how long {@code lock()} bears an outage. */
+    public static final Duration DEFAULT_RETRY_FOR = Duration.ofSeconds(10);
+    /** 1 s: the time of one request. */
+    public static final Duration DEFAULT_COMMAND_TIMEOUT = Duration.ofSeconds(1);
+    /** 1 minute: the longest time of one request. */
+    public static final Duration MAX_COMMAND_TIMEOUT = Duration.ofMinutes(1);
+    /** {@value}: connections that lock attempts share. */
+    public static final int DEFAULT_MAX_CONNECTIONS = 8;
+
+    static final LockOptions DEFAULTS = new LockOptions(
+            DEFAULT_KEY_PREFIX, DEFAULT_LEASE, DEFAULT_RETRY_FOR, DEFAULT_COMMAND_TIMEOUT, DEFAULT_MAX_CONNECTIONS);
+
+    /** The watchdog renews a hold every third of its lease. */
+    static final int RENEWALS_PER_LEASE = 3;
+    /** A waiter asks at least this often, or three times in a shorter lease. */
+    static final long HEARTBEAT_MILLIS = 1_500;
+    /** A grant that its client does not confirm lasts three heartbeats. */
+    static final int HEARTBEATS_PER_CLAIM = 3;
+    /** A place in line that nobody renews lasts this long. */
+    static final long PLACE_LIFE_MILLIS = 4_500;
+    /** The part of every validity that is given away for the drift between two clocks, besides 1 % of it. */
+    static final long DRIFT_MILLIS = 2;
+    /** A client may pass the lock among its own threads for this long while another client waits. */
+    static final long LOCAL_TURN_NANOS = 100_000;
+    /** A timed try may end this much after its time, to hear the answer to its last request. */
+    static final long GRACE_MILLIS = 100;
+
+    private static final int MAX_PREFIX_LENGTH = 256;
+
+    /** Checks every setting. */
+    public LockOptions {
+        Objects.requireNonNull(keyPrefix, "keyPrefix");
+        if (keyPrefix.isEmpty()
+                || keyPrefix.length() > MAX_PREFIX_LENGTH
+                || keyPrefix.indexOf('{') >= 0
+                || keyPrefix.indexOf('}') >= 0
+                || Keys.hasUnpairedSurrogate(keyPrefix)) {
+            throw new IllegalArgumentException("The key prefix \"" + keyPrefix + "\" cannot be used: it must have 1 to "
+                    + MAX_PREFIX_LENGTH + " characters, no braces and no unpaired surrogates. Choose a plain word such"
+                    + " as \"" + DEFAULT_KEY_PREFIX + "\".");
+        }
+        checkLease(lease);
+        if (Objects.requireNonNull(retryFor, "retryFor").isNegative() || retryFor.compareTo(MAX_LEASE) > 0) {
+            throw new IllegalArgumentException("retryFor is " + retryFor + ": it must lie between 0 and " + MAX_LEASE
+                    + ". Use Duration.ZERO to give up at the first failure.");
+        }
+        if (Objects.requireNonNull(commandTimeout, "commandTimeout").toMillis() < 1
+                || commandTimeout.compareTo(MAX_COMMAND_TIMEOUT) > 0) {
+            throw new IllegalArgumentException("The command timeout is " + commandTimeout + ": it must lie between 1 ms"
+                    + " and " + MAX_COMMAND_TIMEOUT + ". The default is " + DEFAULT_COMMAND_TIMEOUT + ".");
+        }
+        if (maxConnections < 1) {
+            throw new IllegalArgumentException("maxConnections is " + maxConnections
+                    + ": at least 1 connection is needed. The default is " + DEFAULT_MAX_CONNECTIONS + ".");
+        }
+    }
+
+    /** Checks a lease and returns it in milliseconds. */
+    static long checkLease(Duration lease) {
+        Objects.requireNonNull(lease, "lease");
+        if (lease.compareTo(MIN_LEASE) < 0 || lease.compareTo(MAX_LEASE) > 0) {
+            throw new IllegalArgumentException("The lease is " + lease + ": it must lie between " + MIN_LEASE + " and "
+                    + MAX_LEASE + ". Name no lease to have the watchdog renew the hold for as long as it lasts.");
+        }
+        return lease.toMillis();
+    }
+
+    long leaseMillis() {
+        return lease.toMillis();
+    }
+
+    long commandTimeoutNanos() {
+        return commandTimeout.toNanos();
+    }
+
+    static long heartbeatMillis(long leaseMillis) {
+        return Math.min(HEARTBEAT_MILLIS, leaseMillis / HEARTBEATS_PER_CLAIM);
+    }
+
+    static long claimMillis(long leaseMillis) {
+        return HEARTBEATS_PER_CLAIM * heartbeatMillis(leaseMillis);
+    }
+
+    /** How long a lease is good for, counted from before its request was sent. */
+    static long validityNanos(long leaseMillis) {
+        return (leaseMillis - DRIFT_MILLIS) * 1_000_000 - leaseMillis * 10_000;
+    }
+}

@@ -1,0 +1,131 @@
+package io.github.redislocks;
+
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Script;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Which script says what, with which arguments. What the answers mean stands in the head of each script. */
+final class Protocol {
+
+    static final Call TIME = new Call(script("time"), List.of(), List.of());
+
+    private static final Script ACQUIRE = script("acquire");
+    private static final Script REENTER = script("reenter");
+    private static final Script RELEASE = script("release");
+    private static final Script RELEASE_INNER = script("release_inner");
+    private static final Script RENEW = script("renew");
+    private static final Script HEARTBEAT = script("heartbeat");
+    private static final Script LEAVE = script("leave");
+    private static final Script FORCE = script("force");
+    private static final Script LOCKED = script("locked");
+
+    private static final String LIFE = Long.toString(LockOptions.PLACE_LIFE_MILLIS);
+    private static final String NO_LIFE = "";
+
+    private Protocol() {}
+
+    private static Script script(String name) {
+        return Script.load(Protocol.class, name);
+    }
+
+    /** Suspect: the greatest attempt of this client whose hold was lost after its caller had it, or 0. */
+    static Call acquire(Attempt attempt, long notAfterMicros, boolean takePlace, long suspect) {
+        return new Call(
+                ACQUIRE,
+                attempt.keys.all(),
+                List.of(
+                        attempt.owner,
+                        Long.toString(attempt.number),
+                        Long.toString(attempt.leaseMillis),
+                        Long.toString(notAfterMicros),
+                        claim(attempt),
+                        takePlace ? LIFE : NO_LIFE,
+                        Long.toString(suspect)));
+    }
+
+    static Call heartbeat(Attempt attempt, long notAfterMicros) {
+        return new Call(
+                HEARTBEAT,
+                attempt.keys.all(),
+                List.of(
+                        attempt.owner,
+                        Long.toString(attempt.number),
+                        Long.toString(notAfterMicros),
+                        "1",
+                        claim(attempt),
+                        LIFE));
+    }
+
+    static Call reenter(Hold hold, long leaseMillis) {
+        return new Call(
+                REENTER,
+                List.of(hold.keys.lock()),
+                List.of(
+                        hold.owner,
+                        Long.toString(hold.attempt),
+                        Integer.toString(hold.count),
+                        Long.toString(leaseMillis)));
+    }
+
+    static Call releaseInner(Hold hold) {
+        return new Call(
+                RELEASE_INNER,
+                List.of(hold.keys.lock()),
+                List.of(hold.owner, Long.toString(hold.attempt), Integer.toString(hold.count)));
+    }
+
+    /** The fence is kept alive as well when asked for: once in an hour is enough. */
+    static Call renew(Hold hold, long leaseMillis, boolean fence) {
+        return new Call(
+                RENEW,
+                fence ? List.of(hold.keys.lock(), hold.keys.fence()) : List.of(hold.keys.lock()),
+                List.of(hold.owner, Long.toString(hold.attempt), Long.toString(leaseMillis)));
+    }
+
+    static Call release(Hold hold, @Nullable Attempt heir, boolean keep, boolean takePlace) {
+        String attempt = Long.toString(hold.attempt);
+        List<String> args = heir == null
+                ? List.of(hold.owner, attempt, "", "", "", "", NO_LIFE, "0")
+                : List.of(
+                        hold.owner,
+                        attempt,
+                        heir.owner,
+                        Long.toString(heir.number),
+                        Long.toString(heir.leaseMillis),
+                        claim(heir),
+                        takePlace ? LIFE : NO_LIFE,
+                        keep ? "1" : "0");
+        return new Call(RELEASE, hold.keys.all(), args);
+    }
+
+    /** Returned: whether the attempt's hold was once returned to its caller, so that it ends without good order. */
+    static Call leave(
+            Keys keys, String owner, long number, boolean returned, @Nullable Attempt heir, boolean takePlace) {
+        String attempt = Long.toString(number);
+        List<String> args = heir == null
+                ? List.of(owner, attempt, returned ? "1" : "0", "", "", "", "", NO_LIFE)
+                : List.of(
+                        owner,
+                        attempt,
+                        returned ? "1" : "0",
+                        heir.owner,
+                        Long.toString(heir.number),
+                        Long.toString(heir.leaseMillis),
+                        claim(heir),
+                        takePlace ? LIFE : NO_LIFE);
+        return new Call(LEAVE, keys.all(), args);
+    }
+
+    static Call force(Keys keys, String token) {
+        return new Call(FORCE, keys.all(), List.of(token));
+    }
+
+    static Call locked(Keys keys) {
+        return new Call(LOCKED, List.of(keys.lock()), List.of());
+    }
+
+    private static String claim(Attempt attempt) {
+        return Long.toString(LockOptions.claimMillis(attempt.leaseMillis));
+    }
+}

@@ -1,0 +1,211 @@
+package io.github.redislocks;
+
+import io.github.redislocks.redis.JedisRedis;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisUri;
+import java.lang.management.ManagementFactory;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
+
+/**
+ * Makes locks that live in one Redis, and owns what they share: connections, the watchdog that renews holds, and the
+ * subscription on which this JVM is told that a lock is its. Make one per process and Redis, and close it at the end.
+ *
+ * <pre>{@code
+ * try (RedisLocks locks = RedisLocks.connect("redis://localhost:6379")) {
+ *     Lock lock = locks.reentrantLock("inventory:sku-42");
+ *     lock.lock();
+ *     try { ... } finally { lock.unlock(); }
+ * }
+ * }</pre>
+ *
+ * <p>Thread-safe, as are its locks.
+ */
+public final class RedisLocks implements AutoCloseable {
+
+    private static final SecureRandom RANDOM = new SecureRandom();
+
+    private final Client client;
+
+    private RedisLocks(Client client) {
+        this.client = client;
+    }
+
+    /**
+     * Connects with the default {@link LockOptions}.
+     *
+     * @param uri {@code redis://[user:password@]host[:port][/database]}, or {@code rediss://} for TLS
+     * @throws IllegalArgumentException if the URI cannot work
+     * @throws LockUnavailableException if the server does not answer
+     */
+    public static RedisLocks connect(String uri) {
+        return builder().uri(uri).build();
+    }
+
+    /** Begins with the default {@link LockOptions}. */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** For a Redis that is not reached by Jedis: tests. */
+    static RedisLocks on(Redis redis, LockOptions options, @Nullable LockLostListener listener, Clock clock) {
+        Client client = new Client(clientId(), options, listener, clock, redis);
+        client.start();
+        return new RedisLocks(client);
+    }
+
+    private static String clientId() {
+        String name = ManagementFactory.getRuntimeMXBean().getName();
+        int at = name.indexOf('@');
+        String host = name.substring(at + 1).replaceAll("[^A-Za-z0-9._-]", "_");
+        return host + ':' + ProcessHandle.current().pid() + ':' + Long.toString(RANDOM.nextLong() >>> 4, 36);
+    }
+
+    /**
+     * The lock of a name; nothing is sent. Locks of one name and key prefix are one lock, in all JVMs.
+     *
+     * @param name 1 to 4096 bytes in UTF-8; any well-formed text
+     * @throws IllegalArgumentException if the name cannot work
+     */
+    public RedisReentrantLock reentrantLock(String name) {
+        client.checkOpen();
+        Keys keys = Keys.of(client.options.keyPrefix(), name);
+        return new RedisReentrantLock(new Sync(client, keys), client.options.leaseMillis());
+    }
+
+    /**
+     * Runs an action under the lock of a name and returns what it returns.
+     *
+     * @throws LockLostException if the lock was lost before the action had ended, and the action did not throw
+     */
+    @SuppressWarnings("try") // The resource is the hold itself.
+    public <T extends @Nullable Object> T withLock(String name, Supplier<T> action) {
+        Objects.requireNonNull(action, "action");
+        RedisReentrantLock lock = reentrantLock(name);
+        lock.lock();
+        // Closing keeps the action's own exception, and adds that of unlock to it.
+        try (Unlock unlock = lock::unlock) {
+            return action.get();
+        }
+    }
+
+    @FunctionalInterface
+    private interface Unlock extends AutoCloseable {
+        @Override
+        void close();
+    }
+
+    /** Runs an action under the lock of a name, as {@link #withLock(String, Supplier)}. */
+    public void withLock(String name, Runnable action) {
+        Objects.requireNonNull(action, "action");
+        this.<@Nullable Object>withLock(name, () -> {
+            action.run();
+            return null;
+        });
+    }
+
+    /** The settings in force. */
+    public LockOptions options() {
+        return client.options;
+    }
+
+    Client client() {
+        return client;
+    }
+
+    /**
+     * Ends all work of this client: refuses new calls, wakes waiting ones with {@link IllegalStateException}, gives
+     * calls under way a bounded time, reports holds as lost ({@link LockLost.Reason#CLOSED}) and releases them, and
+     * closes threads and connections. A second call does nothing.
+     */
+    @Override
+    public void close() {
+        client.close();
+    }
+
+    /** Collects settings; {@link #build()} checks them together and connects. */
+    public static final class Builder {
+
+        private static final int DEFAULT_PORT = 6379;
+
+        private @Nullable HostAndPort address;
+        private @Nullable JedisClientConfig config;
+        private String keyPrefix = LockOptions.DEFAULT_KEY_PREFIX;
+        private Duration lease = LockOptions.DEFAULT_LEASE;
+        private Duration retryFor = LockOptions.DEFAULT_RETRY_FOR;
+        private Duration commandTimeout = LockOptions.DEFAULT_COMMAND_TIMEOUT;
+        private int maxConnections = LockOptions.DEFAULT_MAX_CONNECTIONS;
+        private @Nullable LockLostListener listener;
+
+        private Builder() {}
+
+        /** The server, as in {@link RedisLocks#connect(String)}. */
+        public Builder uri(String uri) {
+            RedisUri parsed = RedisUri.parse(uri);
+            return server(parsed.address(), parsed.config());
+        }
+
+        /** The server, where a URI cannot say what is needed. The timeouts of the configuration are not used. */
+        public Builder server(HostAndPort serverAddress, JedisClientConfig clientConfig) {
+            this.address = Objects.requireNonNull(serverAddress, "address");
+            this.config = Objects.requireNonNull(clientConfig, "config");
+            return this;
+        }
+
+        /** See {@link LockOptions#keyPrefix()}. */
+        public Builder keyPrefix(String prefix) {
+            this.keyPrefix = prefix;
+            return this;
+        }
+
+        /** See {@link LockOptions#lease()}. */
+        public Builder lease(Duration defaultLease) {
+            this.lease = defaultLease;
+            return this;
+        }
+
+        /** See {@link LockOptions#retryFor()}. */
+        public Builder retryFor(Duration time) {
+            this.retryFor = time;
+            return this;
+        }
+
+        /** See {@link LockOptions#commandTimeout()}. */
+        public Builder commandTimeout(Duration time) {
+            this.commandTimeout = time;
+            return this;
+        }
+
+        /** See {@link LockOptions#maxConnections()}. */
+        public Builder maxConnections(int connections) {
+            this.maxConnections = connections;
+            return this;
+        }
+
+        /** Who is told of losses; they are logged as warnings in any case. */
+        public Builder lockLostListener(LockLostListener lockLostListener) {
+            this.listener = Objects.requireNonNull(lockLostListener, "lockLostListener");
+            return this;
+        }
+
+        /**
+         * Checks the settings and connects.
+         *
+         * @throws IllegalArgumentException if a setting cannot work
+         * @throws LockUnavailableException if the server does not answer
+         */
+        public RedisLocks build() {
+            LockOptions options = new LockOptions(keyPrefix, lease, retryFor, commandTimeout, maxConnections);
+            RedisUri server = address == null || config == null
+                    ? RedisUri.parse("redis://localhost:" + DEFAULT_PORT)
+                    : new RedisUri(address, config);
+            return on(
+                    new JedisRedis(server.address(), server.config(), maxConnections), options, listener, Clock.SYSTEM);
+        }
+    }
+}

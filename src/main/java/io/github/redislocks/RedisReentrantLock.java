@@ -1,0 +1,215 @@
+package io.github.redislocks;
+
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.Lock;
+
+/**
+ * A reentrant lock that excludes across all JVMs that use the same Redis: what
+ * {@link java.util.concurrent.locks.ReentrantLock} is within one. Get it from {@link RedisLocks#reentrantLock(String)};
+ * locks of one name are one lock, and a thread that holds it through one object holds it through all of the same
+ * {@code RedisLocks}.
+ *
+ * <p><b>How a hold ends.</b> By {@link #unlock()}; or by its lease, which Redis keeps. A hold that named no lease is
+ * renewed in the background for as long as its thread and process live; one that named a lease ends with it. When a
+ * hold can no longer be relied upon (its lease ran out, Redis did not confirm it in time, or somebody removed it) it is
+ * <em>lost</em>: {@link #isHeldByCurrentThread()} turns false, the {@link LockLostListener} is told, and the owner's
+ * next {@link #unlock()} or {@link #ensureHeld()} throws {@link LockLostException}. A process that stands still for
+ * longer than its lease cannot be told in time; resources that must never see two writers check the
+ * {@link #fencingToken()}.
+ *
+ * <p><b>Order.</b> Threads that wait in one JVM are served in order of arrival, and JVMs take turns; {@link #tryLock()}
+ * takes a free lock whoever waits.
+ *
+ * <p><b>Redis away.</b> {@code lock()} goes on trying for the {@code retryFor} of its {@link RedisLocks}, timed tries
+ * until their time, and then throw {@link LockUnavailableException}. What asks Redis throws
+ * {@link IllegalStateException} once the {@code RedisLocks} is closed.
+ *
+ * <p><b>Memory.</b> What a thread wrote before it unlocked is visible to the next holder of the same JVM, as
+ * {@link Lock} demands.
+ */
+public final class RedisReentrantLock implements Lock {
+
+    private final Sync sync;
+    private final long leaseMillis;
+
+    RedisReentrantLock(Sync sync, long leaseMillis) {
+        this.sync = sync;
+        this.leaseMillis = leaseMillis;
+    }
+
+    /**
+     * Acquires the lock, waiting as long as it takes; an interrupt does not end the wait and is kept. The hold is
+     * renewed until {@link #unlock()}.
+     *
+     * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
+     */
+    @Override
+    public void lock() {
+        sync.lock(leaseMillis, true);
+    }
+
+    /**
+     * As {@link #lock()}, for at most a lease: the hold is not renewed and ends with it. On a re-entry the hold lasts
+     * at least this long; a longer one is not shortened.
+     *
+     * @param lease 100 ms to 24 h
+     */
+    public void lock(Duration lease) {
+        sync.lock(LockOptions.checkLease(lease), false);
+    }
+
+    /**
+     * As {@link #lock()}, but an interrupt ends the wait and leaves nothing behind.
+     *
+     * @throws InterruptedException if the thread is interrupted on entry or while it waits
+     */
+    @Override
+    public void lockInterruptibly() throws InterruptedException {
+        sync.lockInterruptibly(leaseMillis, true);
+    }
+
+    /** As {@link #lockInterruptibly()}, for at most a lease as in {@link #lock(Duration)}. */
+    public void lockInterruptibly(Duration lease) throws InterruptedException {
+        sync.lockInterruptibly(LockOptions.checkLease(lease), false);
+    }
+
+    /**
+     * Acquires the lock if it is free now, whoever waits for it; one request, no waiting.
+     *
+     * @throws LockUnavailableException if Redis did not answer, so that nobody knows whether it is free
+     */
+    @Override
+    public boolean tryLock() {
+        return sync.tryLock(leaseMillis, true);
+    }
+
+    /**
+     * Acquires the lock if it becomes free within a time. Never returns false early, and ends within 200 ms of its time
+     * even if Redis hangs.
+     *
+     * @throws InterruptedException if the thread is interrupted on entry or while it waits
+     * @throws LockUnavailableException if Redis gave no answer in the whole time; it is then unknown whether it is busy
+     */
+    @Override
+    public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
+        return sync.tryLock(unit.toNanos(time), leaseMillis, true);
+    }
+
+    /** As {@link #tryLock(long, TimeUnit)}, for at most a lease as in {@link #lock(Duration)}. */
+    public boolean tryLock(Duration wait, Duration lease) throws InterruptedException {
+        Objects.requireNonNull(wait, "wait");
+        return sync.tryLock(saturatedNanos(wait), LockOptions.checkLease(lease), false);
+    }
+
+    private static long saturatedNanos(Duration duration) {
+        return TimeUnit.NANOSECONDS.convert(duration);
+    }
+
+    /**
+     * Releases the lock once; the last release of a hold frees it and hands it on. Blocks for at most one command
+     * timeout: if Redis does not answer, the hold ends here, and its release goes on in the background.
+     *
+     * @throws IllegalMonitorStateException if the calling thread does not hold the lock
+     * @throws LockLostException if it did and has lost it
+     */
+    @Override
+    public void unlock() {
+        sync.unlock();
+    }
+
+    /** Conditions come with the next version. */
+    @Override
+    public Condition newCondition() {
+        throw new UnsupportedOperationException(
+                "Conditions are not supported yet: poll, or wait for the next version.");
+    }
+
+    /** The name that the lock was made with. */
+    public String getName() {
+        return sync.keys().name();
+    }
+
+    /**
+     * The fencing token of the calling thread's hold. Every new hold of a lock has a greater one than all before it;
+     * re-entries share it. A resource that remembers the greatest token it has seen, and refuses smaller ones, is safe
+     * from holders that were paused past their lease.
+     *
+     * @throws IllegalMonitorStateException if the calling thread does not hold the lock
+     * @throws LockLostException if it did and has lost it
+     */
+    public long fencingToken() {
+        return sync.ensureHeld().token;
+    }
+
+    /**
+     * How long the calling thread's hold can be relied upon if it is not renewed any more; zero if it has none. Local:
+     * asks no server. Shortly after a hold was handed over by another client this is less than the lease.
+     */
+    public Duration remainingLease() {
+        return Duration.ofNanos(sync.remainingNanos());
+    }
+
+    /**
+     * Returns if the calling thread holds the lock now, and throws otherwise. Local, and cheap enough for every step of
+     * a long job.
+     *
+     * @throws IllegalMonitorStateException if the calling thread does not hold the lock
+     * @throws LockLostException if it did and has lost it
+     */
+    public void ensureHeld() {
+        sync.ensureHeld();
+    }
+
+    /**
+     * Whether the holder before the calling thread's hold never released it: it crashed, lost it, or was forced. What
+     * the lock protects may then be half changed. False alarms are possible, misses are not as long as Redis keeps its
+     * data.
+     *
+     * @throws IllegalMonitorStateException if the calling thread does not hold the lock
+     */
+    public boolean previousHolderLost() {
+        return sync.ensureHeld().previousLost;
+    }
+
+    /**
+     * Ends whatever hold there is, for an operator who knows that its holder is gone. The holder is told at its next
+     * renewal; until then it believes that it holds the lock, so that two may work at once.
+     *
+     * @return whether there was a hold
+     */
+    public boolean forceUnlock() {
+        return sync.forceUnlock();
+    }
+
+    /** How often the calling thread holds the lock; 0 if it does not, or has lost it. Local. */
+    public int getHoldCount() {
+        Hold hold = sync.held();
+        return hold == null ? 0 : hold.count;
+    }
+
+    /** Whether the calling thread holds the lock and may rely on it now. Local. */
+    public boolean isHeldByCurrentThread() {
+        return sync.held() != null;
+    }
+
+    /** Whether anybody holds the lock, of any JVM. Asks Redis. */
+    public boolean isLocked() {
+        return sync.isLocked();
+    }
+
+    /** Whether every waiting thread has a place of its own, in order of arrival over all JVMs; it is not so here. */
+    public boolean isFair() {
+        return false;
+    }
+
+    /** Names the lock and the thread of this JVM that holds it, if there is one. Asks no server. */
+    @Override
+    public String toString() {
+        Thread owner = sync.localOwner();
+        return "RedisReentrantLock " + getName()
+                + (owner == null ? "[Unlocked]" : "[Locked by thread " + owner.getName() + "]");
+    }
+}

@@ -1,0 +1,283 @@
+package io.github.redislocks;
+
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a lock is acquired, re-entered, released and lost, written once for every kind of lock.
+ *
+ * <p><b>Overview.</b> What a thread holds is decided here and in {@link Hold}, not in Redis: a hold counts as long as
+ * its local deadline lies ahead, which is always before the moment at which Redis may give the lock away. From that
+ * follow the invariants:
+ *
+ * <ul>
+ *   <li>Every success is dated from before its request was sent; an answer that comes after its own deadline is none.
+ *   <li>A hold ends once: by the compare-and-set of its release, or of its loss. Only who wins it acts on it: hands on
+ *       the turn at the gate, tells the listener.
+ *   <li>The turn at the gate belongs to one attempt from its entry to the end of its hold.
+ *   <li>A command that was not answered is either repeated under the same attempt, or followed by a leave.
+ * </ul>
+ */
+final class Sync {
+
+    /**
+     * Makes what a holder wrote visible to the next one in this JVM: sockets give no happens-before edge, but a
+     * read-modify-write before the release and one after the acquisition do.
+     */
+    private static final AtomicLong EDGE = new AtomicLong();
+
+    private static final long REENTRY_PAUSE_NANOS = 10_000_000;
+
+    private final Client client;
+    private final Keys keys;
+
+    Sync(Client client, Keys keys) {
+        this.client = client;
+        this.keys = keys;
+    }
+
+    Keys keys() {
+        return keys;
+    }
+
+    void lock(long leaseMillis, boolean renewed) {
+        try {
+            acquire(Patience.endless(), leaseMillis, renewed);
+        } catch (InterruptedException e) {
+            throw new AssertionError("lock() does not end by an interrupt", e);
+        }
+    }
+
+    void lockInterruptibly(long leaseMillis, boolean renewed) throws InterruptedException {
+        acquire(Patience.interruptible(), leaseMillis, renewed);
+    }
+
+    boolean tryLock(long leaseMillis, boolean renewed) {
+        try {
+            long timeout = client.options.commandTimeoutNanos();
+            return acquire(Patience.forAnswer(client.clock.nanoTime(), timeout), leaseMillis, renewed);
+        } catch (InterruptedException e) {
+            throw new AssertionError("tryLock() does not end by an interrupt", e);
+        }
+    }
+
+    boolean tryLock(long waitNanos, long leaseMillis, boolean renewed) throws InterruptedException {
+        return acquire(Patience.within(client.clock.nanoTime(), waitNanos), leaseMillis, renewed);
+    }
+
+    private boolean acquire(Patience patience, long leaseMillis, boolean renewed) throws InterruptedException {
+        client.checkOpen();
+        try {
+            if (patience.interrupted()) {
+                patience.thrown();
+                throw new InterruptedException();
+            }
+            Thread thread = Thread.currentThread();
+            Hold held = client.holds.get(keys, thread);
+            if (held != null && client.isValid(held) && reenter(held, patience, leaseMillis, renewed)) {
+                return true;
+            }
+            Attempt attempt = client.begin(keys, thread, leaseMillis, renewed, patience.isTimed());
+            Hold hold = new Contention(client, attempt, patience, held).contend();
+            EDGE.getAndIncrement();
+            return hold != null;
+        } finally {
+            patience.restore();
+        }
+    }
+
+    /** Counts a re-entry; false if the hold turned out to be lost, so that the caller has to acquire anew. */
+    private boolean reenter(Hold hold, Patience patience, long leaseMillis, boolean renewed)
+            throws InterruptedException {
+        if (hold.count == Integer.MAX_VALUE) {
+            throw new Error("Maximum lock count exceeded");
+        }
+        long began = client.clock.nanoTime();
+        while (client.isValid(hold)) {
+            long sent = client.clock.nanoTime();
+            long timeout = Math.min(
+                    patience.timeoutNanos(sent, client.options.commandTimeoutNanos()),
+                    Math.max(1, hold.deadlineNanos() - sent));
+            try {
+                Reply reply = client.run(Protocol.reenter(hold, leaseMillis), timeout);
+                if (!reply.is("OK")) {
+                    client.lose(hold, LockLost.Reason.TAKEN);
+                } else if (hold.extend(client.clock.nanoTime(), sent + LockOptions.validityNanos(leaseMillis))) {
+                    hold.reentered(leaseMillis, renewed, sent + client.renewalNanos());
+                    client.watchdog.wakeAt(hold.nextRenewalNanos);
+                    return true;
+                }
+            } catch (RedisException e) {
+                long now = client.clock.nanoTime();
+                boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
+                boolean late = patience.isTimed()
+                        ? patience.remaining(now) <= 0
+                        : client.outage.age(now) > client.options.retryFor().toNanos();
+                if (hopeless || late) {
+                    throw client.unavailable(
+                            keys,
+                            "was not entered once more",
+                            "The calling thread still holds it, as often as before.",
+                            now - began,
+                            e);
+                }
+                if (patience.interrupted()) {
+                    patience.thrown();
+                    throw new InterruptedException();
+                }
+                hold.unanswered = true;
+                client.clock.park(this, REENTRY_PAUSE_NANOS);
+            }
+        }
+        return false;
+    }
+
+    void unlock() {
+        Hold hold = client.holds.get(keys, Thread.currentThread());
+        if (hold == null) {
+            throw notHeld();
+        }
+        if (!client.isValid(hold)) {
+            throw unlockLost(hold);
+        }
+        if (hold.count > 1) {
+            exit(hold);
+        } else {
+            release(hold);
+        }
+    }
+
+    private void exit(Hold hold) {
+        boolean taken = false;
+        try {
+            taken = client.run(Protocol.releaseInner(hold), client.options.commandTimeoutNanos())
+                    .is("GONE");
+        } catch (RedisException e) {
+            // The count in Redis is a mirror; the hold itself is as sure as its deadline.
+        }
+        if (taken) {
+            client.lose(hold, LockLost.Reason.TAKEN);
+        }
+        if (!client.isValid(hold)) {
+            throw unlockLost(hold);
+        }
+        hold.exited();
+    }
+
+    private void release(Hold hold) {
+        long sent = client.clock.nanoTime();
+        long until = hold.beginRelease(sent);
+        if (until == 0) {
+            client.isValid(hold);
+            throw unlockLost(hold);
+        }
+        EDGE.getAndIncrement();
+        Attempt heir = client.succession.heir(keys, hold.attempt);
+        boolean keep = sent - hold.turnStartNanos < LockOptions.LOCAL_TURN_NANOS;
+        Call call = Protocol.release(hold, heir, keep, client.mailbox.isOpen());
+        try {
+            Reply reply = client.run(call, client.options.commandTimeoutNanos());
+            // Found nothing although nothing of it had run before: somebody else ended the hold.
+            if (reply.is("GONE") && !reply.resent() && hold.releaseFailed(LockLost.Reason.TAKEN)) {
+                client.ended(hold);
+                throw unlockLost(hold);
+            }
+            hold.released();
+            client.holds.remove(hold);
+            client.succession.handOn(keys, hold.attempt, heir, hold.turnStartNanos, reply, sent);
+        } catch (RedisException e) {
+            client.succession.releaseLater(hold, call, heir);
+            if (client.clock.nanoTime() >= until && hold.releaseFailed(LockLost.Reason.UNCONFIRMED)) {
+                client.ended(hold);
+                throw unlockLost(hold);
+            }
+            hold.released();
+            client.holds.remove(hold);
+        }
+    }
+
+    private LockLostException unlockLost(Hold hold) {
+        LockLostException exception = lost(hold);
+        if (--hold.count == 0) {
+            client.holds.remove(hold);
+        }
+        return exception;
+    }
+
+    private static LockLostException lost(Hold hold) {
+        LockLost.Reason reason = hold.lossReason();
+        return new LockLostException(hold.loss(reason == null ? LockLost.Reason.EXPIRED : reason));
+    }
+
+    private IllegalMonitorStateException notHeld() {
+        return new IllegalMonitorStateException("Thread "
+                + Thread.currentThread().getName() + " does not hold the lock \"" + keys.name()
+                + "\": only the thread that locked it can do this, through the same RedisLocks.");
+    }
+
+    /** The calling thread's hold if it can be relied upon now, or null. */
+    @Nullable
+    Hold held() {
+        Hold hold = client.holds.get(keys, Thread.currentThread());
+        return hold != null && client.isValid(hold) ? hold : null;
+    }
+
+    /** The calling thread's hold. */
+    Hold ensureHeld() {
+        Hold hold = client.holds.get(keys, Thread.currentThread());
+        if (hold == null) {
+            throw notHeld();
+        }
+        if (!client.isValid(hold)) {
+            throw lost(hold);
+        }
+        return hold;
+    }
+
+    long remainingNanos() {
+        Hold hold = held();
+        return hold == null ? 0 : Math.max(0, hold.deadlineNanos() - client.clock.nanoTime());
+    }
+
+    boolean isLocked() {
+        return ask(Protocol.locked(keys)).is("LOCKED");
+    }
+
+    boolean forceUnlock() {
+        Reply seen = ask(Protocol.locked(keys));
+        if (seen.is("FREE")) {
+            return false;
+        }
+        ask(Protocol.force(keys, seen.text(0)));
+        return true;
+    }
+
+    private Reply ask(Call call) {
+        client.checkOpen();
+        long sent = client.clock.nanoTime();
+        try {
+            return client.run(call, client.options.commandTimeoutNanos());
+        } catch (RedisException e) {
+            throw client.unavailable(
+                    keys,
+                    "could not be looked at",
+                    "If it was to be forced, that may have been done.",
+                    client.clock.nanoTime() - sent,
+                    e);
+        }
+    }
+
+    /** The thread of this JVM that holds the lock, as far as this client knows, or null. */
+    @Nullable
+    Thread localOwner() {
+        for (Hold hold : client.holds.all()) {
+            if (hold.keys.lock().equals(keys.lock()) && client.isValid(hold)) {
+                return hold.thread;
+            }
+        }
+        return null;
+    }
+}

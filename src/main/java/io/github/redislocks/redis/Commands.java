@@ -1,0 +1,78 @@
+package io.github.redislocks.redis;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Protocol.Command;
+
+/** How calls are written for the server, and how its answers are read. */
+final class Commands {
+
+    private Commands() {}
+
+    /** Runs a script that the server knows. */
+    static CommandArguments evalsha(Call call) {
+        return withArguments(
+                new CommandArguments(Command.EVALSHA).add(call.script().sha1()), call);
+    }
+
+    /** Runs a script that the server does not know, and makes it known. */
+    static CommandArguments eval(Call call) {
+        return withArguments(
+                new CommandArguments(Command.EVAL).add(call.script().source()), call);
+    }
+
+    static CommandArguments publish(String channel, String message) {
+        return new CommandArguments(Command.PUBLISH).add(channel).add(message);
+    }
+
+    static CommandArguments subscribe(String channel) {
+        return new CommandArguments(Command.SUBSCRIBE).add(channel);
+    }
+
+    /**
+     * A script's answer: an array of a code and, behind it, numbers and texts. The same in RESP2 and RESP3.
+     *
+     * @throws RedisException.Unanswered if it is anything else
+     */
+    static Reply reply(Call call, @Nullable Object answer, boolean resent) {
+        if (answer instanceof List<?> parts && !parts.isEmpty() && parts.get(0) instanceof byte[] code) {
+            List<Object> values = new ArrayList<>(parts.size() - 1);
+            for (int i = 1; i < parts.size(); i++) {
+                Object value = parts.get(i);
+                if (value instanceof byte[] text) {
+                    values.add(text(text));
+                } else if (value instanceof Long) {
+                    values.add(value);
+                } else {
+                    throw unreadable(call, "neither text nor number at position " + i);
+                }
+            }
+            return new Reply(text(code), values, resent);
+        }
+        throw unreadable(call, "no code");
+    }
+
+    private static RedisException unreadable(Call call, String what) {
+        return new RedisException.Unanswered("The answer to " + call.script() + " holds " + what, true, null);
+    }
+
+    static String text(byte[] bytes) {
+        return new String(bytes, StandardCharsets.UTF_8);
+    }
+
+    private static CommandArguments withArguments(CommandArguments request, Call call) {
+        List<String> keys = call.keys();
+        request.add(keys.size());
+        for (int i = 0; i < keys.size(); i++) {
+            request.add(keys.get(i));
+        }
+        List<String> args = call.args();
+        for (int i = 0; i < args.size(); i++) {
+            request.add(args.get(i));
+        }
+        return request;
+    }
+}

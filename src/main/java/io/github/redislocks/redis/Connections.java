@@ -1,0 +1,116 @@
+package io.github.redislocks.redis;
+
+import java.io.IOException;
+import java.net.Socket;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
+
+/**
+ * A bounded pool of connections: a place per call under way, and the connections that are idle, the last used first.
+ *
+ * <p>Jedis' own pool cannot hold the deadline of a call: its waiting ends on an interrupt, its time to connect is the
+ * same for all, and a dead connection is replaced before the failure is told.
+ */
+final class Connections {
+
+    private final HostAndPort address;
+    private final JedisClientConfig config;
+    private final int bound;
+    private final Semaphore places;
+    private final ConcurrentLinkedDeque<Link> idle = new ConcurrentLinkedDeque<>();
+    private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
+    private volatile boolean closed;
+
+    Connections(HostAndPort address, JedisClientConfig config, int bound) {
+        this.address = address;
+        this.config = config;
+        this.bound = bound;
+        this.places = new Semaphore(bound);
+    }
+
+    int bound() {
+        return bound;
+    }
+
+    boolean isClosed() {
+        return closed;
+    }
+
+    /** Takes a place, waiting for one until the deadline; an interrupt does not end the wait and is kept. */
+    boolean enter(long deadline) {
+        if (places.tryAcquire()) {
+            return true;
+        }
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    return places.tryAcquire(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    void leave() {
+        places.release();
+    }
+
+    /** A connection that was used before, if one is idle. Only for who has a place. */
+    @Nullable
+    Link takeIdle() {
+        return idle.pollFirst();
+    }
+
+    /** The way to a new connection. Only for who has a place. */
+    Door newDoor(long deadline) {
+        return new Door(address, config, Link.millisUntil(deadline), this);
+    }
+
+    void giveBack(Link link) {
+        idle.addFirst(link);
+        if (closed) {
+            dropIdle();
+        }
+    }
+
+    void dropIdle() {
+        for (Link link = idle.pollFirst(); link != null; link = idle.pollFirst()) {
+            link.cut();
+        }
+    }
+
+    void opened(Socket socket) {
+        sockets.add(socket);
+        if (closed) {
+            shut(socket);
+        }
+    }
+
+    void shut(Socket socket) {
+        sockets.remove(socket);
+        try {
+            socket.close();
+        } catch (IOException e) {
+            // It is of no more use, closed or not.
+        }
+    }
+
+    /** Closes all connections, those in use and those that just open too. Who waits for a place finds out by itself. */
+    void close() {
+        closed = true;
+        idle.clear();
+        sockets.forEach(this::shut);
+    }
+}

@@ -1,0 +1,87 @@
+package io.github.redislocks.redis;
+
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisException;
+
+/**
+ * The server and the threads that talk to it; the one place where Jedis' exceptions are translated.
+ *
+ * @param address the server as people write it
+ */
+record Endpoint(String address, Workers workers) {
+
+    RedisException failed(JedisException e, String what, boolean sent, long timeoutNanos) {
+        if (isTimeout(e)) {
+            return timedOut(what, sent, timeoutNanos, e);
+        }
+        String text = sent
+                ? "The connection to " + address + " broke during " + what
+                : "No connection to " + address + " for " + what;
+        return new RedisException.Unanswered(text + ": " + reason(e), sent, e);
+    }
+
+    /**
+     * The server's text comes first, since its first word is what the error is recognised by. A request that was sent
+     * before is not refused as a whole: the earlier copy may have run.
+     */
+    RedisException refused(JedisDataException e, String what, boolean resent) {
+        String text = e.getMessage() + " (" + address + ", " + what + ")";
+        return resent
+                ? new RedisException.Unanswered("Sent again after the connection broke: " + text, true, e)
+                : new RedisException.Refused(text, e);
+    }
+
+    RedisException timedOut(String what, boolean sent, long timeoutNanos) {
+        return timedOut(what, sent, timeoutNanos, null);
+    }
+
+    private RedisException timedOut(String what, boolean sent, long timeoutNanos, @Nullable Throwable cause) {
+        String text = sent ? " gave no answer to " + what : " accepted no connection for " + what;
+        return new RedisException.Unanswered(address + text + within(timeoutNanos), sent, cause);
+    }
+
+    RedisException noneFree(String what, int bound, long timeoutNanos) {
+        String text = "No connection to " + address + " became free for " + what + within(timeoutNanos);
+        return new RedisException.Unanswered(text + ": all " + bound + " are in use", false, null);
+    }
+
+    RedisException closed(boolean sent) {
+        return new RedisException.Unanswered("The connections to " + address + " have been closed", sent, null);
+    }
+
+    static boolean isTimeout(Throwable e) {
+        return root(e) instanceof SocketTimeoutException;
+    }
+
+    private static String within(long timeoutNanos) {
+        return " within " + TimeUnit.NANOSECONDS.toMillis(timeoutNanos) + " ms";
+    }
+
+    private static String reason(Throwable e) {
+        Throwable root = root(e);
+        if (root instanceof UnknownHostException) {
+            return "the host is unknown";
+        }
+        String message = root.getMessage();
+        return message != null ? message : root.getClass().getSimpleName();
+    }
+
+    /** What happened first. Jedis tells of a failed connect() as a suppressed exception, not as a cause. */
+    private static Throwable root(Throwable e) {
+        Throwable root = e;
+        while (true) {
+            Throwable deeper = root.getCause();
+            if (deeper == null && root.getSuppressed().length > 0) {
+                deeper = root.getSuppressed()[0];
+            }
+            if (deeper == null) {
+                return root;
+            }
+            root = deeper;
+        }
+    }
+}

@@ -1,0 +1,235 @@
+package io.github.redislocks.redis;
+
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisException;
+
+/**
+ * One request and its answer, by a deadline.
+ *
+ * <pre>
+ * take a place in the pool                                 waits until the deadline
+ * if a connection is idle, and the thread may block on it
+ *     ask on it, here                                      its reads end at the deadline
+ * else, or if it was stale
+ *     let a worker connect and ask, and wait for it        given up at the deadline
+ * </pre>
+ *
+ * <p>A worker that was given up finds its connection shut, and sends nothing any more if it had not yet.
+ */
+abstract class Exchange<T> {
+
+    /** How long after the deadline a worker that notices it by itself, and knows best what happened, may say so. */
+    private static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(3);
+
+    private final Endpoint endpoint;
+    private final Connections pool;
+    private final long timeoutNanos;
+    private final long deadline;
+    private final AtomicReference<Stage> stage = new AtomicReference<>(Stage.UNSENT);
+    private volatile @Nullable Door door;
+    private boolean resent;
+
+    private enum Stage {
+        UNSENT,
+        SENT,
+        ANSWERED,
+        ABANDONED
+    }
+
+    Exchange(Endpoint endpoint, Connections pool, long timeoutNanos) {
+        this.endpoint = endpoint;
+        this.pool = pool;
+        this.timeoutNanos = timeoutNanos;
+        this.deadline = System.nanoTime() + timeoutNanos;
+    }
+
+    /** Sends the request and reads the answer. May be called again, on a fresh connection, if the first was stale. */
+    abstract T on(Link link);
+
+    /** What the request is called in messages. */
+    abstract String what();
+
+    /** What becomes of a connection in good order. */
+    void release(Link sound) {
+        pool.giveBack(sound);
+    }
+
+    /** Whether this is not the first time that the request is sent. */
+    final boolean resent() {
+        return resent;
+    }
+
+    /** Makes ready for one more trip of the same exchange, unless it has been given up. */
+    final void proceed(Link current) {
+        current.arm(deadline);
+        if (stage.get() == Stage.ABANDONED) {
+            throw new CancellationException();
+        }
+    }
+
+    /** Does it all, on the caller's thread as far as that may block on a socket. */
+    final T perform(boolean here) {
+        if (!pool.enter(deadline)) {
+            throw endpoint.noneFree(what(), pool.bound(), timeoutNanos);
+        }
+        try {
+            if (pool.isClosed()) {
+                pool.leave();
+                throw endpoint.closed(false);
+            }
+            T answer = here && !Workers.onVirtualThread() ? here() : null;
+            return answer != null ? answer : elsewhere();
+        } catch (JedisDataException e) {
+            throw endpoint.refused(e, what(), resent);
+        } catch (JedisException e) {
+            boolean sent = stage.get() != Stage.UNSENT;
+            throw pool.isClosed() ? endpoint.closed(sent) : endpoint.failed(e, what(), sent, timeoutNanos);
+        }
+    }
+
+    /** Asks on an idle connection; null, and the place kept, if there is none that works. */
+    private @Nullable T here() {
+        boolean done = true;
+        try {
+            T answer = onIdle();
+            done = answer != null;
+            return answer;
+        } finally {
+            if (done) {
+                pool.leave();
+            }
+        }
+    }
+
+    private T elsewhere() {
+        CompletableFuture<T> answer = new CompletableFuture<>();
+        try {
+            endpoint.workers().execute(() -> {
+                try {
+                    answer.complete(work());
+                } catch (Throwable e) {
+                    answer.completeExceptionally(e);
+                }
+            });
+        } catch (RejectedExecutionException e) {
+            pool.leave();
+            throw endpoint.closed(stage.get() != Stage.UNSENT);
+        } catch (Error noThread) {
+            pool.leave();
+            throw noThread;
+        }
+        return await(answer);
+    }
+
+    /** A worker's part. */
+    private T work() {
+        try {
+            T answer = resent ? null : onIdle();
+            return answer != null ? answer : onFresh();
+        } finally {
+            pool.leave();
+        }
+    }
+
+    /** Asks on an idle connection; null if there is none, or if it was stale and so are then all. */
+    private @Nullable T onIdle() {
+        Link idle = pool.takeIdle();
+        if (idle == null) {
+            return null;
+        }
+        try {
+            return talk(idle);
+        } catch (JedisConnectionException e) {
+            if (Endpoint.isTimeout(e) || pool.isClosed()) {
+                throw e;
+            }
+            pool.dropIdle();
+            resent = true;
+            return null;
+        }
+    }
+
+    private T onFresh() {
+        Door fresh = pool.newDoor(deadline);
+        door = fresh;
+        if (stage.get() == Stage.ABANDONED) {
+            throw new CancellationException();
+        }
+        return talk(new Link(fresh));
+    }
+
+    private T talk(Link current) {
+        door = current.door();
+        if (stage.get() != Stage.SENT && !stage.compareAndSet(Stage.UNSENT, Stage.SENT)) {
+            current.cut();
+            throw new CancellationException();
+        }
+        boolean sound = false;
+        try {
+            current.arm(deadline);
+            T answer = on(current);
+            sound = true;
+            return answer;
+        } catch (JedisDataException e) {
+            sound = true; // An error is an answer.
+            throw e;
+        } finally {
+            if (sound && stage.compareAndSet(Stage.SENT, Stage.ANSWERED)) {
+                release(current);
+            } else {
+                current.cut();
+            }
+        }
+    }
+
+    private T await(CompletableFuture<T> answer) {
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    return stage.get() == Stage.ANSWERED
+                            ? answer.get()
+                            : answer.get(deadline + GRACE_NANOS - System.nanoTime(), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                } catch (TimeoutException e) {
+                    abandon();
+                } catch (ExecutionException e) {
+                    throw unwrapped(e);
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** Gives the worker up, unless it has just finished. */
+    private void abandon() {
+        boolean unsent = stage.compareAndSet(Stage.UNSENT, Stage.ABANDONED);
+        if (unsent || stage.compareAndSet(Stage.SENT, Stage.ABANDONED)) {
+            Door current = door;
+            if (current != null) {
+                current.shut();
+            }
+            throw endpoint.timedOut(what(), !unsent, timeoutNanos);
+        }
+    }
+
+    private static RuntimeException unwrapped(ExecutionException e) {
+        if (e.getCause() instanceof Error error) {
+            throw error;
+        }
+        return e.getCause() instanceof RuntimeException cause ? cause : new IllegalStateException(e.getCause());
+    }
+}

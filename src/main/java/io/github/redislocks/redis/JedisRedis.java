@@ -1,0 +1,150 @@
+package io.github.redislocks.redis;
+
+import java.util.List;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.exceptions.JedisNoScriptException;
+
+/**
+ * One Redis server, by way of Jedis.
+ *
+ * <p>Three pools, so that none waits for another's work: one for calls; one with a single connection, the lane, for
+ * batches and messages; one from which subscriptions take theirs for good. How a call keeps its deadline is written in
+ * {@link Exchange}.
+ *
+ * <p>After a restart of the server every idle connection is stale. A call that meets a stale one is sent once more, on
+ * a fresh connection, and its reply says so ({@link Reply#resent}); one that ran out of time is not.
+ */
+public final class JedisRedis implements Redis {
+
+    private final Endpoint endpoint;
+    private final Connections pool;
+    private final Connections lane;
+    private final Connections subscriptions;
+
+    /**
+     * Connects to nothing yet.
+     *
+     * @param config user, password, database, TLS, protocol and client name; its timeouts are not used, since each call
+     *     has its own
+     * @param maxConnections how many calls of {@link #run} may be under way at a time
+     */
+    public JedisRedis(HostAndPort address, JedisClientConfig config, int maxConnections) {
+        if (maxConnections < 1) {
+            throw new IllegalArgumentException("maxConnections is " + maxConnections + ", and must be 1 or more");
+        }
+        endpoint = new Endpoint(address.toString(), new Workers(address.toString()));
+        pool = new Connections(address, config, maxConnections);
+        lane = new Connections(address, config, 1);
+        subscriptions = new Connections(address, config, 1);
+    }
+
+    @Override
+    public Reply run(Call call, long timeoutNanos) {
+        return new Evaluation(call, timeoutNanos).perform(true);
+    }
+
+    @Override
+    public List<Outcome> runAll(List<Call> calls, long timeoutNanos) {
+        return calls.isEmpty() ? List.of() : new Pipeline(endpoint, lane, timeoutNanos, calls).outcomes();
+    }
+
+    @Override
+    public Subscription subscribe(String channel, long timeoutNanos) {
+        return new Subscribing(channel, timeoutNanos).perform(false);
+    }
+
+    @Override
+    public void publish(String channel, String message, long timeoutNanos) {
+        new Publishing(channel, message, timeoutNanos).perform(true);
+    }
+
+    @Override
+    public String address() {
+        return endpoint.address();
+    }
+
+    @Override
+    public void close() {
+        pool.close();
+        lane.close();
+        subscriptions.close();
+        endpoint.workers().close();
+    }
+
+    /** One run of one script: by its digest, or by its source if the server does not know it. */
+    private final class Evaluation extends Exchange<Reply> {
+
+        private final Call call;
+
+        Evaluation(Call call, long timeoutNanos) {
+            super(endpoint, pool, timeoutNanos);
+            this.call = call;
+        }
+
+        @Override
+        String what() {
+            return call.script().name();
+        }
+
+        @Override
+        Reply on(Link link) {
+            Object answer;
+            try {
+                answer = link.ask(Commands.evalsha(call));
+            } catch (JedisNoScriptException unknown) {
+                proceed(link);
+                answer = link.ask(Commands.eval(call));
+            }
+            return Commands.reply(call, answer, resent());
+        }
+    }
+
+    private final class Publishing extends Exchange<Object> {
+
+        private final String channel;
+        private final String message;
+
+        Publishing(String channel, String message, long timeoutNanos) {
+            super(endpoint, lane, timeoutNanos);
+            this.channel = channel;
+            this.message = message;
+        }
+
+        @Override
+        String what() {
+            return "a message to " + channel;
+        }
+
+        @Override
+        Object on(Link link) {
+            return link.ask(Commands.publish(channel, message));
+        }
+    }
+
+    private final class Subscribing extends Exchange<Subscription> {
+
+        private final String channel;
+
+        Subscribing(String channel, long timeoutNanos) {
+            super(endpoint, subscriptions, timeoutNanos);
+            this.channel = channel;
+        }
+
+        @Override
+        String what() {
+            return "the subscription to " + channel;
+        }
+
+        @Override
+        Subscription on(Link link) {
+            link.ask(Commands.subscribe(channel));
+            link.disarm();
+            return new JedisSubscription(endpoint, channel, link);
+        }
+
+        /** The subscription keeps it. */
+        @Override
+        void release(Link sound) {}
+    }
+}

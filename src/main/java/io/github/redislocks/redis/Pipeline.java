@@ -1,0 +1,113 @@
+package io.github.redislocks.redis;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisNoScriptException;
+
+/** Many calls written at once and answered in their order, in chunks, each call with an outcome of its own. */
+final class Pipeline extends Exchange<Boolean> {
+
+    static final int CHUNK = 500;
+
+    /** By digest; then with the sources of what the server did not know; once more if it forgot it meanwhile. */
+    private static final int PASSES = 3;
+
+    private final Endpoint endpoint;
+    private final List<Call> calls;
+    private final AtomicReferenceArray<@Nullable Outcome> outcomes;
+    private volatile int sent;
+
+    Pipeline(Endpoint endpoint, Connections lane, long timeoutNanos, List<Call> calls) {
+        super(endpoint, lane, timeoutNanos);
+        this.endpoint = endpoint;
+        this.calls = calls;
+        this.outcomes = new AtomicReferenceArray<>(calls.size());
+    }
+
+    @Override
+    String what() {
+        return "a batch of " + calls.size();
+    }
+
+    /** The outcomes, whatever happens: a failure stands in the place of each reply that did not come. */
+    List<Outcome> outcomes() {
+        RedisException failure = null;
+        try {
+            perform(false);
+        } catch (RedisException e) {
+            failure = e;
+        }
+        Outcome unanswered = failure == null ? null : Outcome.of(failure);
+        Outcome unsent = unanswered;
+        if (failure instanceof RedisException.Unanswered some && some.sent()) {
+            unsent = Outcome.of(new RedisException.Unanswered(String.valueOf(some.getMessage()), false, some));
+        }
+        List<Outcome> result = new ArrayList<>(calls.size());
+        int sentNow = sent;
+        for (int i = 0; i < calls.size(); i++) {
+            Outcome outcome = outcomes.get(i);
+            Outcome instead = i < sentNow ? unanswered : unsent;
+            if (outcome == null && instead == null) {
+                throw new IllegalStateException("Call " + i + " has no outcome");
+            }
+            result.add(outcome != null ? outcome : instead);
+        }
+        return result;
+    }
+
+    @Override
+    Boolean on(Link link) {
+        List<Integer> open = new ArrayList<>();
+        for (int i = 0; i < calls.size(); i++) {
+            if (outcomes.get(i) == null) {
+                open.add(i);
+            }
+        }
+        for (int pass = 1; !open.isEmpty() && pass <= PASSES; pass++) {
+            open = pass(link, open, pass);
+        }
+        return true;
+    }
+
+    /** Sends these calls, and returns those whose script the server does not know. */
+    private List<Integer> pass(Link link, List<Integer> open, int pass) {
+        List<Integer> unknown = new ArrayList<>();
+        Set<Script> loaded = new HashSet<>();
+        for (int from = 0; from < open.size(); from += CHUNK) {
+            List<Integer> chunk = open.subList(from, Math.min(open.size(), from + CHUNK));
+            // Before the look at whether somebody still waits, so that he who gives up and then looks sees it.
+            sent = Math.max(sent, chunk.get(chunk.size() - 1) + 1);
+            proceed(link);
+            for (int index : chunk) {
+                Call call = calls.get(index);
+                boolean load = pass > 1 && loaded.add(call.script());
+                link.send(load ? Commands.eval(call) : Commands.evalsha(call));
+            }
+            List<Object> answers = link.answers(chunk.size());
+            for (int i = 0; i < chunk.size(); i++) {
+                if (answers.get(i) instanceof JedisNoScriptException && pass < PASSES) {
+                    unknown.add(chunk.get(i));
+                } else {
+                    outcomes.set(chunk.get(i), outcome(calls.get(chunk.get(i)), answers.get(i)));
+                }
+            }
+        }
+        return unknown;
+    }
+
+    private Outcome outcome(Call call, @Nullable Object answer) {
+        if (answer instanceof JedisDataException error) {
+            return Outcome.of(endpoint.refused(error, call.script().name(), resent()));
+        }
+        try {
+            return Outcome.of(Commands.reply(call, answer, resent()));
+        } catch (RedisException.Unanswered unreadable) {
+            return Outcome.of(unreadable);
+        }
+    }
+}

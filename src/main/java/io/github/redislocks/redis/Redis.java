@@ -1,0 +1,65 @@
+package io.github.redislocks.redis;
+
+import java.util.List;
+
+/**
+ * The port to one Redis: runs scripts, and subscribes to channels. Every call is bounded by the time that it is given,
+ * in which waiting for a connection, connecting, writing and reading are all included.
+ *
+ * <p>An interrupt never ends a call early and is never lost: a call returns with the interrupt flag as it found it, or
+ * set if the interrupt came meanwhile.
+ */
+public interface Redis extends AutoCloseable {
+
+    /**
+     * Runs one script and returns its reply.
+     *
+     * @throws RedisException.Unanswered if no reply came in time or the connection failed; it tells whether the script
+     *     may have run, or may still run
+     * @throws RedisException.Refused if the server answered with an error; the script changed nothing
+     */
+    Reply run(Call call, long timeoutNanos);
+
+    /**
+     * Runs many scripts in one pipeline, on a connection kept for the background work, so that renewals never wait
+     * behind lock attempts. Calls of this method take turns.
+     *
+     * @return one outcome per call, in the order of the calls; never throws for a failure of Redis
+     */
+    List<Outcome> runAll(List<Call> calls, long timeoutNanos);
+
+    /**
+     * Subscribes to a channel on a connection of its own and returns when the server has confirmed it.
+     *
+     * @throws RedisException as {@link #run}
+     */
+    Subscription subscribe(String channel, long timeoutNanos);
+
+    /** Sends a message to a channel, on the connection of {@link #runAll}. Throws as {@link #run}. */
+    void publish(String channel, String message, long timeoutNanos);
+
+    /** The server as people write it, without secrets: {@code localhost:6379}. */
+    String address();
+
+    /**
+     * Closes all connections, those in use too. A call under way then fails as {@link RedisException.Unanswered}, and
+     * so does every later one.
+     */
+    @Override
+    void close();
+
+    /** A running subscription to one channel. */
+    interface Subscription extends AutoCloseable {
+
+        /**
+         * Waits, for as long as it takes, for the next message.
+         *
+         * @throws RedisException.Unanswered once the connection is broken or closed
+         */
+        String next();
+
+        /** Ends the subscription at once and from any thread; a {@link #next} under way fails. */
+        @Override
+        void close();
+    }
+}

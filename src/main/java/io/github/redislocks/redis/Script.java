@@ -1,0 +1,61 @@
+package io.github.redislocks.redis;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+
+/**
+ * A Lua script of the library: its name, its source and the SHA-1 digest by which Redis knows it. A line
+ * {@code --@include other} in a script stands for the file {@code other.lua}, so that what several verbs share is
+ * written once.
+ */
+public record Script(String name, String source, String sha1) {
+
+    private static final String INCLUDE = "--@include ";
+
+    /** Reads {@code name.lua} beside {@code owner}'s package, in the folder {@code lua}. */
+    public static Script load(Class<?> owner, String name) {
+        String source = read(owner, name);
+        return new Script(name, source, sha1(source));
+    }
+
+    private static String read(Class<?> owner, String name) {
+        String path = "lua/" + name + ".lua";
+        String text;
+        try (InputStream in = owner.getResourceAsStream(path)) {
+            if (in == null) {
+                throw new IllegalStateException("The script " + path + " is missing from the jar.");
+            }
+            text = new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        StringBuilder whole = new StringBuilder();
+        for (String line : (Iterable<String>) text.lines()::iterator) {
+            if (line.startsWith(INCLUDE)) {
+                whole.append(read(owner, line.substring(INCLUDE.length()).strip()));
+            } else {
+                whole.append(line).append('\n');
+            }
+        }
+        return whole.toString();
+    }
+
+    private static String sha1(String source) {
+        try {
+            byte[] digest = MessageDigest.getInstance("SHA-1").digest(source.getBytes(StandardCharsets.UTF_8));
+            return HexFormat.of().formatHex(digest);
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return name;
+    }
+}

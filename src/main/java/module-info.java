@@ -1,0 +1,10 @@
+/** {@code java.util.concurrent.locks} on Redis. */
+module io.github.redislocks {
+    requires transitive org.jspecify;
+    requires transitive redis.clients.jedis;
+    requires com.github.benmanes.caffeine;
+    requires java.management;
+    requires org.slf4j;
+
+    exports io.github.redislocks;
+}

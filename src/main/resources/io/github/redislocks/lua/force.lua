@@ -1,0 +1,15 @@
+-- Ends a hold without its owner, and hands the lock on. The next holder is told of the loss.
+-- KEYS     lock, queue, waiters, fence
+-- ARGV     token of the hold, so that a second run does not end the hold of the next
+-- returns  FREED | GRANTED | GONE
+local token = redis.call('hget', KEYS[1], 'token')
+if token ~= ARGV[1] then
+    return {'GONE'}
+end
+local time = redis.call('time')
+local now = time[1] * 1000000 + time[2]
+
+--@include line
+--@include succession
+
+return pass_on(token, '', '', '', '', '', '0')

@@ -1,0 +1,38 @@
+-- Takes an owner's attempt out of the line and of the lock: its place goes to the heir, a thread of the same client; a
+-- grant that it was given meanwhile goes on.
+-- KEYS     lock, queue, waiters, fence
+-- ARGV     owner, attempt, returned (1: its hold was once returned to its caller, so it ends without good order | 0),
+--          then of the heir: owner or '', attempt, lease(ms), claim(ms), life(ms) or ''
+-- returns  SUCCEEDED token lost | QUEUED last-token pttl now (both: the heir) | DONE
+local owner, attempt, heir, life = ARGV[1], tonumber(ARGV[2]), ARGV[4], ARGV[8]
+local time = redis.call('time')
+local now = time[1] * 1000000 + time[2]
+
+--@include line
+--@include succession
+
+local held = redis.call('hmget', lock, 'owner', 'attempt', 'token')
+local placed = place(owner)
+local score
+if placed and placed <= attempt then
+    score = redis.call('zscore', queue, owner)
+    drop(owner)
+end
+if score and heir ~= '' and life ~= '' and not place(heir) then
+    put(heir, tonumber(score), tonumber(ARGV[5]), 1, tonumber(ARGV[7]), tonumber(life))
+end
+if held[1] == owner and tonumber(held[2]) == attempt then
+    local reply = pass_on(held[3] .. (ARGV[3] == '0' and '+' or ''), heir, ARGV[5], ARGV[6], ARGV[7], life, '0')
+    if reply[1] == 'SUCCEEDED' or reply[1] == 'QUEUED' then
+        return reply
+    end
+elseif heir ~= '' then
+    if held[1] == heir and held[2] == ARGV[5] then
+        extend(ARGV[6])
+        return {'SUCCEEDED', tonumber(held[3]), tonumber(redis.call('hget', lock, 'lost'))}
+    end
+    if place(heir) == tonumber(ARGV[5]) then
+        return {'QUEUED', last_token(), redis.call('pttl', lock), now}
+    end
+end
+return {'DONE'}

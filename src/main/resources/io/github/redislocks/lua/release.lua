@@ -1,0 +1,34 @@
+-- Ends a hold, whatever its count (a late copy of a re-entry may have counted twice), and hands the lock on.
+-- KEYS     lock, queue, waiters, fence
+-- ARGV     owner, attempt, then of the successor: owner or '', attempt, lease(ms), claim(ms), life(ms) or '', keep (1|0)
+-- returns  FREED | GRANTED | SUCCEEDED token lost now | QUEUED last-token pttl now | GONE
+local held = redis.call('hmget', KEYS[1], 'owner', 'attempt', 'token', 'waited', 'lost')
+local mine = held[1] == ARGV[1] and held[2] == ARGV[2]
+local successor = ARGV[3]
+
+if mine and successor == '' and held[4] == '0' then
+    redis.call('del', KEYS[1])
+    redis.call('set', KEYS[4], held[3] .. '+', 'px', 86400000)
+    return {'FREED'}
+end
+
+local time = redis.call('time')
+local now = time[1] * 1000000 + time[2]
+
+--@include line
+--@include succession
+
+if mine then
+    return pass_on(held[3] .. '+', successor, ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8])
+end
+-- An earlier copy may have run unanswered: what it did for the successor is told again, and refreshed.
+if successor ~= '' then
+    if held[1] == successor and held[2] == ARGV[4] then
+        extend(ARGV[5])
+        return {'SUCCEEDED', tonumber(held[3]), tonumber(held[5])}
+    end
+    if place(successor) == tonumber(ARGV[4]) then
+        return {'QUEUED', last_token(), redis.call('pttl', lock), now}
+    end
+end
+return {'GONE'}

@@ -1,0 +1,70 @@
+package io.github.redislocks;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongSupplier;
+
+/**
+ * Time that a test moves by hand, of the client and of the in-memory Redis at once; the server's clock can be set apart
+ * from it. A parked thread wakes when its time has come, and not before.
+ */
+final class FakeClock implements Clock {
+
+    private static final long START_MICROS = 1_790_000_000_000_000L;
+
+    private final AtomicLong nanos = new AtomicLong(1);
+    private final AtomicLong serverOffsetMicros = new AtomicLong();
+    private final Map<Thread, Long> parked = new ConcurrentHashMap<>();
+
+    @Override
+    public long nanoTime() {
+        return nanos.get();
+    }
+
+    @Override
+    public void park(Object blocker, long waitNanos) {
+        Thread thread = Thread.currentThread();
+        long until = waitNanos > Long.MAX_VALUE - nanoTime() ? Long.MAX_VALUE : nanoTime() + waitNanos;
+        parked.put(thread, until);
+        try {
+            if (nanoTime() < until) {
+                LockSupport.park(blocker);
+            }
+        } finally {
+            parked.remove(thread);
+        }
+    }
+
+    /** Moves time on and wakes whoever waited for it. */
+    void advanceMillis(long millis) {
+        nanos.addAndGet(millis * 1_000_000);
+        long now = nanoTime();
+        parked.forEach((thread, until) -> {
+            if (until <= now) {
+                LockSupport.unpark(thread);
+            }
+        });
+    }
+
+    /** When the next parked thread wants to wake, or {@link Long#MAX_VALUE}. */
+    long nextWake() {
+        return parked.values().stream().mapToLong(Long::longValue).min().orElse(Long.MAX_VALUE);
+    }
+
+    /** How many threads are parked on it now. */
+    int parkedThreads() {
+        return parked.size();
+    }
+
+    /** The time of the in-memory Redis, in microseconds. */
+    LongSupplier server() {
+        return () -> START_MICROS + nanoTime() / 1_000 + serverOffsetMicros.get();
+    }
+
+    /** Sets the server's clock apart from the client's. */
+    void stepServerMillis(long millis) {
+        serverOffsetMicros.addAndGet(millis * 1_000);
+    }
+}

@@ -1,0 +1,87 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+class HoldTest {
+
+    private static Hold hold(boolean renewed, long deadlineNanos) {
+        Attempt attempt = new Attempt(7, Keys.of("p", "a"), "owner", Thread.currentThread(), 30_000, renewed, false);
+        Attempt.Grant grant = new Attempt.Grant(5, false, deadlineNanos, 0, true);
+        return new Hold(attempt, grant, 0, renewed ? 10 : Long.MAX_VALUE, null);
+    }
+
+    @Test
+    void extend_beforeTheDeadline_movesItOnAndNeverBack() {
+        Hold hold = hold(true, 100);
+        assertThat(hold.extend(50, 200)).isTrue();
+        assertThat(hold.deadlineNanos()).isEqualTo(200);
+        assertThat(hold.extend(50, 150)).isTrue();
+        assertThat(hold.deadlineNanos()).isEqualTo(200);
+    }
+
+    @Test
+    void extend_atTheDeadline_doesNotReviveIt() {
+        Hold hold = hold(true, 100);
+        assertThat(hold.isValid(100)).isFalse();
+        assertThat(hold.extend(100, 200)).isFalse();
+        assertThat(hold.loseIfPast(100)).isTrue();
+        assertThat(hold.lossReason()).isEqualTo(LockLost.Reason.EXPIRED);
+    }
+
+    @Test
+    void lose_andRelease_onlyTheFirstCounts() {
+        Hold released = hold(true, 100);
+        assertThat(released.beginRelease(50)).isEqualTo(100);
+        assertThat(released.lose(LockLost.Reason.TAKEN)).isFalse();
+        assertThat(released.loseIfPast(1_000)).isFalse();
+        assertThat(released.extend(50, 200)).isFalse();
+        released.released();
+        assertThat(released.lossReason()).isNull();
+
+        Hold lost = hold(true, 100);
+        assertThat(lost.lose(LockLost.Reason.TAKEN)).isTrue();
+        assertThat(lost.lose(LockLost.Reason.CLOSED)).isFalse();
+        assertThat(lost.beginRelease(50)).isZero();
+        assertThat(lost.lossReason()).isEqualTo(LockLost.Reason.TAKEN);
+    }
+
+    @Test
+    void loseIfPast_withAnUnansweredRenewal_isUnconfirmed() {
+        Hold hold = hold(true, 100);
+        hold.unanswered = true;
+        assertThat(hold.loseIfPast(99)).isFalse();
+        assertThat(hold.loseIfPast(100)).isTrue();
+        assertThat(hold.lossReason()).isEqualTo(LockLost.Reason.UNCONFIRMED);
+    }
+
+    @Test
+    void releaseFailed_afterTheRelease_isTheLoss() {
+        Hold hold = hold(true, 100);
+        hold.beginRelease(50);
+        assertThat(hold.releaseFailed(LockLost.Reason.TAKEN)).isTrue();
+        assertThat(hold.releaseFailed(LockLost.Reason.TAKEN)).isFalse();
+        assertThat(hold.lossReason()).isEqualTo(LockLost.Reason.TAKEN);
+    }
+
+    @Test
+    void renewal_lastsAsLongAsTheOutermostAcquisitionWithoutALease() {
+        Hold outerRenewed = hold(true, 100);
+        outerRenewed.reentered(30_000, false, 77);
+        outerRenewed.exited();
+        assertThat(outerRenewed.isRenewed()).isTrue();
+        assertThat(outerRenewed.nextRenewalNanos).isEqualTo(10);
+
+        Hold innerRenewed = hold(false, 100);
+        assertThat(innerRenewed.isRenewed()).isFalse();
+        innerRenewed.reentered(30_000, true, 77);
+        assertThat(innerRenewed.nextRenewalNanos).isEqualTo(77);
+        innerRenewed.reentered(30_000, true, 88);
+        innerRenewed.exited();
+        assertThat(innerRenewed.isRenewed()).isTrue();
+        innerRenewed.exited();
+        assertThat(innerRenewed.isRenewed()).isFalse();
+        assertThat(innerRenewed.nextRenewalNanos).isEqualTo(Long.MAX_VALUE);
+    }
+}

@@ -1,0 +1,582 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.fixture.RedisServer;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.JedisRedis;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.Script;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.MethodSource;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.RedisProtocol;
+
+/**
+ * Each script's branches and replies, and what it leaves in Redis: on Redis 6.2 and 7.0, by RESP2 and RESP3, and on the
+ * in-memory twin. Owners {@code a:1} and {@code a:2} are threads of one client, {@code b:1} and {@code c:1} of others.
+ */
+@ParameterizedClass(name = "{0}")
+@MethodSource("targets")
+@Timeout(30)
+class ScriptTest {
+
+    private static final long SECOND = 1_000_000_000;
+    private static final long FOR_EVER = 8_000_000_000_000_000L;
+    private static final long LONG_AGO = 1;
+    private static final Script PEEK = Script.load(ScriptTest.class, "peek");
+    private static final Script POKE = Script.load(ScriptTest.class, "poke");
+
+    private static RedisServer server70;
+    private static RedisServer server62;
+
+    /** Where the scripts run. */
+    enum Target {
+        REDIS_70_RESP3,
+        REDIS_70_RESP2,
+        REDIS_62_RESP2,
+        REDIS_62_RESP3;
+
+        Redis open() {
+            boolean old = this == REDIS_62_RESP2 || this == REDIS_62_RESP3;
+            boolean resp2 = this == REDIS_70_RESP2 || this == REDIS_62_RESP2;
+            RedisServer server = old ? server62() : server70();
+            return new JedisRedis(
+                    server.address(),
+                    DefaultJedisClientConfig.builder()
+                            .protocol(resp2 ? RedisProtocol.RESP2 : RedisProtocol.RESP3)
+                            .build(),
+                    4);
+        }
+    }
+
+    static Stream<Target> targets() {
+        return Stream.of(Target.values());
+    }
+
+    private static synchronized RedisServer server70() {
+        if (server70 == null) {
+            server70 = RedisServer.start();
+        }
+        return server70;
+    }
+
+    private static synchronized RedisServer server62() {
+        if (server62 == null) {
+            server62 = RedisServer.start(RedisServer.Version.V6_2);
+        }
+        return server62;
+    }
+
+    @AfterAll
+    static void stopServers() {
+        Stream.of(server70, server62).filter(server -> server != null).forEach(RedisServer::close);
+        server70 = null;
+        server62 = null;
+    }
+
+    @Parameter
+    Target target;
+
+    /** A prefix of its own, so that no mailbox of another test is heard. */
+    private final String prefix = "script-" + UUID.randomUUID();
+
+    private final Keys keys = Keys.of(prefix, "lock");
+    private final List<Redis.Subscription> subscriptions = new ArrayList<>();
+    private Redis redis;
+
+    @BeforeEach
+    void open() {
+        redis = target.open();
+    }
+
+    @AfterEach
+    void close() {
+        subscriptions.forEach(Redis.Subscription::close);
+        redis.close();
+    }
+
+    private Attempt attempt(long number, String owner, long leaseMillis) {
+        return new Attempt(number, keys, owner, Thread.currentThread(), leaseMillis, true, false);
+    }
+
+    private Attempt attempt(long number, String owner) {
+        return attempt(number, owner, 30_000);
+    }
+
+    private Hold hold(long number, String owner, int count) {
+        Attempt.Grant grant = new Attempt.Grant(1, false, Long.MAX_VALUE, 0, true);
+        Hold hold = new Hold(attempt(number, owner), grant, 0, 0, null);
+        hold.count = count;
+        return hold;
+    }
+
+    private Reply run(Call call) {
+        return redis.run(call, SECOND);
+    }
+
+    private Reply acquire(long number, String owner) {
+        return run(Protocol.acquire(attempt(number, owner), FOR_EVER, false, 0));
+    }
+
+    private Reply enqueue(long number, String owner) {
+        return run(Protocol.acquire(attempt(number, owner), FOR_EVER, true, 0));
+    }
+
+    private Reply release(long number, String owner) {
+        return run(Protocol.release(hold(number, owner, 1), null, false, false));
+    }
+
+    private Reply heartbeat(long number, String owner) {
+        return run(Protocol.heartbeat(attempt(number, owner), FOR_EVER));
+    }
+
+    private Reply leave(long number, String owner, boolean returned, Attempt heir) {
+        return run(Protocol.leave(keys, owner, number, returned, heir, true));
+    }
+
+    private record Peek(
+            String owner,
+            String attempt,
+            String holds,
+            String token,
+            String lost,
+            String waited,
+            long pttl,
+            String fence,
+            List<String> queue) {}
+
+    private Peek peek() {
+        Reply reply = run(new Call(PEEK, keys.all(), List.of()));
+        List<String> queue =
+                reply.values().stream().skip(8).map(Object::toString).toList();
+        return new Peek(
+                reply.text(0),
+                reply.text(1),
+                reply.text(2),
+                reply.text(3),
+                reply.text(4),
+                reply.text(5),
+                reply.number(6),
+                reply.text(7),
+                queue);
+    }
+
+    private void poke(String fence) {
+        run(new Call(POKE, keys.all(), List.of(fence)));
+    }
+
+    /** Opens a client's mailbox. */
+    private Redis.Subscription mail(String client) {
+        Redis.Subscription subscription = redis.subscribe(prefix + ":mailbox:" + client, SECOND);
+        subscriptions.add(subscription);
+        return subscription;
+    }
+
+    @Test
+    void time_tellsMicroseconds() {
+        assertThat(run(Protocol.TIME).number(0)).isBetween(1_600_000_000_000_000L, 4_000_000_000_000_000L);
+    }
+
+    @Test
+    void acquire_free_ownsWithATokenOfTheTime() {
+        Reply reply = acquire(1, "a:1");
+        assertThat(reply.code()).isEqualTo("OK");
+        assertThat(reply.number(0)).isEqualTo(reply.number(2));
+        assertThat(reply.number(1)).isZero();
+        Peek peek = peek();
+        assertThat(peek.owner()).isEqualTo("a:1");
+        assertThat(peek.attempt()).isEqualTo("1");
+        assertThat(peek.holds()).isEqualTo("1");
+        assertThat(peek.token()).isEqualTo(Long.toString(reply.number(0)));
+        assertThat(peek.fence()).isEqualTo(peek.token());
+        assertThat(peek.waited()).isEqualTo("0");
+        assertThat(peek.pttl()).isBetween(29_000L, 30_000L);
+    }
+
+    @Test
+    void acquire_late_changesNothing() {
+        Reply reply = run(Protocol.acquire(attempt(1, "a:1"), LONG_AGO, true, 0));
+        assertThat(reply.code()).isEqualTo("LATE");
+        assertThat(reply.number(0)).isGreaterThan(LONG_AGO);
+        assertThat(peek().owner()).isEqualTo("-");
+        assertThat(peek().queue()).isEmpty();
+    }
+
+    @Test
+    void acquire_again_isTheSameHoldAndRefreshed() {
+        long token = run(Protocol.acquire(attempt(1, "a:1", 200), FOR_EVER, false, 0))
+                .number(0);
+        Reply again = acquire(1, "a:1");
+        assertThat(again.code()).isEqualTo("OK");
+        assertThat(again.number(0)).isEqualTo(token);
+        assertThat(peek().holds()).isEqualTo("1");
+        assertThat(peek().pttl()).isGreaterThan(29_000);
+        run(Protocol.acquire(attempt(1, "a:1", 200), FOR_EVER, false, 0));
+        assertThat(peek().pttl()).as("a shorter lease does not shorten").isGreaterThan(29_000);
+    }
+
+    @Test
+    void acquire_ofALaterAttempt_takesThePhantomOverWithANewToken() {
+        long phantom = acquire(1, "a:1").number(0);
+        Reply next = acquire(2, "a:1");
+        assertThat(next.code()).isEqualTo("OK");
+        assertThat(next.number(0)).isGreaterThan(phantom);
+        assertThat(next.number(1)).as("nobody ever had it").isZero();
+        assertThat(peek().holds()).isEqualTo("1");
+        Reply suspect = run(Protocol.acquire(attempt(3, "a:1"), FOR_EVER, false, 2));
+        assertThat(suspect.number(1)).as("its caller had it and lost it").isEqualTo(1);
+    }
+
+    @Test
+    void acquire_ofAnEarlierAttempt_isStaleAndChangesNothing() {
+        acquire(5, "a:1");
+        Peek before = peek();
+        assertThat(enqueue(4, "a:1").code()).isEqualTo("STALE");
+        assertThat(peek().attempt()).isEqualTo(before.attempt());
+        assertThat(peek().token()).isEqualTo(before.token());
+        enqueue(9, "b:1");
+        assertThat(enqueue(8, "b:1").code()).isEqualTo("STALE");
+        release(5, "a:1");
+        assertThat(acquire(8, "b:1").code()).as("also when it is free").isEqualTo("STALE");
+        assertThat(peek().owner()).isEqualTo("-");
+    }
+
+    @Test
+    void acquire_held_isBusyOrTakesAPlace() {
+        long token = acquire(1, "a:1").number(0);
+        Reply busy = acquire(1, "b:1");
+        assertThat(busy.code()).isEqualTo("BUSY");
+        assertThat(busy.number(0)).isBetween(29_000L, 30_000L);
+        assertThat(peek().queue()).isEmpty();
+        Reply queued = enqueue(1, "b:1");
+        assertThat(queued.code()).isEqualTo("QUEUED");
+        assertThat(queued.number(0)).isEqualTo(token);
+        assertThat(queued.number(1)).isBetween(29_000L, 30_000L);
+        enqueue(1, "c:1");
+        enqueue(1, "b:1");
+        assertThat(peek().queue()).as("a renewed place keeps its order").containsExactly("b:1", "c:1");
+        assertThat(peek().waited()).isEqualTo("1");
+    }
+
+    @Test
+    void acquire_freeWithWaiters_bargesAndKeepsThem() {
+        acquire(1, "a:1");
+        enqueue(1, "b:1");
+        assertThat(release(1, "a:1").code()).as("nobody could be told").isEqualTo("FREED");
+        assertThat(acquire(1, "c:1").code()).isEqualTo("OK");
+        assertThat(peek().waited()).isEqualTo("1");
+        assertThat(peek().queue()).containsExactly("b:1");
+    }
+
+    @Test
+    void token_growsThoughTheClockStandsBack_andTellsAnUnreleasedHold() {
+        long future = run(Protocol.TIME).number(0) + 3_600_000_000L;
+        poke(future + "+");
+        Reply released = acquire(1, "a:1");
+        assertThat(released.number(0)).isEqualTo(future + 1);
+        assertThat(released.number(1)).isZero();
+        poke("");
+        Reply vanished = acquire(2, "b:1");
+        assertThat(vanished.number(0)).isEqualTo(future + 2);
+        assertThat(vanished.number(1)).isEqualTo(1);
+        release(2, "b:1");
+        assertThat(acquire(3, "c:1").number(1)).isZero();
+    }
+
+    @Test
+    void reenter_countsOnceAndExtends() {
+        run(Protocol.acquire(attempt(1, "a:1", 200), FOR_EVER, false, 0));
+        assertThat(run(Protocol.reenter(hold(1, "a:1", 1), 30_000)).code()).isEqualTo("OK");
+        assertThat(run(Protocol.reenter(hold(1, "a:1", 1), 30_000)).code()).isEqualTo("OK");
+        assertThat(peek().holds()).isEqualTo("2");
+        assertThat(peek().pttl()).isGreaterThan(29_000);
+        run(Protocol.reenter(hold(1, "a:1", 2), 200));
+        assertThat(peek().holds()).isEqualTo("3");
+        assertThat(peek().pttl()).as("never shortened").isGreaterThan(29_000);
+        assertThat(run(Protocol.reenter(hold(2, "a:1", 3), 30_000)).code()).isEqualTo("GONE");
+        assertThat(run(Protocol.reenter(hold(1, "b:1", 3), 30_000)).code()).isEqualTo("GONE");
+        assertThat(peek().holds()).isEqualTo("3");
+    }
+
+    @Test
+    void releaseInner_countsOnceAndNeverEndsTheHold() {
+        acquire(1, "a:1");
+        run(Protocol.reenter(hold(1, "a:1", 1), 30_000));
+        assertThat(run(Protocol.releaseInner(hold(1, "a:1", 2))).code()).isEqualTo("DONE");
+        assertThat(run(Protocol.releaseInner(hold(1, "a:1", 2))).code()).isEqualTo("DONE");
+        assertThat(run(Protocol.releaseInner(hold(1, "a:1", 1))).code()).isEqualTo("DONE");
+        assertThat(peek().holds()).isEqualTo("1");
+        assertThat(run(Protocol.releaseInner(hold(2, "a:1", 2))).code()).isEqualTo("GONE");
+    }
+
+    @Test
+    void release_whateverTheCount_freesAndMarksTheToken() {
+        long token = acquire(1, "a:1").number(0);
+        run(Protocol.reenter(hold(1, "a:1", 1), 30_000));
+        assertThat(release(1, "a:1").code()).isEqualTo("FREED");
+        assertThat(peek().owner()).isEqualTo("-");
+        assertThat(peek().fence()).isEqualTo(token + "+");
+        assertThat(release(1, "a:1").code()).isEqualTo("GONE");
+    }
+
+    @Test
+    void release_ofAnEarlierAttempt_touchesNothing() {
+        acquire(2, "a:1");
+        assertThat(release(1, "a:1").code()).isEqualTo("GONE");
+        assertThat(release(2, "b:1").code()).isEqualTo("GONE");
+        assertThat(peek().owner()).isEqualTo("a:1");
+    }
+
+    @Test
+    void release_withAWaiter_makesItTheOwnerForAClaimAndTellsIt() {
+        long token = acquire(1, "a:1").number(0);
+        Redis.Subscription mail = mail("b");
+        enqueue(7, "b:1");
+        enqueue(1, "c:1");
+        assertThat(release(1, "a:1").code()).isEqualTo("GRANTED");
+        Peek peek = peek();
+        assertThat(peek.owner()).isEqualTo("b:1");
+        assertThat(peek.attempt()).isEqualTo("7");
+        assertThat(peek.lost()).isEqualTo("0");
+        assertThat(peek.pttl()).isBetween(3_000L, 4_500L);
+        assertThat(peek.queue()).containsExactly("c:1");
+        assertThat(peek.waited()).isEqualTo("1");
+        assertThat(Long.parseLong(peek.token())).isGreaterThan(token);
+        assertThat(mail.next()).isEqualTo("7 " + peek.token() + " 0");
+    }
+
+    @Test
+    void release_withAWaiterNobodyCanTell_skipsItAndItKeepsItsPlace() {
+        acquire(1, "a:1");
+        Redis.Subscription mail = mail("c");
+        enqueue(1, "b:1");
+        enqueue(1, "c:1");
+        assertThat(release(1, "a:1").code()).isEqualTo("GRANTED");
+        assertThat(peek().owner()).isEqualTo("c:1");
+        assertThat(peek().queue()).containsExactly("b:1");
+        assertThat(mail.next()).startsWith("1 ");
+    }
+
+    @Test
+    void release_withADeadPlace_dropsIt() {
+        acquire(1, "a:1");
+        run(new Call(
+                Protocol.acquire(attempt(1, "b:1"), FOR_EVER, true, 0).script(),
+                keys.all(),
+                List.of("b:1", "1", "30000", Long.toString(FOR_EVER), "4500", "1", "0")));
+        long placed = run(Protocol.TIME).number(0);
+        await().until(() -> run(Protocol.TIME).number(0) > placed + 2_000);
+        enqueue(1, "c:1");
+        mail("c");
+        release(1, "a:1");
+        assertThat(peek().owner()).isEqualTo("c:1");
+        assertThat(peek().queue()).isEmpty();
+    }
+
+    @Test
+    void release_withASuccessor_handsOnWithAFullLease() {
+        long token = acquire(1, "a:1").number(0);
+        Call release = Protocol.release(hold(1, "a:1", 1), attempt(2, "a:2"), false, true);
+        Reply reply = run(release);
+        assertThat(reply.code()).isEqualTo("SUCCEEDED");
+        assertThat(reply.number(0)).isGreaterThan(token);
+        assertThat(reply.number(1)).isZero();
+        assertThat(peek().owner()).isEqualTo("a:2");
+        assertThat(peek().pttl()).isGreaterThan(29_000);
+        Reply again = run(release);
+        assertThat(again.code()).as("an unanswered copy ran before").isEqualTo("SUCCEEDED");
+        assertThat(again.number(0)).isEqualTo(reply.number(0));
+    }
+
+    @Test
+    void release_withASuccessorAndAnotherClient_takesTurns() {
+        acquire(1, "a:1");
+        mail("b");
+        enqueue(1, "b:1");
+        Call release = Protocol.release(hold(1, "a:1", 1), attempt(2, "a:2"), false, true);
+        Reply reply = run(release);
+        assertThat(reply.code()).isEqualTo("QUEUED");
+        Peek peek = peek();
+        assertThat(peek.owner()).isEqualTo("b:1");
+        assertThat(reply.text(0)).isEqualTo(peek.token());
+        assertThat(peek.queue()).containsExactly("a:2");
+        Reply again = run(release);
+        assertThat(again.code()).as("an unanswered copy ran before").isEqualTo("QUEUED");
+        assertThat(peek().queue()).containsExactly("a:2");
+    }
+
+    @Test
+    void release_withinTheTurn_keepsTheLockWithTheClient() {
+        acquire(1, "a:1");
+        mail("b");
+        enqueue(1, "b:1");
+        Reply reply = run(Protocol.release(hold(1, "a:1", 1), attempt(2, "a:2"), true, true));
+        assertThat(reply.code()).isEqualTo("SUCCEEDED");
+        assertThat(peek().owner()).isEqualTo("a:2");
+        assertThat(peek().queue()).containsExactly("b:1");
+        assertThat(peek().waited()).isEqualTo("1");
+    }
+
+    @Test
+    void release_withASuccessorWithoutAMailbox_takesNoPlaceForIt() {
+        acquire(1, "a:1");
+        mail("b");
+        enqueue(1, "b:1");
+        Reply reply = run(Protocol.release(hold(1, "a:1", 1), attempt(2, "a:2"), false, false));
+        assertThat(reply.code()).isEqualTo("GRANTED");
+        assertThat(peek().queue()).isEmpty();
+    }
+
+    @Test
+    void renew_extendsAndNeverMakesAnew() {
+        run(Protocol.acquire(attempt(1, "a:1", 200), FOR_EVER, false, 0));
+        assertThat(run(Protocol.renew(hold(1, "a:1", 1), 30_000, true)).code()).isEqualTo("OK");
+        assertThat(peek().pttl()).isGreaterThan(29_000);
+        assertThat(run(Protocol.renew(hold(1, "a:1", 1), 200, false)).code()).isEqualTo("OK");
+        assertThat(peek().pttl()).as("never shortened").isGreaterThan(29_000);
+        assertThat(run(Protocol.renew(hold(2, "a:1", 1), 90_000, false)).code()).isEqualTo("GONE");
+        assertThat(peek().pttl()).isLessThan(30_001);
+        release(1, "a:1");
+        assertThat(run(Protocol.renew(hold(1, "a:1", 1), 30_000, false)).code()).isEqualTo("GONE");
+        assertThat(peek().owner()).isEqualTo("-");
+    }
+
+    @Test
+    void heartbeat_waiting_renewsThePlaceOrMakesItAnew() {
+        long token = acquire(1, "a:1").number(0);
+        enqueue(1, "b:1");
+        enqueue(1, "c:1");
+        Reply reply = heartbeat(1, "b:1");
+        assertThat(reply.code()).isEqualTo("QUEUED");
+        assertThat(reply.number(0)).isEqualTo(token);
+        assertThat(peek().queue()).containsExactly("b:1", "c:1");
+        leave(1, "b:1", false, null);
+        assertThat(heartbeat(1, "b:1").code()).isEqualTo("QUEUED");
+        assertThat(peek().queue()).containsExactly("c:1", "b:1");
+        assertThat(heartbeat(0, "b:1").code()).isEqualTo("STALE");
+    }
+
+    @Test
+    void heartbeat_late_changesNothing() {
+        acquire(1, "a:1");
+        assertThat(run(Protocol.heartbeat(attempt(1, "b:1"), LONG_AGO)).code()).isEqualTo("LATE");
+        assertThat(peek().queue()).isEmpty();
+    }
+
+    @Test
+    void heartbeat_free_grantsToTheAskerByItsReply() {
+        acquire(1, "a:1");
+        enqueue(3, "b:1");
+        poke("");
+        Reply reply = heartbeat(3, "b:1");
+        assertThat(reply.code()).isEqualTo("GRANTED");
+        assertThat(reply.number(1)).as("the hold before was not released").isEqualTo(1);
+        assertThat(peek().owner()).isEqualTo("b:1");
+        assertThat(peek().pttl()).isBetween(3_000L, 4_500L);
+        assertThat(peek().queue()).isEmpty();
+    }
+
+    @Test
+    void heartbeat_free_grantsToWhoeverIsFirstAndCanBeTold() {
+        acquire(1, "a:1");
+        enqueue(1, "b:1");
+        enqueue(1, "c:1");
+        Redis.Subscription mail = mail("b");
+        poke("");
+        assertThat(heartbeat(1, "c:1").code()).isEqualTo("QUEUED");
+        assertThat(peek().owner()).isEqualTo("b:1");
+        assertThat(mail.next()).endsWith(" 1");
+    }
+
+    @Test
+    void heartbeat_ofItsOwnGrant_extendsByAClaimOnly() {
+        acquire(1, "a:1");
+        mail("b");
+        enqueue(1, "b:1");
+        release(1, "a:1");
+        Reply reply = heartbeat(1, "b:1");
+        assertThat(reply.code()).isEqualTo("GRANTED");
+        assertThat(reply.text(0)).isEqualTo(peek().token());
+        assertThat(peek().pttl()).isLessThanOrEqualTo(4_500);
+    }
+
+    @Test
+    void leave_waiting_givesThePlaceToTheHeir() {
+        acquire(1, "a:1");
+        enqueue(1, "b:1");
+        enqueue(1, "c:1");
+        Reply reply = leave(1, "b:1", false, attempt(2, "b:2"));
+        assertThat(reply.code()).isEqualTo("QUEUED");
+        assertThat(peek().queue()).containsExactly("b:2", "c:1");
+        assertThat(leave(1, "b:1", false, attempt(2, "b:2")).code())
+                .as("an unanswered copy ran before")
+                .isEqualTo("QUEUED");
+        assertThat(leave(2, "b:2", false, null).code()).isEqualTo("DONE");
+        assertThat(peek().queue()).containsExactly("c:1");
+    }
+
+    @Test
+    void leave_granted_givesTheLockOnInGoodOrder() {
+        acquire(1, "a:1");
+        Redis.Subscription mail = mail("b");
+        enqueue(1, "b:1");
+        release(1, "a:1");
+        mail.next();
+        assertThat(peek().owner()).isEqualTo("b:1");
+        Reply reply = leave(1, "b:1", false, attempt(2, "b:2"));
+        assertThat(reply.code()).isEqualTo("SUCCEEDED");
+        assertThat(reply.number(1)).as("its caller never had it").isZero();
+        assertThat(peek().owner()).isEqualTo("b:2");
+        assertThat(leave(2, "b:2", true, null).code()).isEqualTo("DONE");
+        assertThat(acquire(1, "c:1").number(1)).as("its caller had it").isEqualTo(1);
+    }
+
+    @Test
+    void leave_ofAnEarlierAttempt_touchesNoLaterOne() {
+        acquire(2, "a:1");
+        leave(1, "a:1", false, null);
+        assertThat(peek().owner()).isEqualTo("a:1");
+        enqueue(5, "b:1");
+        leave(4, "b:1", false, null);
+        assertThat(peek().queue()).containsExactly("b:1");
+        leave(6, "b:1", false, null);
+        assertThat(peek().queue()).as("places up to the attempt go").isEmpty();
+    }
+
+    @Test
+    void force_ofTheHoldThatWasSeen_handsOnWithoutAMark() {
+        String token = acquire(1, "a:1").text(0);
+        assertThat(run(Protocol.force(keys, token)).code()).isEqualTo("FREED");
+        assertThat(run(Protocol.force(keys, token)).code()).isEqualTo("GONE");
+        Reply next = acquire(1, "b:1");
+        assertThat(next.number(1)).isEqualTo(1);
+        mail("c");
+        enqueue(1, "c:1");
+        assertThat(run(Protocol.force(keys, next.text(0))).code()).isEqualTo("GRANTED");
+        assertThat(run(Protocol.force(keys, next.text(0))).code())
+                .as("a second run spares the next hold")
+                .isEqualTo("GONE");
+        assertThat(peek().owner()).isEqualTo("c:1");
+        assertThat(peek().lost()).isEqualTo("1");
+    }
+
+    @Test
+    void locked_tellsWhetherAnybodyHolds() {
+        assertThat(run(Protocol.locked(keys)).code()).isEqualTo("FREE");
+        String token = acquire(1, "a:1").text(0);
+        assertThat(run(Protocol.locked(keys)).text(0)).isEqualTo(token);
+    }
+}

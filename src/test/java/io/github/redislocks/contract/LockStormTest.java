@@ -1,0 +1,146 @@
+package io.github.redislocks.contract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.fixture.RedisServers;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.Random;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import redis.clients.jedis.Jedis;
+
+/**
+ * Many threads of several clients take a few locks in every way there is, while they are interrupted at random: nobody
+ * is ever inside with another, tokens grow, nobody waits for a grant that somebody else was given, and nothing is left.
+ * Replay with {@code -Dstorm.seed=}.
+ */
+@Timeout(120)
+class LockStormTest {
+
+    private static final int CLIENTS = 3;
+    private static final int THREADS_PER_CLIENT = 4;
+    private static final int LOCKS = 2;
+    private static final long RUN_NANOS = TimeUnit.SECONDS.toNanos(Integer.getInteger("storm.seconds", 6));
+    /** Below one heartbeat: a wake-up that only a heartbeat repairs shows up here. */
+    private static final long LONGEST_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(1_200);
+
+    private final long seed = Long.getLong("storm.seed", System.nanoTime());
+    private final String prefix = "storm-" + UUID.randomUUID();
+    private final AtomicInteger[] inside =
+            Stream.generate(AtomicInteger::new).limit(LOCKS).toArray(AtomicInteger[]::new);
+    private final AtomicLong[] lastToken =
+            Stream.generate(AtomicLong::new).limit(LOCKS).toArray(AtomicLong[]::new);
+    private final AtomicLong acquired = new AtomicLong();
+    private final AtomicLong interrupted = new AtomicLong();
+    private final AtomicLong refused = new AtomicLong();
+    private final AtomicLong longestWait = new AtomicLong();
+    private final Queue<Throwable> errors = new ConcurrentLinkedQueue<>();
+
+    @Test
+    void storm_ofEverything_excludesWakesAndLeavesNothing() throws InterruptedException {
+        System.out.println("LockStormTest: -Dstorm.seed=" + seed);
+        List<RedisLocks> clients = new ArrayList<>();
+        List<Thread> threads = new ArrayList<>();
+        long end = System.nanoTime() + RUN_NANOS;
+        for (int c = 0; c < CLIENTS; c++) {
+            RedisLocks client = RedisLocks.builder()
+                    .uri(RedisServers.shared().uri())
+                    .keyPrefix(prefix)
+                    .build();
+            clients.add(client);
+            for (int t = 0; t < THREADS_PER_CLIENT; t++) {
+                Random random = new Random(seed + threads.size());
+                threads.add(new Thread(() -> work(client, random, end), "storm-" + c + "-" + t));
+            }
+        }
+        threads.forEach(Thread::start);
+        Random random = new Random(seed);
+        while (System.nanoTime() < end) {
+            threads.get(random.nextInt(threads.size())).interrupt();
+            java.util.concurrent.locks.LockSupport.parkNanos(random.nextInt(2_000_000));
+        }
+        for (Thread thread : threads) {
+            thread.join(30_000);
+            assertThat(thread.isAlive()).as("%s hangs, seed %d", thread, seed).isFalse();
+        }
+        System.out.printf(
+                "LockStormTest: %d acquired, %d interrupted, %d refused, longest wait %d ms%n",
+                acquired.get(), interrupted.get(), refused.get(), longestWait.get() / 1_000_000);
+        assertThat(errors).as("seed %d", seed).isEmpty();
+        assertThat(acquired.get()).isGreaterThan(100);
+        assertThat(longestWait.get()).as("longest wait, seed %d", seed).isLessThan(LONGEST_WAIT_NANOS);
+        clients.forEach(RedisLocks::close);
+        try (Jedis jedis = RedisServers.shared().client()) {
+            assertThat(jedis.keys(prefix + "*")).allMatch(key -> key.endsWith(":fence"));
+        }
+    }
+
+    private void work(RedisLocks client, Random random, long end) {
+        List<RedisReentrantLock> locks = new ArrayList<>();
+        for (int i = 0; i < LOCKS; i++) {
+            locks.add(client.reentrantLock("lock" + i));
+        }
+        while (System.nanoTime() < end) {
+            int which = random.nextInt(LOCKS);
+            try {
+                once(locks.get(which), which, random);
+            } catch (InterruptedException e) {
+                interrupted.incrementAndGet();
+            } catch (Throwable e) {
+                errors.add(e);
+            }
+        }
+    }
+
+    private void once(RedisReentrantLock lock, int which, Random random) throws InterruptedException {
+        long began = System.nanoTime();
+        long patience = 0;
+        boolean got = true;
+        switch (random.nextInt(7)) {
+            case 0 -> lock.lock();
+            case 1 -> lock.lockInterruptibly();
+            case 2 -> lock.lock(Duration.ofSeconds(10));
+            case 3 -> got = lock.tryLock();
+            case 4 -> {
+                patience = random.nextInt(5_000_000);
+                got = lock.tryLock(patience, TimeUnit.NANOSECONDS);
+            }
+            case 5 -> got = lock.tryLock(Duration.ofMillis(random.nextInt(20)), Duration.ofSeconds(5));
+            default -> got = lock.tryLock(20, TimeUnit.SECONDS);
+        }
+        long waited = System.nanoTime() - began;
+        longestWait.accumulateAndGet(waited, Math::max);
+        if (!got) {
+            refused.incrementAndGet();
+            assertThat(waited).as("refused early").isGreaterThanOrEqualTo(patience);
+            return;
+        }
+        try {
+            int now = inside[which].incrementAndGet();
+            assertThat(now).as("inside at once").isEqualTo(1);
+            long token = lock.fencingToken();
+            assertThat(lastToken[which].getAndSet(token)).as("token before").isLessThan(token);
+            assertThat(lock.previousHolderLost()).isFalse();
+            if (random.nextInt(4) == 0) {
+                lock.lock();
+                assertThat(lock.getHoldCount()).isEqualTo(2);
+                lock.unlock();
+            }
+            acquired.incrementAndGet();
+        } finally {
+            inside[which].decrementAndGet();
+            lock.unlock();
+        }
+    }
+}

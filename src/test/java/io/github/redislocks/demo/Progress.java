@@ -1,0 +1,92 @@
+package io.github.redislocks.demo;
+
+import io.github.redislocks.demo.Shop.Holder;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+
+/** The live line of one sale: a view of Redis, several times a second on a terminal and once a second elsewhere. */
+final class Progress implements AutoCloseable {
+
+    private static final long TERMINAL_PERIOD_MILLIS = 100;
+    private static final long PLAIN_PERIOD_MILLIS = 1_000;
+
+    private final Screen screen;
+    private final Shop shop;
+    private final Sale.Plan plan;
+    private final Map<Long, String> processNames = new ConcurrentHashMap<>();
+    private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(task -> {
+        Thread thread = new Thread(task, "progress");
+        thread.setDaemon(true);
+        return thread;
+    });
+
+    /** Of the last view; once started, the timer's thread alone uses them. */
+    private int lastSold;
+
+    private long lastNanos;
+
+    Progress(Screen screen, Shop shop, Sale.Plan plan) {
+        this.screen = screen;
+        this.shop = shop;
+        this.plan = plan;
+    }
+
+    @SuppressWarnings("FutureReturnValueIgnored") // show() keeps its failures to itself.
+    void start() {
+        lastNanos = System.nanoTime();
+        long periodMillis = screen.isTerminal() ? TERMINAL_PERIOD_MILLIS : PLAIN_PERIOD_MILLIS;
+        timer.scheduleAtFixedRate(this::show, periodMillis, periodMillis, TimeUnit.MILLISECONDS);
+    }
+
+    /** How to call a process from now on. */
+    void name(long pid, String name) {
+        processNames.put(pid, name);
+    }
+
+    private void show() {
+        try {
+            screen.live(view());
+        } catch (RuntimeException e) {
+            // One bad view must not end the timer, which drops a task that throws.
+            screen.say(plan.title() + ": no view of Redis: " + e);
+        }
+    }
+
+    private String view() {
+        int sold = shop.sold();
+        long nanos = System.nanoTime();
+        long perSecond = Math.round((sold - lastSold) * 1e9 / (nanos - lastNanos));
+        lastSold = sold;
+        lastNanos = nanos;
+        if (!plan.locked()) {
+            return "%s: sold %d, %d sales/s, stock left %d".formatted(plan.title(), sold, perSecond, shop.stock());
+        }
+        // Every acquisition sells one item, save the last one of each thread.
+        return "%s: sold %d, %d acquisitions/s, %d waiting, held by %s"
+                .formatted(plan.title(), sold, perSecond, shop.waiters(), holder());
+    }
+
+    private String holder() {
+        Holder holder = shop.holder();
+        if (holder == null) {
+            return "nobody";
+        }
+        String process = processNames.getOrDefault(holder.pid(), "pid " + holder.pid());
+        return "thread " + holder.threadId() + " of " + process;
+    }
+
+    /** Ends the live line; returns when nothing more will be shown. */
+    @Override
+    public void close() {
+        timer.shutdownNow();
+        try {
+            timer.awaitTermination(PLAIN_PERIOD_MILLIS, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        screen.clear();
+    }
+}

@@ -1,0 +1,136 @@
+package io.github.redislocks.demo;
+
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.demo.Shop.Holder;
+import io.github.redislocks.demo.StockWorker.Orders;
+import io.github.redislocks.fixture.WorkerJvm;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** One sale of a stock by several JVMs, from their start to the last item; one of them may be killed on the way. */
+final class Sale {
+
+    static final int STOCK = 2_000;
+    static final int PROCESSES = 4;
+    static final int THREADS = 4;
+    static final Duration LEASE = Duration.ofSeconds(3);
+
+    private static final Duration START_TIMEOUT = Duration.ofSeconds(15);
+    private static final Duration SALE_TIMEOUT = Duration.ofSeconds(25);
+    private static final Duration LOOK_INTERVAL = Duration.ofMillis(2);
+
+    private final Plan plan;
+    private final String uri;
+    private final Shop shop;
+    private final Screen screen;
+
+    Sale(Plan plan, String uri, Shop shop, Screen screen) {
+        this.plan = plan;
+        this.uri = uri;
+        this.shop = shop;
+        this.screen = screen;
+    }
+
+    /**
+     * How to sell.
+     *
+     * @param title what to call this sale on the screen
+     * @param keyPrefix what all its keys in Redis begin with
+     * @param locked whether under the lock
+     * @param strict whether the rules of the ledger must hold
+     * @param victim the number of the process to kill while it holds the lock; 0 for none
+     */
+    record Plan(String title, String keyPrefix, boolean locked, boolean strict, int victim) {}
+
+    /**
+     * What came of it.
+     *
+     * @param duration from the opening to the end of the last process
+     * @param recovery from the kill to the next hold of another process, if one was killed
+     */
+    record Result(
+            Plan plan,
+            Ledger ledger,
+            Duration duration,
+            @Nullable Duration recovery) {}
+
+    /**
+     * Sells all.
+     *
+     * @throws AssertionError if a process does not do its part in time
+     */
+    Result run() throws InterruptedException {
+        shop.setStock(STOCK);
+        List<WorkerJvm> workers = new ArrayList<>();
+        try (Progress progress = new Progress(screen, shop, plan)) {
+            for (int process = 1; process <= PROCESSES; process++) {
+                WorkerJvm worker =
+                        WorkerJvm.start(StockWorker.class, orders(process).args());
+                workers.add(worker);
+                progress.name(worker.pid(), "process " + process);
+            }
+            for (WorkerJvm worker : workers) {
+                worker.awaitLine(StockWorker.READY, START_TIMEOUT);
+            }
+            long begin = System.nanoTime();
+            shop.open(PROCESSES);
+            progress.start();
+            Duration recovery = plan.victim() > 0 ? kill(workers.get(plan.victim() - 1), progress) : null;
+            awaitEnd(workers, begin);
+            return new Result(plan, shop.ledger(STOCK), since(begin), recovery);
+        } finally {
+            workers.forEach(WorkerJvm::close);
+        }
+    }
+
+    private Orders orders(int process) {
+        int stopAt = process == plan.victim() ? STOCK / 2 : -1;
+        return new Orders(uri, plan.keyPrefix(), process, plan.locked(), stopAt);
+    }
+
+    private Duration kill(WorkerJvm victim, Progress progress) throws InterruptedException {
+        victim.awaitLine(StockWorker.HOLDING, SALE_TIMEOUT);
+        Holder before = shop.holder();
+        long begin = System.nanoTime();
+        victim.kill9();
+        if (before == null || before.pid() != victim.pid()) {
+            throw new AssertionError(
+                    "Process " + plan.victim() + " said that it held the lock, but Redis named " + before + ".");
+        }
+        String name = "process " + plan.victim();
+        progress.name(victim.pid(), name + " (killed)");
+        screen.say("kill -9 of " + name + ", which holds the lock, after " + shop.sold() + " sales");
+        await("another process to take the lock over")
+                .atMost(SALE_TIMEOUT)
+                .pollDelay(Duration.ZERO)
+                .pollInterval(LOOK_INTERVAL)
+                .until(() -> {
+                    Holder now = shop.holder();
+                    return now != null && now.pid() != victim.pid();
+                });
+        Duration recovery = since(begin);
+        screen.say("Another process got the lock %.2f s after the kill; its lease was %d s."
+                .formatted(recovery.toMillis() / 1e3, LEASE.toSeconds()));
+        return recovery;
+    }
+
+    private void awaitEnd(List<WorkerJvm> workers, long begin) throws InterruptedException {
+        for (int process = 1; process <= PROCESSES; process++) {
+            if (process == plan.victim()) {
+                continue;
+            }
+            int status = workers.get(process - 1).awaitExit(SALE_TIMEOUT.minus(since(begin)));
+            if (status != 0) {
+                throw new AssertionError("Process " + process + " ended with status " + status
+                        + ": see what it wrote to standard error, above.");
+            }
+        }
+    }
+
+    private static Duration since(long beginNanos) {
+        return Duration.ofNanos(System.nanoTime() - beginNanos);
+    }
+}

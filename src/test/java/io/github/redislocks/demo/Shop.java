@@ -1,0 +1,113 @@
+package io.github.redislocks.demo;
+
+import io.github.redislocks.demo.Ledger.Entry;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.exceptions.JedisException;
+
+/** What the processes of one sale share in Redis: the stock, the ledger, the start signal and the lock. */
+final class Shop implements AutoCloseable {
+
+    /** The name of the lock. */
+    static final String LOCK = "stock";
+
+    private static final int OPENING_SECONDS = 30;
+
+    private final String prefix;
+    private final RedisClient redis;
+
+    Shop(String uri, String prefix) {
+        this.prefix = prefix;
+        this.redis = RedisClient.create(uri);
+    }
+
+    /** Who holds the lock: the process and the thread that its owner field in Redis names. */
+    record Holder(long pid, long threadId) {
+
+        /** Reads {@code host:pid:random:threadId}. */
+        static Holder parse(String owner) {
+            String[] fields = owner.split(":", -1);
+            return new Holder(Long.parseLong(fields[1]), Long.parseLong(fields[3]));
+        }
+    }
+
+    int stock() {
+        return Integer.parseInt(redis.get(key("left")));
+    }
+
+    void setStock(int items) {
+        redis.set(key("left"), Integer.toString(items));
+    }
+
+    void record(Entry entry) {
+        redis.rpush(key("ledger"), entry.text());
+    }
+
+    int sold() {
+        return (int) redis.llen(key("ledger"));
+    }
+
+    Ledger ledger(int initialStock) {
+        return new Ledger(
+                initialStock,
+                redis.lrange(key("ledger"), 0, -1).stream().map(Entry::parse).toList());
+    }
+
+    /** Lets so many processes begin. */
+    void open(int processes) {
+        for (int i = 0; i < processes; i++) {
+            redis.rpush(key("opening"), "open");
+        }
+    }
+
+    void awaitOpening() {
+        if (redis.blpop(OPENING_SECONDS, key("opening")) == null) {
+            throw new IllegalStateException("The sale did not open in " + OPENING_SECONDS + " s.");
+        }
+    }
+
+    @Nullable
+    Holder holder() {
+        String owner = redis.hget(lockKey(), "owner");
+        return owner == null ? null : Holder.parse(owner);
+    }
+
+    /** How many waiters of other processes stand in line; those behind them in their own process are not counted. */
+    int waiters() {
+        return (int) redis.zcard(lockKey() + ":queue");
+    }
+
+    /** All there is to see when a sale does not go on. */
+    String state() {
+        try {
+            return "keys %s:*, sold %d, stock left %s, lock %s with a lease of %d ms left, in line %s"
+                    .formatted(
+                            prefix,
+                            sold(),
+                            redis.get(key("left")),
+                            redis.hgetAll(lockKey()),
+                            redis.pttl(lockKey()),
+                            redis.zrangeWithScores(lockKey() + ":queue", 0, -1));
+        } catch (JedisException e) {
+            return "it does not answer (" + e.getMessage() + ")";
+        }
+    }
+
+    void clear() {
+        redis.del(key("left"), key("ledger"), key("opening"));
+        redis.del(lockKey(), lockKey() + ":queue", lockKey() + ":waiters", lockKey() + ":fence");
+    }
+
+    private String key(String name) {
+        return prefix + ":" + name;
+    }
+
+    private String lockKey() {
+        return prefix + ":{" + LOCK + "}";
+    }
+
+    @Override
+    public void close() {
+        redis.close();
+    }
+}

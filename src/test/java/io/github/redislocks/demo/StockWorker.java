@@ -1,0 +1,131 @@
+package io.github.redislocks.demo;
+
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.demo.Ledger.Entry;
+import java.util.Collections;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/**
+ * One of the processes that sell: several threads that take items off the stock by reading it and writing it back,
+ * which is unsafe without a lock. It says {@value #READY} when it can begin.
+ */
+final class StockWorker {
+
+    static final String READY = "ready";
+
+    /** Said by a process that was told to stop in the middle of a sale, with the lock in its hand. */
+    static final String HOLDING = "I hold the lock now";
+
+    private final Shop shop;
+    private final int process;
+    private final int stopAt;
+
+    private StockWorker(Shop shop, int process, int stopAt) {
+        this.shop = shop;
+        this.process = process;
+        this.stopAt = stopAt;
+    }
+
+    /**
+     * What a worker is told, as the arguments of its main class.
+     *
+     * @param uri the server, or the name of an environment variable that has it, since others can read arguments
+     * @param keyPrefix what all keys of the sale begin with
+     * @param process the number of this process
+     * @param locked whether to sell under the lock
+     * @param stopAt the stock from which on to stop in the middle of a sale; -1 for never
+     */
+    record Orders(String uri, String keyPrefix, int process, boolean locked, int stopAt) {
+
+        static Orders parse(String[] args) {
+            return new Orders(
+                    args[0],
+                    args[1],
+                    Integer.parseInt(args[2]),
+                    Boolean.parseBoolean(args[3]),
+                    Integer.parseInt(args[4]));
+        }
+
+        String[] args() {
+            return new String[] {
+                uri, keyPrefix, Integer.toString(process), Boolean.toString(locked), Integer.toString(stopAt)
+            };
+        }
+
+        private String server() {
+            return uri.contains("://") ? uri : System.getenv(uri);
+        }
+    }
+
+    public static void main(String[] args) throws InterruptedException, ExecutionException {
+        Orders orders = Orders.parse(args);
+        try (Shop shop = new Shop(orders.server(), orders.keyPrefix())) {
+            StockWorker worker = new StockWorker(shop, orders.process(), orders.stopAt());
+            if (orders.locked()) {
+                worker.sellUnderLock(orders);
+            } else {
+                worker.sell(() -> worker.readModifyWrite(Ledger.NO_TOKEN));
+            }
+        }
+    }
+
+    private void sellUnderLock(Orders orders) throws InterruptedException, ExecutionException {
+        try (RedisLocks locks = RedisLocks.builder()
+                .uri(orders.server())
+                .keyPrefix(orders.keyPrefix())
+                .lease(Sale.LEASE)
+                .build()) {
+            var lock = locks.reentrantLock(Shop.LOCK);
+            sell(() -> {
+                lock.lock();
+                try {
+                    return readModifyWrite(lock.fencingToken());
+                } finally {
+                    lock.unlock();
+                }
+            });
+        }
+    }
+
+    /** Sells with all threads until each was told that there is nothing left. */
+    private void sell(Callable<Boolean> one) throws InterruptedException, ExecutionException {
+        Callable<Boolean> all = () -> {
+            boolean more = true;
+            while (more) {
+                more = one.call();
+            }
+            return more;
+        };
+        System.out.println(READY);
+        shop.awaitOpening();
+        ExecutorService threads = Executors.newFixedThreadPool(Sale.THREADS);
+        try {
+            for (Future<Boolean> thread : threads.invokeAll(Collections.nCopies(Sale.THREADS, all))) {
+                thread.get();
+            }
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    /** Sells one item, and returns whether there was one. */
+    private boolean readModifyWrite(long token) throws InterruptedException {
+        int stock = shop.stock();
+        if (stock <= 0) {
+            return false;
+        }
+        if (stock <= stopAt) {
+            System.out.println(HOLDING);
+            new CountDownLatch(1).await();
+        }
+        Entry entry = new Entry(token, process, stock);
+        shop.setStock(stock - 1);
+        shop.record(entry);
+        return true;
+    }
+}

@@ -1,0 +1,145 @@
+package io.github.redislocks.docs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.LockLostException;
+import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.fixture.RedisServer;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.Protocol.Command;
+
+/** The README's ACL rule on real servers: a client that has no other right does all it has to, and uses every right. */
+@Timeout(60)
+class AclTest {
+
+    /** What every user may call, and what the library's connection asks for but can do without. */
+    private static final Set<String> NEEDS_NO_RIGHT = Set.of("hello", "auth", "client");
+
+    private static final String USER_URI = "redis://locks:a-long-password@127.0.0.1:";
+
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+
+    @AfterEach
+    void stop() {
+        threads.shutdownNow();
+    }
+
+    @ParameterizedTest
+    @EnumSource(RedisServer.Version.class)
+    void rule_ofTheReadme_isEnoughAndNoMore(RedisServer.Version version) throws Exception {
+        List<String> rule = rule();
+        try (RedisServer server = RedisServer.start(version);
+                Jedis admin = server.client()) {
+            admin.sendCommand(Command.ACL, rule.subList(1, rule.size()).toArray(String[]::new));
+            admin.configResetStat();
+
+            useEverything(USER_URI + server.port(), admin);
+
+            Set<String> granted = rule.stream()
+                    .filter(word -> word.startsWith("+"))
+                    .map(word -> word.substring(1))
+                    .collect(Collectors.toCollection(TreeSet::new));
+            assertThat(called(admin)).isEqualTo(granted);
+            assertThat(admin.aclLog())
+                    .extracting(entry -> entry.getObject().toLowerCase(Locale.ROOT))
+                    .isSubsetOf(NEEDS_NO_RIGHT);
+        }
+    }
+
+    @Test
+    void rule_withADatabaseNumber_needsSelectBesides() throws IOException {
+        List<String> rule = rule();
+        try (RedisServer server = RedisServer.start();
+                Jedis admin = server.client()) {
+            admin.sendCommand(Command.ACL, rule.subList(1, rule.size()).toArray(String[]::new));
+            String uri = USER_URI + server.port() + "/1";
+            assertThatThrownBy(() -> RedisLocks.connect(uri)).isInstanceOf(LockUnavailableException.class);
+
+            admin.sendCommand(Command.ACL, "SETUSER", "locks", "+select");
+            try (RedisLocks locks = RedisLocks.connect(uri)) {
+                assertThat(locks.reentrantLock("acl").tryLock()).isTrue();
+            }
+        }
+    }
+
+    /** Runs every script, by every way on which it calls something. */
+    private void useEverything(String uri, Jedis admin) throws Exception {
+        RedisLocks.Builder settings = RedisLocks.builder().uri(uri).lease(Duration.ofMillis(600));
+        try (RedisLocks here = settings.build();
+                RedisLocks there = settings.build()) {
+            RedisReentrantLock lock = here.reentrantLock("acl");
+            RedisReentrantLock remote = there.reentrantLock("acl");
+            lock.lock();
+            lock.lock();
+            lock.unlock();
+            assertThat(remote.isLocked()).isTrue();
+            // Beyond two leases, so that the holder renews and the waiter's heartbeats renew its place.
+            assertThat(remote.tryLock(1500, TimeUnit.MILLISECONDS)).isFalse();
+
+            Future<Boolean> waiting = threads.submit(() -> remote.tryLock(20, TimeUnit.SECONDS) && unlock(remote));
+            await().until(() -> admin.zcard("redis-locks:{acl}:queue") == 1);
+            Future<Boolean> neighbour = threads.submit(() -> lock.tryLock(20, TimeUnit.SECONDS) && unlock(lock));
+            lock.unlock();
+            assertThat(waiting.get(20, TimeUnit.SECONDS)).isTrue();
+            assertThat(neighbour.get(20, TimeUnit.SECONDS)).isTrue();
+
+            lock.lock();
+            assertThat(remote.forceUnlock()).isTrue();
+            assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+            assertThat(remote.tryLock()).isTrue();
+        }
+        assertThat(admin.exists("redis-locks:{acl}")).isFalse();
+    }
+
+    private static boolean unlock(RedisReentrantLock lock) {
+        lock.unlock();
+        return true;
+    }
+
+    /** The commands that ran or were refused since the statistics were reset, less the administrator's own. */
+    private static Set<String> called(Jedis admin) {
+        Set<String> called = new TreeSet<>();
+        for (String line : admin.info("commandstats").lines().toList()) {
+            if (line.startsWith("cmdstat_")) {
+                called.add(
+                        line.substring("cmdstat_".length(), line.indexOf(':')).replaceAll("\\|.*", ""));
+            }
+        }
+        called.removeAll(NEEDS_NO_RIGHT);
+        called.removeAll(Set.of("info", "config", "acl", "zcard"));
+        return called;
+    }
+
+    /** The words of the rule in the README. */
+    private static List<String> rule() throws IOException {
+        Matcher rule = Pattern.compile("```text\\n(ACL SETUSER .*?)```", Pattern.DOTALL)
+                .matcher(Files.readString(Path.of("README.md")));
+        assertThat(rule.find()).isTrue();
+        return Arrays.asList(rule.group(1).strip().split("\\s+"));
+    }
+}

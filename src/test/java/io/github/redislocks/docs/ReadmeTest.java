@@ -1,0 +1,247 @@
+package io.github.redislocks.docs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.LockLost;
+import io.github.redislocks.LockOptions;
+import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.fixture.RedisServer;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.Lock;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The README against the code: its snippets are parts of the tests, and so compiled and run; its numbers are ours. */
+@Timeout(60)
+class ReadmeTest {
+
+    private static final Path TESTS = Path.of("src", "test", "java", "io", "github", "redislocks");
+
+    private static RedisServer server;
+    private static String uri;
+
+    /** What the snippets sell. */
+    private static final class Stock {
+
+        private final AtomicInteger left = new AtomicInteger(3);
+
+        int sell() {
+            return left.decrementAndGet();
+        }
+    }
+
+    @BeforeAll
+    static void start() {
+        server = RedisServer.start();
+        uri = server.uri();
+    }
+
+    @AfterAll
+    static void stop() {
+        server.close();
+    }
+
+    @Test
+    void lock_asReentrantLock_guardsItsBlock() {
+        Stock stock = new Stock();
+        RedisLocks locks = RedisLocks.connect(uri); // such as redis://localhost:6379
+        Lock lock = locks.reentrantLock("inventory:sku-42"); // was: new ReentrantLock()
+
+        lock.lock();
+        try {
+            stock.sell();
+        } finally {
+            lock.unlock();
+        }
+
+        assertThat(stock.left).hasValue(2);
+        assertThat(locks.reentrantLock("inventory:sku-42").isLocked()).isFalse();
+        locks.close();
+    }
+
+    @Test
+    void withLock_action_returnsItsValue() {
+        Stock stock = new Stock();
+        try (RedisLocks locks = RedisLocks.connect(uri)) {
+            int left = locks.withLock("inventory:sku-42", () -> stock.sell());
+
+            assertThat(left).isEqualTo(2);
+        }
+    }
+
+    private static String sellWithin2Seconds(Lock lock, Stock stock) throws InterruptedException {
+        try {
+            if (!lock.tryLock(2, TimeUnit.SECONDS)) {
+                return "busy: somebody else holds it";
+            }
+        } catch (LockUnavailableException e) {
+            return "unknown: Redis does not answer";
+        }
+        try {
+            return "sold, left: " + stock.sell();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Test
+    void tryLock_freeBusyOrRedisAway_tellsThemApart() throws InterruptedException {
+        Stock stock = new Stock();
+        try (RedisServer ours = RedisServer.start();
+                RedisLocks locks = RedisLocks.connect(ours.uri());
+                RedisLocks others = RedisLocks.connect(ours.uri())) {
+            Lock lock = locks.reentrantLock("inventory:sku-42");
+            RedisReentrantLock theirs = others.reentrantLock("inventory:sku-42");
+            assertThat(sellWithin2Seconds(lock, stock)).isEqualTo("sold, left: 2");
+            theirs.lock();
+            assertThat(sellWithin2Seconds(lock, stock)).startsWith("busy");
+            theirs.unlock();
+            ours.kill();
+            assertThat(sellWithin2Seconds(lock, stock)).startsWith("unknown");
+        }
+    }
+
+    @Test
+    void ensureHeld_everyStep_letsALongJobRun() {
+        List<String> customers = List.of("a", "b");
+        List<String> sent = new ArrayList<>();
+        try (RedisLocks locks = RedisLocks.connect(uri)) {
+            RedisReentrantLock job = locks.reentrantLock("job:invoices");
+            if (job.tryLock()) {
+                try {
+                    for (String customer : customers) {
+                        job.ensureHeld(); // throws LockLostException; asks no server
+                        sent.add(customer);
+                    }
+                } finally {
+                    job.unlock();
+                }
+            }
+        }
+        assertThat(sent).isEqualTo(customers);
+    }
+
+    @Test
+    void builder_allSettings_connectsAndTellsOfALoss() throws InterruptedException {
+        BlockingQueue<LockLost> alarms = new LinkedBlockingQueue<>();
+        RedisLocks locks = RedisLocks.builder()
+                .uri(uri)
+                .keyPrefix("shop")
+                .lease(Duration.ofSeconds(20))
+                .retryFor(Duration.ofSeconds(5))
+                .lockLostListener(loss -> alarms.add(loss))
+                .build();
+
+        locks.reentrantLock("inventory:sku-42").lock(Duration.ofMillis(100));
+        assertThat(alarms.poll(20, TimeUnit.SECONDS))
+                .extracting(LockLost::lockName, LockLost::reason)
+                .containsExactly("inventory:sku-42", LockLost.Reason.EXPIRED);
+        locks.close();
+    }
+
+    @Test
+    void snippets_java_arePartsOfTheTests() throws IOException {
+        String sources = withoutSpaces(Files.readString(TESTS.resolve("docs/ReadmeTest.java")))
+                + withoutSpaces(Files.readString(TESTS.resolve("docs/FencedDatabaseTest.java")));
+        List<String> snippets = matches(readme(), "```java\\n(.*?)```");
+        assertThat(snippets)
+                .hasSizeGreaterThanOrEqualTo(6)
+                .allSatisfy(snippet -> assertThat(sources).contains(withoutSpaces(snippet)));
+    }
+
+    @Test
+    void coordinates_areThoseOfThePom() throws IOException {
+        List<String> inPom = matches(Files.readString(Path.of("pom.xml")), "<version>(.*?)</version>");
+        assertThat(matches(readme(), "<version>(.*?)</version>")).containsExactly(inPom.get(0));
+    }
+
+    @Test
+    void defaults_areThoseOfLockOptions() throws IOException {
+        assertThat(readme().replaceAll(" +", " "))
+                .contains("| lease of a hold that names none | " + seconds(LockOptions.DEFAULT_LEASE))
+                .contains("| `retryFor`, how long `lock()` bears an outage | " + seconds(LockOptions.DEFAULT_RETRY_FOR))
+                .contains(
+                        "| `commandTimeout`, the time of one request | " + seconds(LockOptions.DEFAULT_COMMAND_TIMEOUT))
+                .contains("| `maxConnections`, shared by lock attempts | " + LockOptions.DEFAULT_MAX_CONNECTIONS)
+                .contains("| `keyPrefix` | `" + LockOptions.DEFAULT_KEY_PREFIX + "`")
+                .contains(LockOptions.MIN_LEASE.toMillis() + " ms to " + LockOptions.MAX_LEASE.toHours() + " h");
+    }
+
+    @Test
+    void reasons_areAllExplained() throws IOException {
+        String readme = readme();
+        assertThat(LockLost.Reason.values())
+                .allSatisfy(reason -> assertThat(readme).contains("| `" + reason + "` |"));
+    }
+
+    @Test
+    void links_ofAllDocuments_leadToFiles() throws IOException {
+        for (Path document : documents()) {
+            Path folder = document.toAbsolutePath().getParent();
+            assertThat(matches(Files.readString(document), "\\]\\(([^)#:]+)(?:#[^)]*)?\\)"))
+                    .as("links of %s", document)
+                    .allSatisfy(link -> assertThat(folder.resolve(link)).exists());
+        }
+    }
+
+    @Test
+    void testClasses_namedInAllDocuments_exist() throws IOException {
+        List<String> classes;
+        try (var files = Files.walk(TESTS)) {
+            classes = files.map(file -> file.getFileName().toString())
+                    .filter(file -> file.endsWith("Test.java"))
+                    .map(file -> file.replace(".java", ""))
+                    .toList();
+        }
+        for (Path document : documents()) {
+            assertThat(matches(Files.readString(document), "`([A-Z][A-Za-z]*Test)`"))
+                    .as("test classes named in %s", document)
+                    .isSubsetOf(classes);
+        }
+    }
+
+    private static List<Path> documents() throws IOException {
+        List<Path> documents = new ArrayList<>(List.of(Path.of("README.md"), Path.of("CHANGELOG.md")));
+        try (var files = Files.walk(Path.of("docs"))) {
+            files.filter(file -> file.toString().endsWith(".md")).forEach(documents::add);
+        }
+        assertThat(documents).contains(Path.of("docs", "SAFETY.md"));
+        return documents;
+    }
+
+    private static String readme() throws IOException {
+        return Files.readString(Path.of("README.md"));
+    }
+
+    /** The first group of every match. */
+    private static List<String> matches(String text, String pattern) {
+        return Pattern.compile(pattern, Pattern.DOTALL)
+                .matcher(text)
+                .results()
+                .map((MatchResult match) -> match.group(1))
+                .toList();
+    }
+
+    private static String withoutSpaces(String text) {
+        return text.replaceAll("\\s+", "");
+    }
+
+    private static String seconds(Duration duration) {
+        return duration.toSeconds() + " s";
+    }
+}

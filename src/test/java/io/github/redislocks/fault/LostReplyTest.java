@@ -1,0 +1,234 @@
+package io.github.redislocks.fault;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.fixture.FaultyProxy;
+import io.github.redislocks.fixture.RedisServer;
+import io.github.redislocks.redis.Script;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import redis.clients.jedis.Jedis;
+
+/** Requests that were executed and not answered, or executed long after their caller had gone. */
+@Timeout(60)
+class LostReplyTest {
+
+    private static final String KEY = "redis-locks:{job}";
+
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+    private RedisServer server;
+    private FaultyProxy proxy;
+    private Jedis jedis;
+    private RedisLocks locks;
+    private RedisLocks others;
+    private RedisReentrantLock lock;
+    private RedisReentrantLock other;
+
+    @BeforeEach
+    void start() {
+        server = RedisServer.start();
+        proxy = FaultyProxy.to(server);
+        jedis = server.client();
+        locks = RedisLocks.builder()
+                .uri(proxy.uri())
+                .commandTimeout(Duration.ofMillis(300))
+                .build();
+        others = RedisLocks.connect(server.uri());
+        lock = locks.reentrantLock("job");
+        other = others.reentrantLock("job");
+        lock.lock();
+        lock.unlock();
+        // A script that the server does not know yet would be sent twice, of which the tests drop the first.
+        for (String script : List.of("reenter", "leave", "heartbeat")) {
+            jedis.scriptLoad(Script.load(RedisLocks.class, script).source());
+        }
+    }
+
+    @AfterEach
+    void stop() {
+        proxy.pass();
+        threads.shutdownNow();
+        locks.close();
+        others.close();
+        jedis.close();
+        proxy.close();
+        server.close();
+    }
+
+    @Test
+    void acquire_executedUnanswered_isRecognisedByItsRetry() throws Exception {
+        proxy.dropReplies();
+        Future<Long> locking = threads.submit(() -> {
+            lock.lock();
+            long token = lock.fencingToken();
+            assertThat(lock.getHoldCount()).isEqualTo(1);
+            lock.unlock();
+            return token;
+        });
+        await().until(() -> jedis.exists(KEY));
+        String token = jedis.hget(KEY, "token");
+        assertThat(jedis.hget(KEY, "holds")).isEqualTo("1");
+        proxy.pass();
+        proxy.cut();
+        assertThat(locking.get(10, TimeUnit.SECONDS)).isEqualTo(Long.parseLong(token));
+        assertThat(jedis.exists(KEY)).isFalse();
+    }
+
+    @Test
+    void acquire_executedUnansweredAndGivenUp_isTakenOverByTheNextWithANewToken() {
+        proxy.dropReplies();
+        assertThatThrownBy(() -> lock.tryLock(100, TimeUnit.MILLISECONDS))
+                .isInstanceOfSatisfying(
+                        LockUnavailableException.class,
+                        e -> assertThat(e.holdMayExist()).isTrue());
+        long phantom = Long.parseLong(jedis.hget(KEY, "token"));
+        proxy.pass();
+        proxy.cut();
+        lock.lock();
+        assertThat(lock.getHoldCount()).isEqualTo(1);
+        assertThat(lock.fencingToken()).isGreaterThan(phantom);
+        assertThat(lock.previousHolderLost()).isFalse();
+        lock.unlock();
+        assertThat(jedis.exists(KEY)).isFalse();
+    }
+
+    @Test
+    void acquire_executedUnansweredAndGivenUp_isRemovedWithoutAnotherCall() {
+        proxy.dropReplies();
+        assertThatThrownBy(() -> lock.tryLock(100, TimeUnit.MILLISECONDS)).isInstanceOf(LockUnavailableException.class);
+        assertThat(jedis.exists(KEY)).isTrue();
+        proxy.pass();
+        proxy.cut();
+        await().atMost(Duration.ofSeconds(3)).until(() -> !jedis.exists(KEY));
+    }
+
+    @Test
+    void acquire_executedLongAfterItsCallerGaveUp_changesNothing() {
+        proxy.holdRequests();
+        assertThatThrownBy(() -> lock.tryLock(100, TimeUnit.MILLISECONDS)).isInstanceOf(LockUnavailableException.class);
+        long tokens = Long.parseLong(jedis.get(KEY + ":fence").replace("+", ""));
+        // No leave can have come through either: what keeps the late request out is its own time.
+        long gaveUp = System.nanoTime();
+        await().until(() -> System.nanoTime() - gaveUp > 700_000_000);
+        proxy.pass();
+        await().during(Duration.ofMillis(700))
+                .atMost(Duration.ofSeconds(3))
+                .until(() -> Long.parseLong(jedis.get(KEY + ":fence").replace("+", "")) == tokens);
+        assertThat(jedis.exists(KEY)).isFalse();
+    }
+
+    @Test
+    void release_executedUnanswered_isDoneAndTold() throws Exception {
+        lock.lock();
+        proxy.dropReplies();
+        long began = System.nanoTime();
+        lock.unlock();
+        assertThat(Duration.ofNanos(System.nanoTime() - began)).isLessThan(Duration.ofMillis(600));
+        assertThat(lock.isHeldByCurrentThread()).isFalse();
+        assertThat(other.tryLock()).isTrue();
+        long token = other.fencingToken();
+        assertThat(other.previousHolderLost()).isFalse();
+        proxy.pass();
+        proxy.cut();
+        // The release goes on being sent; it must find the lock no longer its own.
+        await().during(Duration.ofMillis(700))
+                .until(() -> jedis.hget(KEY, "token").equals(Long.toString(token)));
+        other.unlock();
+    }
+
+    @Test
+    void release_unansweredWithAThreadWaitingLocally_servesItOnce() throws Exception {
+        lock.lock();
+        Future<Long> next = threads.submit(() -> {
+            lock.lock();
+            long token = lock.fencingToken();
+            lock.unlock();
+            return token;
+        });
+        await().until(() -> lock.toString().contains("Locked") && !next.isDone());
+        long token = lock.fencingToken();
+        proxy.dropReplies();
+        lock.unlock();
+        proxy.pass();
+        proxy.cut();
+        assertThat(next.get(10, TimeUnit.SECONDS)).isGreaterThan(token);
+        await().until(() -> !jedis.exists(KEY));
+        assertThat(other.tryLock()).isTrue();
+        other.unlock();
+    }
+
+    @Test
+    void reentry_executedUnanswered_isCountedOnce() throws Exception {
+        lock.lock();
+        Future<?> later = threads.submit(() -> {
+            await().until(() -> "2".equals(jedis.hget(KEY, "holds")));
+            proxy.pass();
+            proxy.cut();
+        });
+        proxy.dropReplies();
+        lock.lock();
+        later.get(10, TimeUnit.SECONDS);
+        assertThat(lock.getHoldCount()).isEqualTo(2);
+        assertThat(jedis.hget(KEY, "holds")).isEqualTo("2");
+        lock.unlock();
+        lock.unlock();
+        assertThat(jedis.exists(KEY)).isFalse();
+    }
+
+    @Test
+    void grant_ofAWaiterThatGaveUp_goesOnAtOnce_andItsLateMessageServesNobody() throws Exception {
+        other.lock();
+        Thread[] waiter = new Thread[1];
+        Future<Boolean> interrupted = threads.submit(() -> {
+            waiter[0] = Thread.currentThread();
+            try {
+                lock.lockInterruptibly();
+                return false;
+            } catch (InterruptedException e) {
+                return true;
+            }
+        });
+        await().until(() -> jedis.zcard(KEY + ":queue") == 1);
+        proxy.holdReplies();
+        String place = jedis.hvals(KEY + ":waiters").get(0);
+        other.unlock();
+        assertThat(place).startsWith(jedis.hget(KEY, "attempt") + " ");
+        waiter[0].interrupt();
+        assertThat(interrupted.get(5, TimeUnit.SECONDS)).isTrue();
+        // Its leave was executed, though its answer is held back as the message of the grant is.
+        await().atMost(Duration.ofMillis(500)).until(other::tryLock);
+        proxy.pass();
+        Future<Boolean> again = threads.submit(() -> lock.tryLock(700, TimeUnit.MILLISECONDS));
+        assertThat(again.get(5, TimeUnit.SECONDS)).isFalse();
+    }
+
+    @Test
+    void subscriptionKilled_whileWaiting_delaysNobodyByAHeartbeat() throws Exception {
+        other.lock();
+        Future<Long> served = threads.submit(() -> {
+            lock.lock();
+            long at = System.nanoTime();
+            lock.unlock();
+            return at;
+        });
+        await().until(() -> jedis.zcard(KEY + ":queue") == 1);
+        jedis.sendCommand(redis.clients.jedis.Protocol.Command.CLIENT, "KILL", "TYPE", "pubsub");
+        long released = System.nanoTime();
+        other.unlock();
+        assertThat(Duration.ofNanos(served.get(10, TimeUnit.SECONDS) - released))
+                .isLessThan(Duration.ofSeconds(1));
+    }
+}

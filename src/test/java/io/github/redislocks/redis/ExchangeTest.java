@@ -1,0 +1,182 @@
+package io.github.redislocks.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.fixture.FaultyProxy;
+import io.github.redislocks.fixture.RedisServer;
+import io.github.redislocks.redis.RedisException.Unanswered;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.FutureTask;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import redis.clients.jedis.Jedis;
+
+@Timeout(60)
+class ExchangeTest extends JedisRedisFixture {
+
+    @Test
+    void run_serverHangsBeforeFirstCall_endsInTimeUnsent() {
+        RedisServer server = closing(RedisServer.start());
+        JedisRedis redis = to(server);
+        server.pause();
+        Unanswered failure = inTime(() -> redis.run(PING, SHORT));
+        assertThat(failure.sent()).isFalse();
+        assertThat(failure).hasMessageContaining("200 ms").hasMessageContaining(redis.address());
+        server.resume();
+        assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
+    }
+
+    @Test
+    void run_serverHangsLater_endsInTimeSent() {
+        RedisServer server = closing(RedisServer.start());
+        JedisRedis redis = to(server);
+        redis.run(PING, LONG);
+        server.pause();
+        assertThat(inTime(() -> redis.run(PING, SHORT)).sent()).isTrue();
+        assertThat(inTime(() -> redis.run(PING, SHORT)).sent()).isFalse();
+        server.resume();
+        assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
+    }
+
+    @Test
+    void run_answerInDrops_endsInTime() throws Exception {
+        // Each drop comes well before the timeout of a read; only the whole is late.
+        try (DrippingServer server = new DrippingServer(Duration.ofMillis(50))) {
+            JedisRedis redis = closing(new JedisRedis(server.address(), resp3(), 1));
+            assertThat(inTime(() -> redis.run(PING, SHORT)).sent()).isFalse();
+            // The only place is free again, though the drops would have gone on for ever.
+            assertThat(inTime(() -> redis.run(PING, SHORT))).hasMessageNotContaining("in use");
+        }
+    }
+
+    @Test
+    void run_nobodyListens_failsAtOnceUnsent() {
+        RedisServer server = closing(RedisServer.start());
+        JedisRedis redis = to(server);
+        server.kill();
+        assertThatThrownBy(() -> redis.run(PING, LONG))
+                .isInstanceOfSatisfying(
+                        Unanswered.class, e -> assertThat(e.sent()).isFalse())
+                .hasMessageContaining(redis.address())
+                .hasMessageContaining("refused");
+    }
+
+    @Test
+    void run_killedSinceLastCall_failsAtOnceSent() {
+        RedisServer server = closing(RedisServer.start());
+        JedisRedis redis = to(server);
+        redis.run(PING, LONG);
+        server.kill();
+        Unanswered failure = catchThrowableOfType(Unanswered.class, () -> redis.run(PING, LONG));
+        assertThat(failure.sent()).isTrue();
+    }
+
+    @Test
+    void run_serverRestarted_nobodyNotices() throws Exception {
+        RedisServer server = closing(RedisServer.start());
+        FaultyProxy proxy = closing(FaultyProxy.to(server));
+        JedisRedis redis = closing(new JedisRedis(proxy.address(), resp3(), 4));
+        proxy.holdReplies();
+        List<FutureTask<Reply>> four =
+                List.of(started(redis, PING), started(redis, PING), started(redis, PING), started(redis, PING));
+        await().until(() -> proxy.openConnections() == 4);
+        proxy.pass();
+        for (FutureTask<Reply> one : four) {
+            one.get();
+        }
+        redis.runAll(List.of(PING), LONG);
+        server.restart();
+        for (int i = 0; i < 4; i++) {
+            assertThat(redis.run(COUNT, LONG)).isEqualTo(new Reply("OK", List.of(i + 1L), i == 0));
+        }
+        assertThat(redis.runAll(List.of(COUNT), LONG)).containsExactly(Outcome.of(new Reply("OK", List.of(5L), true)));
+        redis.publish("news", "x", LONG);
+    }
+
+    @Test
+    void run_connectionCutWhileItRuns_isSentAgainAndSaysSo() throws Exception {
+        RedisServer server = closing(RedisServer.start());
+        FaultyProxy proxy = closing(FaultyProxy.to(server));
+        JedisRedis redis = closing(new JedisRedis(proxy.address(), resp3(), 1));
+        redis.run(COUNT, LONG);
+        proxy.holdReplies();
+        FutureTask<Reply> second = started(redis, COUNT);
+        awaitCount(server, 2);
+        proxy.cut();
+        await().until(() -> proxy.connections() == 2);
+        proxy.pass();
+        assertThat(second.get()).isEqualTo(new Reply("OK", List.of(3L), true));
+    }
+
+    @Test
+    void run_secondCopyRefused_isNoRefusalSinceTheFirstMayHaveRun() throws Exception {
+        RedisServer server = closing(RedisServer.start());
+        FaultyProxy proxy = closing(FaultyProxy.to(server));
+        JedisRedis redis = closing(new JedisRedis(proxy.address(), resp3(), 1));
+        redis.run(COUNT, LONG);
+        proxy.holdReplies();
+        FutureTask<Reply> second = started(redis, COUNT);
+        awaitCount(server, 2);
+        try (Jedis admin = server.client()) {
+            admin.configSet("requirepass", "s3cret");
+        }
+        proxy.cut();
+        proxy.pass();
+        assertThatThrownBy(second::get)
+                .cause()
+                .isInstanceOfSatisfying(
+                        Unanswered.class, e -> assertThat(e.sent()).isTrue())
+                .hasMessageContaining("NOAUTH");
+    }
+
+    @Test
+    void run_freshConnectionCut_isNotSentAgain() {
+        RedisServer server = closing(RedisServer.start("--lua-time-limit", "20"));
+        FaultyProxy proxy = closing(FaultyProxy.to(server));
+        JedisRedis redis = closing(new JedisRedis(proxy.address(), resp3(), 1));
+        FutureTask<Reply> first = started(redis, ENDLESS);
+        await().until(() -> isBusy(server));
+        proxy.cut();
+        assertThatThrownBy(first::get)
+                .cause()
+                .isInstanceOfSatisfying(
+                        Unanswered.class, e -> assertThat(e.sent()).isTrue());
+        assertThat(proxy.connections()).isEqualTo(1);
+    }
+
+    @Test
+    void run_allConnectionsInUse_waitingCountsIntoTheTime() {
+        FaultyProxy proxy = closing(FaultyProxy.to(shared));
+        JedisRedis redis = closing(new JedisRedis(proxy.address(), resp3(), 2));
+        proxy.holdReplies();
+        List<FutureTask<Reply>> both = List.of(started(redis, PING), started(redis, PING));
+        await().until(() -> proxy.openConnections() == 2);
+        Unanswered failure = inTime(() -> redis.run(PING, SHORT));
+        assertThat(failure.sent()).isFalse();
+        assertThat(failure).hasMessageContaining("all 2 are in use");
+        proxy.pass();
+        assertThat(both).allSatisfy(one -> assertThat(got(one).is("PONG")).isTrue());
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void run_manyThreads_neverMoreConnectionsThanAllowed(boolean virtual) throws Exception {
+        FaultyProxy proxy = closing(FaultyProxy.to(shared));
+        JedisRedis redis = closing(new JedisRedis(proxy.address(), resp3(), 3));
+        List<FutureTask<Reply>> all = new ArrayList<>();
+        for (int i = 0; i < 100; i++) {
+            all.add(started(virtual, () -> redis.run(PING, LONG)));
+        }
+        for (FutureTask<Reply> one : all) {
+            assertThat(one.get().is("PONG")).isTrue();
+        }
+        assertThat(proxy.connections()).isLessThanOrEqualTo(3);
+    }
+}

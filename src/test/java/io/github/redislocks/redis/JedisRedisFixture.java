@@ -1,0 +1,180 @@
+package io.github.redislocks.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.github.redislocks.fixture.RedisServer;
+import io.github.redislocks.redis.RedisException.Unanswered;
+import java.lang.reflect.Method;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.RedisProtocol;
+import redis.clients.jedis.exceptions.JedisBusyException;
+import redis.clients.jedis.exceptions.JedisException;
+
+/**
+ * What the tests of the transport share: a server, calls, callers on threads of their own, and an end for all of it.
+ */
+abstract class JedisRedisFixture {
+
+    static final long LONG = TimeUnit.SECONDS.toNanos(10);
+    static final long SHORT = TimeUnit.MILLISECONDS.toNanos(200);
+    static final Duration SLACK = Duration.ofMillis(150);
+
+    static final Call PING = call("return {'PONG'}");
+    static final Call COUNT = call("return {'OK', redis.call('incr', KEYS[1])}", "counter");
+    static final Call WRONG_TYPE = call("return {redis.call('hset', KEYS[1], 'f', 'v')}", "text");
+    static final Call ENDLESS = call("while true do end");
+
+    /** For tests that do it no harm; each with keys of its own. */
+    static RedisServer shared;
+
+    final List<AutoCloseable> toClose = new ArrayList<>();
+
+    @BeforeAll
+    static void start() {
+        shared = RedisServer.start();
+    }
+
+    @AfterAll
+    static void stop() {
+        shared.close();
+    }
+
+    @AfterEach
+    void closeAll() throws Exception {
+        Collections.reverse(toClose);
+        for (AutoCloseable closeable : toClose) {
+            closeable.close();
+        }
+    }
+
+    static Call call(String source, String... keyAndArgs) {
+        List<String> all = List.of(keyAndArgs);
+        Script script = new Script("a script", source, sha1(source));
+        return new Call(
+                script, all.isEmpty() ? all : all.subList(0, 1), all.isEmpty() ? all : all.subList(1, all.size()));
+    }
+
+    static String sha1(String source) {
+        try {
+            return HexFormat.of()
+                    .formatHex(MessageDigest.getInstance("SHA-1").digest(source.getBytes(StandardCharsets.UTF_8)));
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    <C extends AutoCloseable> C closing(C closeable) {
+        toClose.add(closeable);
+        return closeable;
+    }
+
+    JedisRedis to(RedisServer server) {
+        return closing(new JedisRedis(server.address(), resp3(), 4));
+    }
+
+    JedisRedis withPassword(RedisServer server, RedisProtocol protocol, String password) {
+        JedisClientConfig config = DefaultJedisClientConfig.builder()
+                .protocol(protocol)
+                .user("app")
+                .password(password)
+                .build();
+        return closing(new JedisRedis(server.address(), config, 2));
+    }
+
+    static JedisClientConfig resp3() {
+        return DefaultJedisClientConfig.builder().resp3().build();
+    }
+
+    /** The failure of a call that is given {@link #SHORT} and takes just that. */
+    static Unanswered inTime(Runnable call) {
+        long begin = System.nanoTime();
+        Unanswered failure = catchThrowableOfType(Unanswered.class, call::run);
+        assertThat(Duration.ofNanos(System.nanoTime() - begin))
+                .isBetween(Duration.ofNanos(SHORT), Duration.ofNanos(SHORT).plus(SLACK));
+        assertThat(failure).isNotNull();
+        return failure;
+    }
+
+    static void failsOnce(Redis.Subscription subscription, Runnable event) {
+        FutureTask<String> next = started(subscription::next);
+        event.run();
+        assertThatThrownBy(next::get).cause().isInstanceOf(Unanswered.class);
+    }
+
+    static void awaitCount(RedisServer server, long count) {
+        try (Jedis admin = server.client()) {
+            await().until(() -> Long.toString(count).equals(admin.get("counter")));
+        }
+    }
+
+    static boolean isBusy(RedisServer server) {
+        try (Jedis admin = server.client()) {
+            admin.ping();
+            return false;
+        } catch (JedisBusyException e) {
+            return true;
+        } catch (JedisException notYet) {
+            return false;
+        }
+    }
+
+    static FutureTask<Reply> started(JedisRedis redis, Call call) {
+        return started(() -> redis.run(call, LONG));
+    }
+
+    static <T> FutureTask<T> started(Supplier<T> work) {
+        return started(false, work);
+    }
+
+    static <T> FutureTask<T> started(boolean virtual, Supplier<T> work) {
+        FutureTask<T> task = new FutureTask<>(work::get);
+        if (virtual) {
+            startVirtual(task);
+        } else {
+            Thread thread = new Thread(task, "test-caller");
+            thread.setDaemon(true);
+            thread.start();
+        }
+        return task;
+    }
+
+    static void startVirtual(Runnable task) {
+        assumeTrue(Runtime.version().feature() >= 21, "no virtual threads on this JDK");
+        try {
+            Method start = Thread.class.getMethod("startVirtualThread", Runnable.class);
+            start.invoke(null, task);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    static <T> T got(FutureTask<T> task) {
+        try {
+            return task.get(10, TimeUnit.SECONDS);
+        } catch (InterruptedException | ExecutionException | TimeoutException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+}

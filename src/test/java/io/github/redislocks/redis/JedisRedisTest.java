@@ -1,0 +1,150 @@
+package io.github.redislocks.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.fixture.FaultyProxy;
+import io.github.redislocks.fixture.RedisServer;
+import io.github.redislocks.fixture.RedisServer.Version;
+import io.github.redislocks.redis.RedisException.Refused;
+import io.github.redislocks.redis.RedisException.Unanswered;
+import java.util.List;
+import java.util.concurrent.FutureTask;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.RedisProtocol;
+
+@Timeout(60)
+class JedisRedisTest extends JedisRedisFixture {
+
+    @ParameterizedTest
+    @CsvSource({"V6_2, RESP2", "V6_2, RESP3", "V7_0, RESP2", "V7_0, RESP3"})
+    void run_anyVersionAndProtocol_bringsCodeNumbersAndTexts(Version version, RedisProtocol protocol) {
+        RedisServer server = closing(RedisServer.start(version));
+        JedisClientConfig config =
+                DefaultJedisClientConfig.builder().protocol(protocol).build();
+        JedisRedis redis = closing(new JedisRedis(server.address(), config, 2));
+        Call call = call("return {'OK', 1790000000000001, KEYS[1], ARGV[1], ''}", "k€y", "ärg");
+        Reply reply = redis.run(call, LONG);
+        assertThat(reply).isEqualTo(new Reply("OK", List.of(1_790_000_000_000_001L, "k€y", "ärg", ""), false));
+        assertThat(redis.runAll(List.of(call, PING), LONG))
+                .containsExactly(Outcome.of(reply), Outcome.of(new Reply("PONG", List.of())));
+    }
+
+    @Test
+    void run_errorReply_refusedWithTheServersText() {
+        JedisRedis redis = to(shared);
+        redis.run(call("redis.call('set', KEYS[1], 'v') return {'OK'}", "text"), LONG);
+        assertThatThrownBy(() -> redis.run(WRONG_TYPE, LONG))
+                .isInstanceOf(Refused.class)
+                .hasMessageContaining("WRONGTYPE")
+                .hasMessageContaining(redis.address());
+        assertThatThrownBy(() -> redis.run(call("return redis.error_reply('OOM too much')"), LONG))
+                .isInstanceOfSatisfying(
+                        Refused.class, e -> assertThat(e.passing()).isTrue());
+        assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
+    }
+
+    @Test
+    void run_answerWithoutCode_isNoAnswer() {
+        JedisRedis redis = to(shared);
+        assertThatThrownBy(() -> redis.run(call("return 1"), LONG))
+                .isInstanceOf(Unanswered.class)
+                .hasMessageContaining("no code");
+        assertThat(redis.runAll(List.of(call("return {'OK', false}"), PING), LONG))
+                .satisfiesExactly(
+                        bad -> assertThat(bad.failure()).isInstanceOf(Unanswered.class),
+                        good -> assertThat(good.failure()).isNull());
+    }
+
+    @Test
+    void run_scriptsFlushed_sourceIsSentOnce() {
+        JedisRedis redis = to(shared);
+        redis.run(PING, LONG);
+        try (Jedis admin = shared.client()) {
+            admin.scriptFlush();
+            assertThat(redis.run(PING, LONG)).isEqualTo(new Reply("PONG", List.of(), false));
+            assertThat(admin.scriptExists(PING.script().sha1())).isTrue();
+        }
+    }
+
+    @Test
+    void run_configOfTheUser_isKept() {
+        JedisClientConfig config = DefaultJedisClientConfig.builder()
+                .database(3)
+                .clientName("my-app")
+                .build();
+        JedisRedis redis = closing(new JedisRedis(shared.address(), config, 2));
+        redis.run(call("redis.call('set', KEYS[1], 'v') return {'OK'}", "in-three"), LONG);
+        try (Jedis admin = shared.client()) {
+            assertThat(admin.clientList()).contains("name=my-app");
+            assertThat(admin.exists("in-three")).isFalse();
+            admin.select(3);
+            assertThat(admin.exists("in-three")).isTrue();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = RedisProtocol.class,
+            names = {"RESP2", "RESP3"})
+    void run_withPassword_onlyTheRightOneIsLetIn(RedisProtocol protocol) {
+        RedisServer server = closing(RedisServer.start());
+        try (Jedis admin = server.client()) {
+            admin.aclSetUser("app", "on", ">s3cret", "~*", "&*", "+@all");
+            admin.aclSetUser("default", "off");
+        }
+        assertThat(withPassword(server, protocol, "s3cret").run(PING, LONG).code())
+                .isEqualTo("PONG");
+        JedisRedis wrong = withPassword(server, protocol, "gu3ss");
+        assertThatThrownBy(() -> wrong.run(PING, LONG))
+                .isInstanceOf(Refused.class)
+                .hasMessageStartingWith("WRONGPASS")
+                .hasMessageNotContaining("gu3ss");
+        assertThat(wrong.runAll(List.of(PING, PING), LONG))
+                .allSatisfy(outcome -> assertThat(outcome.failure()).isInstanceOf(Refused.class));
+        assertThatThrownBy(() -> wrong.subscribe("news", LONG)).isInstanceOf(Refused.class);
+        JedisClientConfig none =
+                DefaultJedisClientConfig.builder().protocol(protocol).build();
+        JedisRedis without = closing(new JedisRedis(server.address(), none, 2));
+        assertThatThrownBy(() -> without.run(PING, LONG))
+                .isInstanceOf(Refused.class)
+                .hasMessageStartingWith("NOAUTH");
+    }
+
+    @Test
+    void close_callsUnderWay_failAndLaterOnesToo() {
+        FaultyProxy proxy = closing(FaultyProxy.to(shared));
+        JedisRedis redis = closing(new JedisRedis(proxy.address(), resp3(), 2));
+        redis.run(PING, LONG);
+        proxy.holdReplies();
+        FutureTask<Reply> onIdle = started(redis, PING);
+        await().until(() -> proxy.openConnections() == 1);
+        FutureTask<Reply> connecting = started(redis, PING);
+        FutureTask<List<Outcome>> batch = started(() -> redis.runAll(List.of(PING), LONG));
+        await().until(() -> proxy.openConnections() == 3);
+        FutureTask<Reply> waiting = started(redis, PING);
+        redis.close();
+        for (FutureTask<Reply> call : List.of(onIdle, connecting, waiting)) {
+            assertThatThrownBy(call::get).cause().isInstanceOf(Unanswered.class).hasMessageContaining("closed");
+        }
+        assertThat(got(batch).get(0).failure()).isInstanceOf(Unanswered.class);
+        assertThatThrownBy(() -> redis.run(PING, LONG))
+                .isInstanceOfSatisfying(
+                        Unanswered.class, e -> assertThat(e.sent()).isFalse())
+                .hasMessageContaining("closed");
+        assertThat(redis.runAll(List.of(PING), LONG).get(0).failure()).isInstanceOf(Unanswered.class);
+        assertThatThrownBy(() -> redis.subscribe("news", LONG)).isInstanceOf(Unanswered.class);
+        assertThatThrownBy(() -> redis.publish("news", "x", LONG)).isInstanceOf(Unanswered.class);
+        await().until(() -> proxy.openConnections() == 0);
+        await().until(() -> Thread.getAllStackTraces().keySet().stream()
+                .noneMatch(thread -> thread.getName().contains(redis.address())));
+    }
+}
