@@ -1,0 +1,109 @@
+package io.github.redislocks.contract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.LockLost;
+import io.github.redislocks.LockLostException;
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.fixture.RedisServer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import redis.clients.jedis.Jedis;
+
+/** What closing a client ends, and that it leaves nothing behind. */
+@Timeout(60)
+class CloseTest {
+
+    private static Set<Thread> ours() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith("redis-locks"))
+                .collect(Collectors.toSet());
+    }
+
+    private static long connections(Jedis jedis) {
+        return jedis.clientList().lines().filter(line -> !line.isBlank()).count();
+    }
+
+    @Test
+    void close_withHoldsAndWaiters_tellsFreesAndLeavesNothing() throws InterruptedException {
+        Set<Thread> before = ours();
+        List<LockLost> losses = new CopyOnWriteArrayList<>();
+        try (RedisServer server = RedisServer.start();
+                Jedis jedis = server.client()) {
+            long connectionsBefore = connections(jedis);
+            RedisLocks locks = RedisLocks.builder()
+                    .uri(server.uri())
+                    .lockLostListener(losses::add)
+                    .build();
+            RedisLocks others = RedisLocks.connect(server.uri());
+            RedisReentrantLock held = locks.reentrantLock("held");
+            RedisReentrantLock elsewhere = others.reentrantLock("elsewhere");
+            held.lock();
+            held.lock();
+            elsewhere.lock();
+            AtomicInteger refused = new AtomicInteger();
+            List<Thread> waiters = new ArrayList<>();
+            for (String name : List.of("held", "held", "elsewhere", "elsewhere")) {
+                Thread waiter = new Thread(() -> {
+                    try {
+                        locks.reentrantLock(name).lock();
+                    } catch (IllegalStateException e) {
+                        refused.incrementAndGet();
+                    }
+                });
+                waiters.add(waiter);
+                waiter.start();
+            }
+            await().until(() -> jedis.zcard("redis-locks:{elsewhere}:queue") == 1);
+            await().until(() -> waiters.stream()
+                    .allMatch(waiter -> waiter.getState() == Thread.State.WAITING
+                            || waiter.getState() == Thread.State.TIMED_WAITING));
+
+            locks.close();
+
+            for (Thread waiter : waiters) {
+                waiter.join(5_000);
+            }
+            assertThat(refused).hasValue(4);
+            assertThat(losses)
+                    .singleElement()
+                    .satisfies(loss -> assertThat(loss.reason()).isEqualTo(LockLost.Reason.CLOSED));
+            assertThat(jedis.exists("redis-locks:{held}")).isFalse();
+            assertThat(jedis.zcard("redis-locks:{elsewhere}:queue")).isZero();
+            assertThatThrownBy(held::unlock).isInstanceOf(LockLostException.class);
+            assertThatThrownBy(held::lock).isInstanceOf(IllegalStateException.class);
+            assertThatThrownBy(() -> locks.reentrantLock("new")).isInstanceOf(IllegalStateException.class);
+            locks.close();
+            elsewhere.unlock();
+            others.close();
+            await().until(() -> before.containsAll(ours()));
+            await().until(() -> connections(jedis) == connectionsBefore);
+        }
+    }
+
+    @Test
+    void close_whileRedisIsAway_ends() {
+        Set<Thread> before = ours();
+        try (RedisServer server = RedisServer.start()) {
+            RedisLocks locks = RedisLocks.connect(server.uri());
+            RedisReentrantLock lock = locks.reentrantLock("held");
+            lock.lock();
+            server.pause();
+            long began = System.nanoTime();
+            locks.close();
+            assertThat((System.nanoTime() - began) / 1_000_000).isLessThan(5_000);
+            assertThat(lock.isHeldByCurrentThread()).isFalse();
+            await().until(() -> before.containsAll(ours()));
+            server.resume();
+        }
+    }
+}
