@@ -47,13 +47,6 @@ final class Heartbeats implements Watchdog.Ward {
         return next;
     }
 
-    /** Has every waiter ask at once: messages may have been lost. */
-    void hurry() {
-        for (Attempt attempt : client.attempts.values()) {
-            attempt.nextHeartbeatNanos = 0;
-        }
-    }
-
     final class Heartbeat implements Watchdog.Job {
 
         private final Attempt attempt;

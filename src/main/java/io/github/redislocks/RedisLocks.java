@@ -7,7 +7,6 @@ import java.lang.management.ManagementFactory;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Objects;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
@@ -78,35 +77,43 @@ public final class RedisLocks implements AutoCloseable {
         return new RedisReentrantLock(new Sync(client, keys), client.options.leaseMillis());
     }
 
+    /** What is done under a lock: returns something, and may throw. */
+    @FunctionalInterface
+    public interface Action<T extends @Nullable Object, E extends Exception> {
+
+        /** Does it. */
+        T run() throws E;
+    }
+
     /**
-     * Runs an action under the lock of a name and returns what it returns.
+     * Runs an action under the lock of a name, and returns what it returns or throws what it throws.
      *
-     * @throws LockLostException if the lock was lost before the action had ended, and the action did not throw
+     * @throws LockLostException if the lock was lost before the action had ended; if the action threw as well, its
+     *     exception is thrown, and this one added to it as suppressed
      */
     @SuppressWarnings("try") // The resource is the hold itself.
-    public <T extends @Nullable Object> T withLock(String name, Supplier<T> action) {
+    public <T extends @Nullable Object, E extends Exception> T withLock(String name, Action<T, E> action) throws E {
         Objects.requireNonNull(action, "action");
         RedisReentrantLock lock = reentrantLock(name);
         lock.lock();
-        // Closing keeps the action's own exception, and adds that of unlock to it.
         try (Unlock unlock = lock::unlock) {
-            return action.get();
+            return action.run();
         }
+    }
+
+    /** Runs an action under the lock of a name, as {@link #withLock(String, Action)}. */
+    public void withLock(String name, Runnable action) {
+        Objects.requireNonNull(action, "action");
+        this.<Boolean, RuntimeException>withLock(name, () -> {
+            action.run();
+            return Boolean.TRUE;
+        });
     }
 
     @FunctionalInterface
     private interface Unlock extends AutoCloseable {
         @Override
         void close();
-    }
-
-    /** Runs an action under the lock of a name, as {@link #withLock(String, Supplier)}. */
-    public void withLock(String name, Runnable action) {
-        Objects.requireNonNull(action, "action");
-        this.<@Nullable Object>withLock(name, () -> {
-            action.run();
-            return null;
-        });
     }
 
     /** The settings in force. */

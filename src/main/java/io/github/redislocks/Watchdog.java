@@ -5,6 +5,7 @@ import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -111,12 +112,12 @@ final class Watchdog {
     /** Looks after everything once; returns when something is due next. */
     private long sweep() {
         List<Job> due = new ArrayList<>();
-        boolean idle = batch.get() == null;
+        boolean idle = isIdle();
         long next = Long.MAX_VALUE;
         for (Ward ward : wards) {
             try {
                 next = Math.min(next, ward.inspect(client.clock.nanoTime(), due, idle));
-            } catch (RuntimeException e) {
+            } catch (Throwable e) {
                 log.error("The watchdog met an error and goes on", e);
             }
         }
@@ -136,8 +137,8 @@ final class Watchdog {
             }
             try {
                 send(jobs);
-            } catch (RuntimeException e) {
-                log.error("The watchdog could not send a batch", e);
+            } catch (Throwable e) {
+                log.error("The watchdog met an error and goes on", e);
             } finally {
                 batch.set(null);
                 LockSupport.unpark(scheduler);
@@ -157,7 +158,7 @@ final class Watchdog {
             calls.add(job.call(sent, timeout));
             heartbeats |= job instanceof Heartbeats.Heartbeat;
         }
-        List<Outcome> outcomes = client.redis.runAll(calls, timeout);
+        List<Outcome> outcomes = run(calls, timeout);
         for (int i = 0; i < jobs.size(); i++) {
             Outcome outcome = outcomes.get(i);
             try {
@@ -181,6 +182,22 @@ final class Watchdog {
             } catch (RedisException e) {
                 log.debug("No ping to the mailbox: {}", e.getMessage());
             }
+        }
+    }
+
+    /** Whether nothing is being sent. */
+    boolean isIdle() {
+        return batch.get() == null;
+    }
+
+    /** Whatever happens, every job hears of it: one that did not would never be sent again. */
+    private List<Outcome> run(List<Call> calls, long timeout) {
+        try {
+            return client.redis.runAll(calls, timeout);
+        } catch (RuntimeException e) {
+            log.error("The watchdog could not send a batch", e);
+            RedisException failure = new RedisException.Unanswered("the batch failed: " + e, true, e);
+            return Collections.nCopies(calls.size(), Outcome.of(failure));
         }
     }
 

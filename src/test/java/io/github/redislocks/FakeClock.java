@@ -17,6 +17,7 @@ final class FakeClock implements Clock {
     private final AtomicLong nanos = new AtomicLong(1);
     private final AtomicLong serverOffsetMicros = new AtomicLong();
     private final Map<Thread, Long> parked = new ConcurrentHashMap<>();
+    private final Map<Thread, Long> parks = new ConcurrentHashMap<>();
 
     @Override
     public long nanoTime() {
@@ -28,6 +29,7 @@ final class FakeClock implements Clock {
         Thread thread = Thread.currentThread();
         long until = waitNanos > Long.MAX_VALUE - nanoTime() ? Long.MAX_VALUE : nanoTime() + waitNanos;
         parked.put(thread, until);
+        parks.merge(thread, 1L, Long::sum);
         try {
             if (nanoTime() < until) {
                 LockSupport.park(blocker);
@@ -53,9 +55,9 @@ final class FakeClock implements Clock {
         return parked.values().stream().mapToLong(Long::longValue).min().orElse(Long.MAX_VALUE);
     }
 
-    /** How many threads are parked on it now. */
-    int parkedThreads() {
-        return parked.size();
+    /** How often a thread has parked on it. */
+    long parks(Thread thread) {
+        return parks.getOrDefault(thread, 0L);
     }
 
     /** The time of the in-memory Redis, in microseconds. */

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.RedisServer;
+import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.JedisRedis;
 import io.github.redislocks.redis.Redis;
@@ -47,9 +48,13 @@ class ScriptTest {
         REDIS_70_RESP3,
         REDIS_70_RESP2,
         REDIS_62_RESP2,
-        REDIS_62_RESP3;
+        REDIS_62_RESP3,
+        TWIN;
 
         Redis open() {
+            if (this == TWIN) {
+                return new InMemoryRedis();
+            }
             boolean old = this == REDIS_62_RESP2 || this == REDIS_62_RESP3;
             boolean resp2 = this == REDIS_70_RESP2 || this == REDIS_62_RESP2;
             RedisServer server = old ? server62() : server70();

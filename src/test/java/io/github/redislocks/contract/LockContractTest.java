@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Timeout;
  * locks are made.
  */
 @Timeout(60)
-abstract class LockContractTest {
+public abstract class LockContractTest {
 
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private final String name = "contract:" + UUID.randomUUID();

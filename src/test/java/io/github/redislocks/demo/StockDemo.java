@@ -73,7 +73,7 @@ public final class StockDemo {
         screen.say(
                 violations.isEmpty()
                         ? "Passed: under the lock nothing was oversold, and no token went back."
-                        : "Look at the entries named here and at the processes' warnings above, which tell of every lock lost.");
+                        : "Look at these entries, and at the processes' warnings above, which tell of lost locks.");
         screen.say("All in %.1f s.".formatted((System.nanoTime() - begin) / 1e9));
         return violations.isEmpty();
     }

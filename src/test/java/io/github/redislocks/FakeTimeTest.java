@@ -1,0 +1,286 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.fixture.twin.InMemoryRedis;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * Bounds in time, to the millisecond, on a clock that the test moves: of the client and of the in-memory Redis. The
+ * lease is 30 s, of which 302 ms are given away for drift; renewals come every 10 s.
+ */
+@Timeout(30)
+class FakeTimeTest {
+
+    private static final String KEY = "redis-locks:{job}";
+    private static final long VALIDITY = 29_698;
+
+    private final FakeClock clock = new FakeClock();
+    private final InMemoryRedis server = new InMemoryRedis(clock.server());
+    private final InMemoryRedis redis = server.another();
+    private final List<LockLost> losses = new CopyOnWriteArrayList<>();
+    private final RedisLocks locks = RedisLocks.on(redis, LockOptions.DEFAULTS, losses::add, clock);
+    private final RedisLocks others = RedisLocks.on(server.another(), LockOptions.DEFAULTS, null, clock);
+    private final RedisReentrantLock lock = locks.reentrantLock("job");
+    private final RedisReentrantLock other = others.reentrantLock("job");
+
+    @AfterEach
+    void close() {
+        redis.heal();
+        Thread ticker = new Thread(() -> {
+            while (!Thread.currentThread().isInterrupted()) {
+                clock.advanceMillis(1);
+                Thread.onSpinWait();
+            }
+        });
+        ticker.start();
+        locks.close();
+        others.close();
+        ticker.interrupt();
+        server.close();
+    }
+
+    /** Moves time on and waits until everything that was due has been done. */
+    private void pass(long millis) {
+        long end = clock.nanoTime() + millis * 1_000_000;
+        settle();
+        while (clock.nanoTime() < end) {
+            long next = Math.min(end, Math.max(clock.nextWake(), clock.nanoTime() + 1));
+            clock.advanceMillis(Math.max(1, (next - clock.nanoTime() + 999_999) / 1_000_000));
+            settle();
+        }
+    }
+
+    /** Waits until both watchdogs have looked at everything twice since now, and have nothing to send. */
+    private void settle() {
+        for (RedisLocks client : List.of(locks, others)) {
+            Watchdog watchdog = client.client().watchdog;
+            Thread scheduler = watchdog.threads().get(0);
+            int quiet = 0;
+            while (quiet < 2) {
+                long parks = clock.parks(scheduler);
+                watchdog.wakeAt(0);
+                await().pollInterval(Duration.ofMillis(1)).until(() -> clock.parks(scheduler) > parks);
+                quiet = watchdog.isIdle() ? quiet + 1 : 0;
+            }
+        }
+    }
+
+    private long renewals() {
+        return redis.log().count("renew");
+    }
+
+    @Test
+    void hold_withoutAnswer_isUnconfirmedAtItsDeadlineAndNotBefore() {
+        lock.lock();
+        redis.down(true);
+        pass(VALIDITY - 1);
+        assertThat(lock.isHeldByCurrentThread()).isTrue();
+        assertThat(lock.remainingLease()).isEqualTo(Duration.ofMillis(1));
+        assertThat(losses).isEmpty();
+        pass(1);
+        assertThat(lock.isHeldByCurrentThread()).isFalse();
+        await().until(() -> losses.size() == 1);
+        assertThat(losses.get(0).reason()).isEqualTo(LockLost.Reason.UNCONFIRMED);
+        assertThat(server.pttl(KEY)).as("nobody else can have it yet").isEqualTo(302);
+        assertThat(other.tryLock()).isFalse();
+        pass(303);
+        assertThat(other.tryLock()).isTrue();
+        assertThat(other.previousHolderLost()).isTrue();
+        other.unlock();
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+    }
+
+    @Test
+    void hold_afterARenewal_countsFromItsSending() {
+        lock.lock();
+        pass(10_000);
+        assertThat(renewals()).isEqualTo(1);
+        assertThat(lock.remainingLease()).isEqualTo(Duration.ofMillis(VALIDITY));
+        redis.down(true);
+        pass(VALIDITY - 1);
+        assertThat(lock.isHeldByCurrentThread()).isTrue();
+        pass(1);
+        assertThat(lock.isHeldByCurrentThread()).isFalse();
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+    }
+
+    @Test
+    void namedLease_isNotRenewedAndExpires() {
+        lock.lock(Duration.ofSeconds(3));
+        pass(2_967);
+        assertThat(lock.isHeldByCurrentThread()).isTrue();
+        pass(1);
+        assertThat(lock.isHeldByCurrentThread()).isFalse();
+        await().until(() -> losses.size() == 1);
+        assertThat(losses.get(0).reason()).isEqualTo(LockLost.Reason.EXPIRED);
+        assertThat(renewals()).isZero();
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+    }
+
+    @Test
+    void namedLease_inside_leavesTheOuterHoldRenewed() {
+        for (Duration inner : List.of(Duration.ofSeconds(2), Duration.ofSeconds(60))) {
+            lock.lock();
+            lock.lock(inner);
+            lock.unlock();
+            pass(120_000);
+            assertThat(lock.isHeldByCurrentThread()).as("%s", inner).isTrue();
+            assertThat(server.pttl(KEY)).isGreaterThan(VALIDITY - 10_000);
+            lock.unlock();
+        }
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void namedLease_outside_endsOnceTheInnerHoldIsUnlocked() {
+        lock.lock(Duration.ofSeconds(2));
+        lock.lock();
+        pass(40_000);
+        assertThat(lock.isHeldByCurrentThread()).isTrue();
+        lock.unlock();
+        long renewals = renewals();
+        assertThat(lock.isHeldByCurrentThread()).isTrue();
+        pass(30_000);
+        assertThat(renewals()).isEqualTo(renewals);
+        assertThat(lock.isHeldByCurrentThread()).as("its last deadline stands").isFalse();
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+    }
+
+    @Test
+    void namedLease_ofOneThread_leavesThatOfAnotherAlone() throws InterruptedException {
+        Thread brief = new Thread(() -> {
+            lock.lock(Duration.ofSeconds(3));
+            lock.unlock();
+        });
+        brief.start();
+        brief.join();
+        lock.lock();
+        pass(60_000);
+        assertThat(lock.isHeldByCurrentThread()).isTrue();
+        lock.unlock();
+    }
+
+    @Test
+    void grant_byMessage_isValidAsLongAsItsClaim_fromTheLastHeartbeat() throws InterruptedException {
+        other.lock();
+        AtomicReference<Duration> validity = new AtomicReference<>();
+        AtomicLong release = new AtomicLong();
+        Thread waiter = new Thread(() -> {
+            lock.lock();
+            validity.set(lock.remainingLease());
+            while (release.get() == 0) {
+                Thread.onSpinWait();
+            }
+            lock.unlock();
+        });
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        pass(1_500 + 700);
+        long requests = redis.log().requests();
+        other.unlock();
+        await().until(() -> validity.get() != null);
+        assertThat(redis.log().requests()).as("no round trip of the waiter").isEqualTo(requests);
+        // Sent 700 ms ago, a claim of 4.5 s, less 2 ms and 1 %.
+        assertThat(validity.get()).isEqualTo(Duration.ofMillis(4_453 - 700));
+        pass(1_500);
+        assertThat(server.pttl(KEY)).as("confirmed").isGreaterThan(29_000);
+        release.set(1);
+        waiter.join();
+        assertThat(server.keys()).containsExactly(KEY + ":fence");
+    }
+
+    @Test
+    void grant_whoseMessageIsLost_isFoundByTheNextHeartbeat() throws InterruptedException {
+        other.lock();
+        Thread waiter = new Thread(() -> {
+            lock.lock();
+            lock.unlock();
+        });
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        settle();
+        redis.dropMessages(true);
+        other.unlock();
+        assertThat(waiter.isAlive()).isTrue();
+        pass(1_500);
+        waiter.join();
+    }
+
+    @Test
+    void grant_whoseMessageComesAfterItsClaim_isAskedForAgain() throws InterruptedException {
+        other.lock();
+        AtomicReference<Boolean> held = new AtomicReference<>();
+        Thread waiter = new Thread(() -> {
+            lock.lock();
+            held.set(server.hash(KEY)
+                    .get("owner")
+                    .endsWith(":" + Thread.currentThread().getId()));
+            lock.unlock();
+        });
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        settle();
+        redis.holdMessages();
+        redis.down(true);
+        other.unlock();
+        // The claim lapses unheard, and another takes the lock.
+        pass(4_600);
+        assertThat(other.tryLock()).isTrue();
+        redis.down(false);
+        redis.deliverMessages();
+        settle();
+        assertThat(held.get()).as("a stale message is no hold").isNull();
+        other.unlock();
+        pass(3_000);
+        waiter.join();
+        assertThat(held.get()).isTrue();
+    }
+
+    @Test
+    void holder_vanished_isSucceededAtTheEndOfItsLease() throws InterruptedException {
+        other.lock(Duration.ofSeconds(5));
+        Thread waiter = new Thread(() -> {
+            lock.lock();
+            lock.unlock();
+        });
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        pass(4_999);
+        assertThat(waiter.isAlive()).isTrue();
+        pass(2);
+        waiter.join();
+    }
+
+    @Test
+    void tokens_growThoughTheServersClockStepsBack() {
+        lock.lock();
+        long token = lock.fencingToken();
+        lock.unlock();
+        clock.stepServerMillis(-3_600_000);
+        lock.lock();
+        assertThat(lock.fencingToken()).isGreaterThan(token);
+        lock.unlock();
+    }
+
+    @Test
+    void tokens_growThoughTheServerForgetsAll() {
+        lock.lock();
+        long token = lock.fencingToken();
+        lock.unlock();
+        server.flushAll();
+        pass(1);
+        lock.lock();
+        assertThat(lock.fencingToken()).isGreaterThan(token);
+        lock.unlock();
+    }
+}
