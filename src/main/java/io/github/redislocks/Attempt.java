@@ -53,6 +53,8 @@ final class Attempt {
     final long leaseMillis;
     /** Whether the watchdog is to renew the hold; else the lease was named by the caller. */
     final boolean renewed;
+    /** Whether it has a place of its own and lets those go first that came first; else it passes the gate. */
+    final boolean fair;
     /** Whether it ends at a time of its own, so that an outage does not fail it before. */
     final boolean timed;
 
@@ -71,13 +73,22 @@ final class Attempt {
     /** Until when a request of it that was not answered may still run; 0 if all were answered. */
     private volatile long mayRunUntilNanos;
 
-    Attempt(long number, Keys keys, String owner, Thread thread, long leaseMillis, boolean renewed, boolean timed) {
+    Attempt(
+            long number,
+            Keys keys,
+            String owner,
+            Thread thread,
+            long leaseMillis,
+            boolean renewed,
+            boolean fair,
+            boolean timed) {
         this.number = number;
         this.keys = keys;
         this.owner = owner;
         this.thread = thread;
         this.leaseMillis = leaseMillis;
         this.renewed = renewed;
+        this.fair = fair;
         this.timed = timed;
     }
 

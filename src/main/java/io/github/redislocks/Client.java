@@ -103,9 +103,9 @@ final class Client {
         return new IllegalStateException("This RedisLocks is closed: make a new one, or close it after its last use.");
     }
 
-    Attempt begin(Keys keys, Thread thread, long leaseMillis, boolean renewed, boolean timed) {
+    Attempt begin(Keys keys, Thread thread, long leaseMillis, boolean renewed, boolean fair, boolean timed) {
         Attempt attempt =
-                new Attempt(numbers.incrementAndGet(), keys, owner(thread), thread, leaseMillis, renewed, timed);
+                new Attempt(numbers.incrementAndGet(), keys, owner(thread), thread, leaseMillis, renewed, fair, timed);
         attempts.put(attempt.number, attempt);
         if (closed) {
             attempt.decide(new Attempt.Failure(closedException()));

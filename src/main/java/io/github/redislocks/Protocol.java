@@ -41,7 +41,8 @@ final class Protocol {
                         Long.toString(notAfterMicros),
                         claim(attempt),
                         takePlace ? LIFE : NO_LIFE,
-                        Long.toString(suspect)));
+                        Long.toString(suspect),
+                        attempt.fair ? "queue" : "barge"));
     }
 
     static Call heartbeat(Attempt attempt, long notAfterMicros) {

@@ -72,9 +72,24 @@ public final class RedisLocks implements AutoCloseable {
      * @throws IllegalArgumentException if the name cannot work
      */
     public RedisReentrantLock reentrantLock(String name) {
+        return lock(name, false);
+    }
+
+    /**
+     * The lock of a name, which serves threads in the order in which they came, over all JVMs. It is the same lock as
+     * {@link #reentrantLock(String)} of that name: fairness is how one waits for it.
+     *
+     * @param name as there
+     * @throws IllegalArgumentException if the name cannot work
+     */
+    public RedisReentrantLock fairLock(String name) {
+        return lock(name, true);
+    }
+
+    private RedisReentrantLock lock(String name, boolean fair) {
         client.checkOpen();
         Keys keys = Keys.of(client.options.keyPrefix(), name);
-        return new RedisReentrantLock(new Sync(client, keys), client.options.leaseMillis());
+        return new RedisReentrantLock(new Sync(client, keys, fair), client.options.leaseMillis());
     }
 
     /** What is done under a lock: returns something, and may throw. */

@@ -20,8 +20,9 @@ import java.util.concurrent.locks.Lock;
  * longer than its lease cannot be told in time; resources that must never see two writers check the
  * {@link #fencingToken()}.
  *
- * <p><b>Order.</b> Threads that wait in one JVM are served in order of arrival, and JVMs take turns; {@link #tryLock()}
- * takes a free lock whoever waits.
+ * <p><b>Order.</b> A lock from {@link RedisLocks#fairLock(String)} serves threads in the order in which they came, over
+ * all JVMs, as counted by Redis. Otherwise threads that wait in one JVM are served in order of arrival, and JVMs take
+ * turns, which costs less. Either way {@link #tryLock()} takes a free lock whoever waits.
  *
  * <p><b>Redis away.</b> {@code lock()} goes on trying for the {@code retryFor} of its {@link RedisLocks}, timed tries
  * until their time, and then throw {@link LockUnavailableException}. What asks Redis throws
@@ -200,9 +201,9 @@ public final class RedisReentrantLock implements Lock {
         return sync.isLocked();
     }
 
-    /** Whether every waiting thread has a place of its own, in order of arrival over all JVMs; it is not so here. */
+    /** Whether threads get the lock in the order in which they came, over all JVMs. */
     public boolean isFair() {
-        return false;
+        return sync.isFair();
     }
 
     /** Names the lock and the thread of this JVM that holds it, if there is one. Asks no server. */

@@ -33,10 +33,16 @@ final class Sync {
 
     private final Client client;
     private final Keys keys;
+    private final boolean fair;
 
-    Sync(Client client, Keys keys) {
+    Sync(Client client, Keys keys, boolean fair) {
         this.client = client;
         this.keys = keys;
+        this.fair = fair;
+    }
+
+    boolean isFair() {
+        return fair;
     }
 
     Keys keys() {
@@ -80,7 +86,8 @@ final class Sync {
             if (held != null && client.isValid(held) && reenter(held, patience, leaseMillis, renewed)) {
                 return true;
             }
-            Attempt attempt = client.begin(keys, thread, leaseMillis, renewed, patience.isTimed());
+            Attempt attempt =
+                    client.begin(keys, thread, leaseMillis, renewed, fair && patience.waits(), patience.isTimed());
             Hold hold = new Contention(client, attempt, patience, held).contend();
             EDGE.getAndIncrement();
             return hold != null;

@@ -11,7 +11,7 @@ class GateTest {
     private long numbers;
 
     private Attempt attempt() {
-        return new Attempt(++numbers, keys, "owner" + numbers, Thread.currentThread(), 30_000, true, false);
+        return new Attempt(++numbers, keys, "owner" + numbers, Thread.currentThread(), 30_000, true, false, false);
     }
 
     @Test

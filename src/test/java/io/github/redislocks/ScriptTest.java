@@ -114,7 +114,7 @@ class ScriptTest {
     }
 
     private Attempt attempt(long number, String owner, long leaseMillis) {
-        return new Attempt(number, keys, owner, Thread.currentThread(), leaseMillis, true, false);
+        return new Attempt(number, keys, owner, Thread.currentThread(), leaseMillis, true, false, false);
     }
 
     private Attempt attempt(long number, String owner) {
@@ -381,7 +381,7 @@ class ScriptTest {
         run(new Call(
                 Protocol.acquire(attempt(1, "b:1"), FOR_EVER, true, 0).script(),
                 keys.all(),
-                List.of("b:1", "1", "30000", Long.toString(FOR_EVER), "4500", "1", "0")));
+                List.of("b:1", "1", "30000", Long.toString(FOR_EVER), "4500", "1", "0", "barge")));
         long placed = run(Protocol.TIME).number(0);
         await().until(() -> run(Protocol.TIME).number(0) > placed + 2_000);
         enqueue(1, "c:1");

@@ -1,9 +1,10 @@
 -- Takes the lock for an attempt, or takes or renews its place in line, or says that it is busy.
 -- KEYS     lock, queue, waiters, fence
 -- ARGV     owner, attempt, lease(ms), notAfter(µs), claim(ms), life(ms) of the place, or '' for no place,
---          suspect: the greatest attempt of the client whose hold was lost after its caller had it
+--          suspect: the greatest attempt of the client whose hold was lost after its caller had it,
+--          mode: barge takes a free lock whoever waits; queue only if nobody is ahead
 -- returns  OK token lost now | BUSY pttl now | QUEUED last-token pttl now | STALE | LATE now
-local owner, attempt, lease = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local owner, attempt, lease, claim, life = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[5]), ARGV[6]
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 
@@ -23,8 +24,18 @@ if placed and placed > attempt then
     return {'STALE'}
 end
 
-local takeover = false
-if held[1] == owner then
+-- Held by another.
+if held[1] and held[1] ~= owner then
+    local pttl = redis.call('pttl', lock)
+    if life == '' then
+        return {'BUSY', pttl, now}
+    end
+    line_up(owner, attempt, 1, claim, tonumber(life))
+    return {'QUEUED', last_token(), pttl, now}
+end
+
+local last
+if held[1] then
     local holder = tonumber(held[2])
     if holder > attempt then
         return {'STALE'}
@@ -34,24 +45,33 @@ if held[1] == owner then
         return {'OK', tonumber(held[3]), tonumber(held[4]), now}
     end
     -- What an earlier call of this thread left behind: the thread knows nothing of it, so nobody holds it.
-    takeover = true
+    last = held[3] .. (holder <= tonumber(ARGV[7]) and '' or '+')
+    redis.call('del', lock)
+else
+    last = redis.call('get', fence)
 end
 
-if takeover or not held[1] then
-    local token, lost = mint(redis.call('get', fence))
-    if takeover then
-        lost = tonumber(held[2]) <= tonumber(ARGV[7]) and 1 or 0
+if queued and ARGV[8] == 'queue' then
+    if life ~= '' then
+        line_up(owner, attempt, 1, claim, tonumber(life))
     end
-    if placed then
-        drop(owner)
+    local winner, token, lost = grant(last, owner, lease)
+    if winner == owner then
+        return {'OK', token, lost, now}
     end
-    own(owner, attempt, 1, lease, token, lost)
-    return {'OK', token, lost, now}
+    if winner and life ~= '' then
+        return {'QUEUED', token, redis.call('pttl', lock), now}
+    end
+    -- Nobody could be told, but somebody is ahead, and will ask.
+    if winner or redis.call('exists', queue) == 1 then
+        if held[1] and not winner then
+            redis.call('set', fence, last, 'px', DAY)
+        end
+        return {'BUSY', 0, now}
+    end
+elseif placed then
+    drop(owner)
 end
-
-local pttl = redis.call('pttl', lock)
-if ARGV[6] == '' then
-    return {'BUSY', pttl, now}
-end
-line_up(owner, attempt, 1, tonumber(ARGV[5]), tonumber(ARGV[6]))
-return {'QUEUED', last_token(), pttl, now}
+local token, lost = mint(last)
+own(owner, attempt, 1, lease, token, lost)
+return {'OK', token, lost, now}

@@ -21,16 +21,16 @@ import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
 
 /**
- * Many threads of several clients take a few locks in every way there is, while they are interrupted at random: nobody
- * is ever inside with another, tokens grow, nobody waits for a grant that somebody else was given, and nothing is left.
- * Replay with {@code -Dstorm.seed=}.
+ * Many threads of several clients take a few locks, plain and fair, in every way there is, while they are interrupted
+ * at random: nobody is ever inside with another, tokens grow, nobody waits for a grant that somebody else was given,
+ * and nothing is left. Replay with {@code -Dstorm.seed=}.
  */
 @Timeout(120)
 class LockStormTest {
 
     private static final int CLIENTS = 3;
     private static final int THREADS_PER_CLIENT = 4;
-    private static final int LOCKS = 2;
+    private static final int LOCKS = 3;
     private static final long RUN_NANOS = TimeUnit.SECONDS.toNanos(Integer.getInteger("storm.seconds", 6));
     /** Below one heartbeat: a wake-up that only a heartbeat repairs shows up here. */
     private static final long LONGEST_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(1_200);
@@ -89,7 +89,9 @@ class LockStormTest {
     private void work(RedisLocks client, Random random, long end) {
         List<RedisReentrantLock> locks = new ArrayList<>();
         for (int i = 0; i < LOCKS; i++) {
-            locks.add(client.reentrantLock("lock" + i));
+            // Plain, fair, and both at once: fairness is how one waits, not another lock.
+            boolean fair = i == 1 || (i == 2 && random.nextBoolean());
+            locks.add(fair ? client.fairLock("lock" + i) : client.reentrantLock("lock" + i));
         }
         while (System.nanoTime() < end) {
             int which = random.nextInt(LOCKS);

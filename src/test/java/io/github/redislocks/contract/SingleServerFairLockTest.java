@@ -1,0 +1,19 @@
+package io.github.redislocks.contract;
+
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.fixture.RedisServers;
+
+/** The contract, for the fair lock on one server. */
+class SingleServerFairLockTest extends LockContractTest {
+
+    @Override
+    protected RedisLocks connect() {
+        return RedisLocks.connect(RedisServers.shared().uri());
+    }
+
+    @Override
+    protected RedisReentrantLock lock(RedisLocks locks, String lockName) {
+        return locks.fairLock(lockName);
+    }
+}
