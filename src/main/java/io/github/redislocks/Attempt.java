@@ -46,15 +46,25 @@ final class Attempt {
     /** More than the error of the client's estimate of Redis' time, which is a round trip. */
     private static final long LATE_MARGIN_NANOS = 100_000_000;
 
+    /**
+     * What a caller wants.
+     *
+     * @param leaseMillis the lease
+     * @param renewed whether the watchdog is to renew it; else the caller named it
+     * @param fair whether those go first that came first
+     */
+    record Wish(long leaseMillis, boolean renewed, boolean fair) {}
+
     final long number;
     final Keys keys;
     final String owner;
-    final Thread thread;
+    final Thread thread = Thread.currentThread();
     final long leaseMillis;
-    /** Whether the watchdog is to renew the hold; else the lease was named by the caller. */
     final boolean renewed;
     /** Whether it has a place of its own and lets those go first that came first; else it passes the gate. */
     final boolean fair;
+    /** Whether it queues; else it takes the lock only if it is free. */
+    final boolean waits;
     /** Whether it ends at a time of its own, so that an outage does not fail it before. */
     final boolean timed;
 
@@ -73,23 +83,16 @@ final class Attempt {
     /** Until when a request of it that was not answered may still run; 0 if all were answered. */
     private volatile long mayRunUntilNanos;
 
-    Attempt(
-            long number,
-            Keys keys,
-            String owner,
-            Thread thread,
-            long leaseMillis,
-            boolean renewed,
-            boolean fair,
-            boolean timed) {
+    /** An attempt of the calling thread. */
+    Attempt(long number, Keys keys, String owner, Wish wish, Patience patience) {
         this.number = number;
         this.keys = keys;
         this.owner = owner;
-        this.thread = thread;
-        this.leaseMillis = leaseMillis;
-        this.renewed = renewed;
-        this.fair = fair;
-        this.timed = timed;
+        this.leaseMillis = wish.leaseMillis();
+        this.renewed = wish.renewed();
+        this.waits = patience.waits();
+        this.fair = wish.fair() && waits;
+        this.timed = patience.isTimed();
     }
 
     @Nullable

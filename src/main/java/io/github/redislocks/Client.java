@@ -103,9 +103,9 @@ final class Client {
         return new IllegalStateException("This RedisLocks is closed: make a new one, or close it after its last use.");
     }
 
-    Attempt begin(Keys keys, Thread thread, long leaseMillis, boolean renewed, boolean fair, boolean timed) {
-        Attempt attempt =
-                new Attempt(numbers.incrementAndGet(), keys, owner(thread), thread, leaseMillis, renewed, fair, timed);
+    /** Begins an attempt of the calling thread. */
+    Attempt begin(Keys keys, Attempt.Wish wish, Patience patience) {
+        Attempt attempt = new Attempt(numbers.incrementAndGet(), keys, owner(), wish, patience);
         attempts.put(attempt.number, attempt);
         if (closed) {
             attempt.decide(new Attempt.Failure(closedException()));
@@ -121,8 +121,9 @@ final class Client {
         return !attempts.containsKey(attempt.number);
     }
 
-    String owner(Thread thread) {
-        return id + ':' + thread.getId();
+    /** The calling thread, as Redis knows it. */
+    String owner() {
+        return id + ':' + ThreadIds.current();
     }
 
     /** Whether a hold can be relied upon now. The first to see that its deadline has passed declares it lost. */

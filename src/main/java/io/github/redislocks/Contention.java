@@ -51,7 +51,7 @@ final class Contention {
     @Nullable
     Hold contend() throws InterruptedException {
         try {
-            if (patience.waits() && !attempt.fair) {
+            if (attempt.waits && !attempt.fair) {
                 client.gate.enter(attempt);
             } else {
                 attempt.turn = true;

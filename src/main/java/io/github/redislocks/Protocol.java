@@ -19,6 +19,7 @@ final class Protocol {
     private static final Script LEAVE = script("leave");
     private static final Script FORCE = script("force");
     private static final Script LOCKED = script("locked");
+    private static final Script INSPECT = script("inspect");
 
     private static final String LIFE = Long.toString(LockOptions.PLACE_LIFE_MILLIS);
     private static final String NO_LIFE = "";
@@ -124,6 +125,10 @@ final class Protocol {
 
     static Call locked(Keys keys) {
         return new Call(LOCKED, List.of(keys.lock()), List.of());
+    }
+
+    static Call inspect(Keys keys) {
+        return new Call(INSPECT, keys.all().subList(0, 2), List.of(Integer.toString(LockInspection.MAX_WAITERS)));
     }
 
     private static String claim(Attempt attempt) {

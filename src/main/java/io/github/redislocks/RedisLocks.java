@@ -86,10 +86,22 @@ public final class RedisLocks implements AutoCloseable {
         return lock(name, true);
     }
 
+    /**
+     * Shows who holds the lock of a name and who waits for it, over all JVMs. Asks Redis.
+     *
+     * @throws LockUnavailableException if Redis does not answer
+     */
+    public LockInspection inspect(String name) {
+        return sync(name, false).inspect();
+    }
+
     private RedisReentrantLock lock(String name, boolean fair) {
+        return new RedisReentrantLock(sync(name, fair), client.options.leaseMillis());
+    }
+
+    private Sync sync(String name, boolean fair) {
         client.checkOpen();
-        Keys keys = Keys.of(client.options.keyPrefix(), name);
-        return new RedisReentrantLock(new Sync(client, keys, fair), client.options.leaseMillis());
+        return new Sync(client, Keys.of(client.options.keyPrefix(), name), fair);
     }
 
     /** What is done under a lock: returns something, and may throw. */

@@ -1,10 +1,12 @@
 package io.github.redislocks;
 
 import java.time.Duration;
+import java.util.Collection;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A reentrant lock that excludes across all JVMs that use the same Redis: what
@@ -204,6 +206,35 @@ public final class RedisReentrantLock implements Lock {
     /** Whether threads get the lock in the order in which they came, over all JVMs. */
     public boolean isFair() {
         return sync.isFair();
+    }
+
+    /** The thread of this JVM that holds the lock through this {@code RedisLocks}, or null. Local. */
+    public @Nullable Thread getOwner() {
+        return sync.localOwner();
+    }
+
+    /**
+     * Whether threads of this JVM wait for the lock. A thread counts from before its first request is sent until it
+     * returns. Local; for all JVMs there is {@link RedisLocks#inspect(String)}.
+     */
+    public boolean hasQueuedThreads() {
+        return !sync.queuedThreads().isEmpty();
+    }
+
+    /** Whether this thread waits for the lock, as {@link #hasQueuedThreads()} counts. Local. */
+    public boolean hasQueuedThread(Thread thread) {
+        Objects.requireNonNull(thread, "thread");
+        return sync.queuedThreads().contains(thread);
+    }
+
+    /** How many threads of this JVM wait for the lock, as {@link #hasQueuedThreads()} counts. Local. */
+    public int getQueueLength() {
+        return sync.queuedThreads().size();
+    }
+
+    /** The threads of this JVM that wait for the lock, in no order, as {@link #hasQueuedThreads()} counts. Local. */
+    public Collection<Thread> getQueuedThreads() {
+        return sync.queuedThreads();
     }
 
     /** Names the lock and the thread of this JVM that holds it, if there is one. Asks no server. */

@@ -3,6 +3,8 @@ package io.github.redislocks;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -81,13 +83,11 @@ final class Sync {
                 patience.thrown();
                 throw new InterruptedException();
             }
-            Thread thread = Thread.currentThread();
-            Hold held = client.holds.get(keys, thread);
+            Hold held = client.holds.get(keys, Thread.currentThread());
             if (held != null && client.isValid(held) && reenter(held, patience, leaseMillis, renewed)) {
                 return true;
             }
-            Attempt attempt =
-                    client.begin(keys, thread, leaseMillis, renewed, fair && patience.waits(), patience.isTimed());
+            Attempt attempt = client.begin(keys, new Attempt.Wish(leaseMillis, renewed, fair), patience);
             Hold hold = new Contention(client, attempt, patience, held).contend();
             EDGE.getAndIncrement();
             return hold != null;
@@ -247,6 +247,21 @@ final class Sync {
     long remainingNanos() {
         Hold hold = held();
         return hold == null ? 0 : Math.max(0, hold.deadlineNanos() - client.clock.nanoTime());
+    }
+
+    LockInspection inspect() {
+        return LockInspection.of(keys.name(), ask(Protocol.inspect(keys)));
+    }
+
+    /** The threads of this client that wait for the lock, or are about to learn that it is theirs. */
+    List<Thread> queuedThreads() {
+        List<Thread> threads = new ArrayList<>();
+        for (Attempt attempt : client.attempts.values()) {
+            if (attempt.waits && attempt.keys.lock().equals(keys.lock())) {
+                threads.add(attempt.thread);
+            }
+        }
+        return threads;
     }
 
     boolean isLocked() {

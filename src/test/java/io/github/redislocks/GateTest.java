@@ -11,7 +11,8 @@ class GateTest {
     private long numbers;
 
     private Attempt attempt() {
-        return new Attempt(++numbers, keys, "owner" + numbers, Thread.currentThread(), 30_000, true, false, false);
+        return new Attempt(
+                ++numbers, keys, "owner" + numbers, new Attempt.Wish(30_000, true, false), Patience.endless());
     }
 
     @Test

@@ -114,7 +114,7 @@ class ScriptTest {
     }
 
     private Attempt attempt(long number, String owner, long leaseMillis) {
-        return new Attempt(number, keys, owner, Thread.currentThread(), leaseMillis, true, false, false);
+        return new Attempt(number, keys, owner, new Attempt.Wish(leaseMillis, true, false), Patience.endless());
     }
 
     private Attempt attempt(long number, String owner) {

@@ -5,9 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
+import java.io.ByteArrayOutputStream;
+import java.io.NotSerializableException;
+import java.io.ObjectOutputStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -358,6 +362,68 @@ public abstract class LockContractTest {
         assertThatThrownBy(lock::lock).isInstanceOf(IllegalStateException.class);
         assertThat(remote.tryLock()).isTrue();
         remote.unlock();
+    }
+
+    @Test
+    void queries_ofWaiters_countThisJvmsThreads() throws Exception {
+        assertThat(lock.hasQueuedThreads()).isFalse();
+        assertThat(lock.getOwner()).isNull();
+        lock.lock();
+        assertThat(lock.getOwner()).isSameAs(Thread.currentThread());
+        assertThat(remote.getOwner()).isNull();
+        assertThat(lock.getQueueLength()).as("the holder does not wait").isZero();
+        Thread first = new Thread(unlocked(lock));
+        Thread second = new Thread(unlocked(lock));
+        second.start();
+        await().until(() -> lock.getQueueLength() == 1);
+        assertThat(lock.hasQueuedThread(second)).isTrue();
+        assertThat(lock.hasQueuedThread(first)).isFalse();
+        assertThat(lock.getQueuedThreads()).containsExactly(second);
+        assertThat(remote.hasQueuedThreads()).as("another client's").isFalse();
+        assertThatThrownBy(() -> lock.hasQueuedThread(null)).isInstanceOf(NullPointerException.class);
+        lock.unlock();
+        second.join(10_000);
+        assertThat(lock.hasQueuedThreads()).isFalse();
+    }
+
+    private static Runnable unlocked(RedisReentrantLock lock) {
+        return () -> {
+            lock.lock();
+            lock.unlock();
+        };
+    }
+
+    @Test
+    void inspect_showsHolderAndWaitersOfAllClients() throws Exception {
+        assertThat(there.inspect(name).holder()).isEmpty();
+        lock.lock();
+        lock.lock();
+        Thread waiter = new Thread(unlocked(remote));
+        waiter.start();
+        await().until(() -> here.inspect(name).queueLength() == 1);
+        LockInspection seen = there.inspect(name);
+        assertThat(seen.lockName()).isEqualTo(name);
+        LockInspection.Holder holder = seen.holder().orElseThrow();
+        assertThat(holder.holds()).isEqualTo(2);
+        assertThat(holder.token()).isEqualTo(lock.fencingToken());
+        assertThat(holder.remainingLease()).isBetween(Duration.ofSeconds(1), Duration.ofSeconds(30));
+        assertThat(holder.owner().pid()).isEqualTo(ProcessHandle.current().pid());
+        assertThat(holder.owner().threadId()).isEqualTo(Thread.currentThread().getId());
+        assertThat(holder.owner().host()).isNotEmpty();
+        assertThat(seen.queue()).singleElement().satisfies(place -> {
+            assertThat(place.owner().threadId()).isEqualTo(waiter.getId());
+            assertThat(place.owner().clientId()).isNotEqualTo(holder.owner().clientId());
+            assertThat(place.age()).isBetween(Duration.ZERO, Duration.ofSeconds(30));
+        });
+        lock.unlock();
+        lock.unlock();
+        waiter.join(10_000);
+    }
+
+    @Test
+    void serialization_isRefused() {
+        assertThatThrownBy(() -> new ObjectOutputStream(new ByteArrayOutputStream()).writeObject(lock))
+                .isInstanceOf(NotSerializableException.class);
     }
 
     @Test

@@ -1,0 +1,43 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.junit.jupiter.api.Test;
+
+class ThreadIdsTest {
+
+    /** A thread that says that it is thread 1, as all of its kind do. */
+    private static final class Impostor extends Thread {
+
+        Impostor(Runnable task) {
+            super(task);
+        }
+
+        @Override
+        @SuppressWarnings("deprecation")
+        public long getId() {
+            return 1;
+        }
+    }
+
+    @Test
+    void current_ofOrdinaryThreads_isTheirId() {
+        assertThat(ThreadIds.current()).isEqualTo(Thread.currentThread().getId());
+    }
+
+    @Test
+    void current_ofThreadsThatOverrideTheirId_differs() throws InterruptedException {
+        Set<Long> ids = ConcurrentHashMap.newKeySet();
+        for (int i = 0; i < 3; i++) {
+            Impostor impostor = new Impostor(() -> {
+                assertThat(ThreadIds.current()).isEqualTo(ThreadIds.current());
+                ids.add(ThreadIds.current());
+            });
+            impostor.start();
+            impostor.join();
+        }
+        assertThat(ids).hasSize(3).doesNotContain(1L);
+    }
+}
