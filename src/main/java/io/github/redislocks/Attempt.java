@@ -1,6 +1,7 @@
 package io.github.redislocks;
 
 import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +26,14 @@ final class Attempt {
      * @param confirmed whether Redis gave the wanted lease already, not a claim
      */
     record Grant(long token, boolean previousLost, long deadlineNanos, long turnStartNanos, boolean confirmed)
-            implements Verdict {}
+            implements Verdict {
+
+        /** A grant that a reply tells: token and lost come first in it. It is for a claim. */
+        static Grant claimed(Reply reply, long sentNanos, long now, long claimMillis) {
+            long deadline = sentNanos + LockOptions.validityNanos(claimMillis);
+            return new Grant(reply.number(0), reply.number(1) == 1, deadline, now, false);
+        }
+    }
 
     /** The attempt cannot go on: the client is closed, or Redis has been away for too long. */
     record Failure(RuntimeException exception) implements Verdict {}
@@ -68,6 +76,13 @@ final class Attempt {
     /** Whether it ends at a time of its own, so that an outage does not fail it before. */
     final boolean timed;
 
+    /** How often the lock is to be held when it is there. */
+    final int holds;
+    /** Whether it is to get back a hold that was given up in a Condition. */
+    final boolean fromCondition;
+    /** The Condition in which it waits, until it is signalled or gives up; null for any other attempt. */
+    volatile @Nullable RedisCondition condition;
+
     private final AtomicReference<@Nullable Verdict> verdict = new AtomicReference<>();
 
     /** Whether it is the one of its client that contends in Redis; set by the gate. */
@@ -93,6 +108,24 @@ final class Attempt {
         this.waits = patience.waits();
         this.fair = wish.fair() && waits;
         this.timed = patience.isTimed();
+        this.holds = 1;
+        this.fromCondition = false;
+    }
+
+    /** An attempt of the calling thread to get a hold back, from a Condition. It bears any outage. */
+    Attempt(long number, Hold hold, @Nullable RedisCondition condition) {
+        this.number = number;
+        this.keys = hold.keys;
+        this.owner = hold.owner;
+        this.leaseMillis = hold.leaseMillis;
+        this.renewed = hold.isRenewed();
+        this.waits = true;
+        this.fair = true;
+        this.timed = true;
+        this.holds = hold.count;
+        this.fromCondition = true;
+        this.condition = condition;
+        this.turn = true;
     }
 
     @Nullable

@@ -113,6 +113,20 @@ final class Client {
         return attempt;
     }
 
+    /** Begins an attempt of the calling thread to get back, from a Condition, a hold that it is about to give up. */
+    Attempt begin(Hold hold, RedisCondition condition) {
+        Attempt attempt = new Attempt(numbers.incrementAndGet(), hold, condition);
+        attempts.put(attempt.number, attempt);
+        if (closed) {
+            attempt.decide(new Attempt.Failure(closedException()));
+        }
+        return attempt;
+    }
+
+    long nextNumber() {
+        return numbers.incrementAndGet();
+    }
+
     void end(Attempt attempt) {
         attempts.remove(attempt.number, attempt);
     }

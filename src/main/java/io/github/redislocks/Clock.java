@@ -1,5 +1,8 @@
 package io.github.redislocks;
 
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.concurrent.locks.LockSupport;
 
 /** Monotonic time of this JVM, and the only way to wait for it. Tests move it by hand. */
@@ -21,6 +24,11 @@ interface Clock {
 
     /** Nanoseconds since an origin that lies before every call: always above zero. */
     long nanoTime();
+
+    /** How long it is until a time of this machine's wall clock, which only {@code awaitUntil} asks for. */
+    default long untilNanos(Instant time) {
+        return Duration.between(InstantSource.system().instant(), time).toNanos();
+    }
 
     /** Parks the calling thread as {@link LockSupport#parkNanos(Object, long)} does. */
     void park(Object blocker, long nanos);

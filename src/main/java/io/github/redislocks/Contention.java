@@ -178,10 +178,18 @@ final class Contention {
     }
 
     /** Makes the hold of a grant; null if it may have lapsed and Redis must be asked, or if it cannot be dated yet. */
-    private @Nullable Hold settle(Attempt.Grant grant) {
+    @Nullable
+    Hold settle(Attempt.Grant grant) {
         Attempt.Grant dated = grant.deadlineNanos() == 0 ? date(grant) : grant;
         long now = client.clock.nanoTime();
         if (dated.deadlineNanos() == 0 && !attempt.turn) {
+            return null;
+        }
+        if (dated.deadlineNanos() <= now && attempt.fromCondition) {
+            // It asks by its place, which knows how often the lock is to be held.
+            attempt.nextHeartbeatNanos = 0;
+            attempt.reopen(grant);
+            client.watchdog.wakeAt(0);
             return null;
         }
         if (dated.deadlineNanos() <= now) {

@@ -76,6 +76,14 @@ final class Heartbeats implements Watchdog.Ward {
                 case "QUEUED" -> {
                     client.serverTime.saw(reply, sentNanos);
                     attempt.queued(sentNanos, reply.number(0), reply.number(1));
+                    attempt.condition = null;
+                    if (client.hasEnded(attempt)) {
+                        leave(client.clock.nanoTime());
+                    }
+                }
+                case "WAITING" -> {
+                    client.serverTime.saw(reply, sentNanos);
+                    attempt.queued(sentNanos, reply.number(0), -1);
                     if (client.hasEnded(attempt)) {
                         leave(client.clock.nanoTime());
                     }
@@ -91,12 +99,7 @@ final class Heartbeats implements Watchdog.Ward {
         private void granted(Reply reply, long sentNanos) {
             client.serverTime.saw(reply, sentNanos);
             long claim = LockOptions.claimMillis(attempt.leaseMillis);
-            Attempt.Grant grant = new Attempt.Grant(
-                    reply.number(0),
-                    reply.number(1) == 1,
-                    sentNanos + LockOptions.validityNanos(claim),
-                    client.clock.nanoTime(),
-                    false);
+            Attempt.Grant grant = Attempt.Grant.claimed(reply, sentNanos, client.clock.nanoTime(), claim);
             if (!attempt.decide(grant) && !(attempt.verdict() instanceof Attempt.Grant)) {
                 leave(client.clock.nanoTime());
             }

@@ -141,6 +141,11 @@ final class Hold {
         }
     }
 
+    /** Takes a release back that Redis refused before it changed anything. */
+    void notReleased(long deadlineNanos) {
+        STATE.compareAndSet(this, RELEASING, deadlineNanos);
+    }
+
     void released() {
         STATE.compareAndSet(this, RELEASING, RELEASED);
     }
@@ -178,6 +183,12 @@ final class Hold {
     /** Whether the watchdog renews it, rather than let a lease end that was named. */
     boolean isRenewed() {
         return renewedFrom > 0;
+    }
+
+    /** Takes over what a hold had that was given up in a Condition: its count, and from which on it is renewed. */
+    void resume(Hold before) {
+        count = before.count;
+        renewedFrom = before.renewedFrom;
     }
 
     /** Counts a re-entry; the first that names no lease begins the renewal. */

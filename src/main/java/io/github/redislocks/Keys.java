@@ -10,7 +10,7 @@ import java.util.Objects;
  *
  * @param name as its user wrote it
  * @param lock the hash of the hold
- * @param all lock, queue, waiters, fence: what the scripts expect
+ * @param all lock, queue, waiters, fence, conditions: what the scripts expect
  */
 record Keys(String name, String lock, List<String> all) {
 
@@ -32,7 +32,8 @@ record Keys(String name, String lock, List<String> all) {
                     + " bytes in UTF-8: at most " + MAX_NAME_BYTES + " are allowed. Use a digest of it as the name.");
         }
         String lock = prefix + ":{" + encode(name) + "}";
-        return new Keys(name, lock, List.of(lock, lock + ":queue", lock + ":waiters", lock + ":fence"));
+        return new Keys(
+                name, lock, List.of(lock, lock + ":queue", lock + ":waiters", lock + ":fence", lock + ":conditions"));
     }
 
     /**
@@ -44,6 +45,16 @@ record Keys(String name, String lock, List<String> all) {
 
     String fence() {
         return all.get(3);
+    }
+
+    /** The id of a Condition, as it stands in Redis: without spaces, and apart from those that are only numbered. */
+    static String condition(String name) {
+        Objects.requireNonNull(name, "name");
+        if (name.isEmpty() || name.length() > 256 || hasUnpairedSurrogate(name)) {
+            throw new IllegalArgumentException("The Condition name \"" + name
+                    + "\" cannot be used: it must have 1 to 256" + " well-formed characters, such as \"not-empty\".");
+        }
+        return "=" + encode(name).replace(" ", "%20");
     }
 
     private static String encode(String name) {

@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Script;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -17,6 +18,9 @@ final class Protocol {
     private static final Script RENEW = script("renew");
     private static final Script HEARTBEAT = script("heartbeat");
     private static final Script LEAVE = script("leave");
+    private static final Script AWAIT = script("await");
+    private static final Script SIGNAL = script("signal");
+    private static final Script REJOIN = script("rejoin");
     private static final Script FORCE = script("force");
     private static final Script LOCKED = script("locked");
     private static final Script INSPECT = script("inspect");
@@ -54,8 +58,50 @@ final class Protocol {
                         attempt.owner,
                         Long.toString(attempt.number),
                         Long.toString(notAfterMicros),
-                        "1",
+                        Integer.toString(attempt.holds),
                         claim(attempt),
+                        LIFE));
+    }
+
+    static Call await(Hold hold, Attempt waiting, String condition, @Nullable Attempt heir, boolean keep) {
+        List<String> args = new ArrayList<>(List.of(
+                hold.owner,
+                Long.toString(hold.attempt),
+                Long.toString(waiting.number),
+                condition,
+                Integer.toString(waiting.holds),
+                claim(waiting),
+                LIFE));
+        args.addAll(
+                heir == null
+                        ? List.of("", "", "", "", NO_LIFE, "0")
+                        : List.of(
+                                heir.owner,
+                                Long.toString(heir.number),
+                                Long.toString(heir.leaseMillis),
+                                claim(heir),
+                                LIFE,
+                                keep ? "1" : "0"));
+        return new Call(AWAIT, hold.keys.all(), args);
+    }
+
+    static Call signal(Hold hold, long number, String condition, boolean all) {
+        return new Call(
+                SIGNAL,
+                hold.keys.all(),
+                List.of(hold.owner, Long.toString(hold.attempt), Long.toString(number), condition, all ? "1" : "0"));
+    }
+
+    static Call rejoin(Attempt waiting, long notAfterMicros) {
+        return new Call(
+                REJOIN,
+                waiting.keys.all(),
+                List.of(
+                        waiting.owner,
+                        Long.toString(waiting.number),
+                        Long.toString(notAfterMicros),
+                        Integer.toString(waiting.holds),
+                        claim(waiting),
                         LIFE));
     }
 

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
@@ -37,6 +38,7 @@ public final class RedisReentrantLock implements Lock {
 
     private final Sync sync;
     private final long leaseMillis;
+    private final AtomicInteger conditions = new AtomicInteger();
 
     RedisReentrantLock(Sync sync, long leaseMillis) {
         this.sync = sync;
@@ -123,11 +125,55 @@ public final class RedisReentrantLock implements Lock {
         sync.unlock();
     }
 
-    /** Conditions come with the next version. */
+    /**
+     * A Condition of this lock, numbered in order of creation by this object: the same class in two JVMs, which makes
+     * its Conditions in the same order, means the same ones. {@link #newCondition(String)} says it outright.
+     *
+     * <p>As the JDK's, with this besides: {@code await} gives the hold up and comes back with a new one, with a new
+     * token; a spurious wake-up is possible, above all after the loss of a holder that may have had a signal to give.
+     * While Redis is away {@code await} goes on waiting; if it is to return and Redis stays away for longer than
+     * {@code retryFor}, it throws {@link LockUnavailableException} and the lock is <em>not</em> held, nor is it when
+     * the {@link RedisLocks} is closed meanwhile ({@link IllegalStateException}). Without the lock, {@code await} and
+     * {@code signal} throw {@link IllegalMonitorStateException}, or {@link LockLostException} if it was lost.
+     */
     @Override
     public Condition newCondition() {
-        throw new UnsupportedOperationException(
-                "Conditions are not supported yet: poll, or wait for the next version.");
+        return new RedisCondition(sync, "#" + conditions.incrementAndGet());
+    }
+
+    /**
+     * The Condition of this lock with this name, in all JVMs.
+     *
+     * @param conditionName 1 to 256 characters
+     */
+    public Condition newCondition(String conditionName) {
+        return new RedisCondition(sync, Keys.condition(conditionName));
+    }
+
+    /**
+     * Whether threads of this JVM wait in a Condition of this lock. Local.
+     *
+     * @throws IllegalArgumentException if it is a Condition of another lock
+     * @throws IllegalMonitorStateException if the calling thread does not hold the lock
+     */
+    public boolean hasWaiters(Condition condition) {
+        return !getWaitingThreads(condition).isEmpty();
+    }
+
+    /** How many threads of this JVM wait in a Condition of this lock, as {@link #hasWaiters(Condition)}. */
+    public int getWaitQueueLength(Condition condition) {
+        return getWaitingThreads(condition).size();
+    }
+
+    /** The threads of this JVM that wait in a Condition of this lock, as {@link #hasWaiters(Condition)}. */
+    public Collection<Thread> getWaitingThreads(Condition condition) {
+        Objects.requireNonNull(condition, "condition");
+        if (!(condition instanceof RedisCondition ours) || !ours.isOf(sync)) {
+            throw new IllegalArgumentException(
+                    condition + " is not a Condition of the lock \"" + getName() + "\": ask the lock that made it.");
+        }
+        sync.ensureHeld();
+        return sync.waitingThreads(ours);
     }
 
     /** The name that the lock was made with. */

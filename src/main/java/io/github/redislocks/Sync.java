@@ -31,6 +31,11 @@ final class Sync {
      */
     private static final AtomicLong EDGE = new AtomicLong();
 
+    /** Makes the edge: before every release and after every acquisition. */
+    static void publish() {
+        EDGE.getAndIncrement();
+    }
+
     private static final long REENTRY_PAUSE_NANOS = 10_000_000;
 
     private final Client client;
@@ -89,7 +94,7 @@ final class Sync {
             }
             Attempt attempt = client.begin(keys, new Attempt.Wish(leaseMillis, renewed, fair), patience);
             Hold hold = new Contention(client, attempt, patience, held).contend();
-            EDGE.getAndIncrement();
+            publish();
             return hold != null;
         } finally {
             patience.restore();
@@ -181,7 +186,7 @@ final class Sync {
             client.isValid(hold);
             throw unlockLost(hold);
         }
-        EDGE.getAndIncrement();
+        publish();
         Attempt heir = client.succession.heir(keys, hold.attempt);
         boolean keep = sent - hold.turnStartNanos < LockOptions.LOCAL_TURN_NANOS;
         Call call = Protocol.release(hold, heir, keep, client.mailbox.isOpen());
@@ -214,7 +219,8 @@ final class Sync {
         return exception;
     }
 
-    private static LockLostException lost(Hold hold) {
+    /** Says how the calling thread lost this hold. */
+    static LockLostException lost(Hold hold) {
         LockLost.Reason reason = hold.lossReason();
         return new LockLostException(hold.loss(reason == null ? LockLost.Reason.EXPIRED : reason));
     }
@@ -257,11 +263,28 @@ final class Sync {
     List<Thread> queuedThreads() {
         List<Thread> threads = new ArrayList<>();
         for (Attempt attempt : client.attempts.values()) {
-            if (attempt.waits && attempt.keys.lock().equals(keys.lock())) {
+            if (attempt.waits
+                    && attempt.condition == null
+                    && attempt.keys.lock().equals(keys.lock())) {
                 threads.add(attempt.thread);
             }
         }
         return threads;
+    }
+
+    /** The threads of this client that wait in a Condition. */
+    List<Thread> waitingThreads(RedisCondition condition) {
+        List<Thread> threads = new ArrayList<>();
+        for (Attempt attempt : client.attempts.values()) {
+            if (condition.equals(attempt.condition)) {
+                threads.add(attempt.thread);
+            }
+        }
+        return threads;
+    }
+
+    Client client() {
+        return client;
     }
 
     boolean isLocked() {

@@ -16,7 +16,8 @@ class KeysTest {
     @Test
     void of_name_givesKeysOfOneHashTag() {
         assertThat(Keys.of("p", "item").all())
-                .containsExactly("p:{item}", "p:{item}:queue", "p:{item}:waiters", "p:{item}:fence");
+                .containsExactly(
+                        "p:{item}", "p:{item}:queue", "p:{item}:waiters", "p:{item}:fence", "p:{item}:conditions");
         assertThat(Keys.of("p", "item").lock()).isEqualTo("p:{item}");
         assertThat(Keys.of("p", "item").fence()).isEqualTo("p:{item}:fence");
         assertThat(Keys.mailbox("p", "host:1:x")).isEqualTo("p:mailbox:host:1:x");

@@ -1,7 +1,6 @@
 package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
@@ -383,7 +382,7 @@ class ScriptTest {
                 keys.all(),
                 List.of("b:1", "1", "30000", Long.toString(FOR_EVER), "4500", "1", "0", "barge")));
         long placed = run(Protocol.TIME).number(0);
-        await().until(() -> run(Protocol.TIME).number(0) > placed + 2_000);
+        org.awaitility.Awaitility.await().until(() -> run(Protocol.TIME).number(0) > placed + 2_000);
         enqueue(1, "c:1");
         mail("c");
         release(1, "a:1");
@@ -583,5 +582,130 @@ class ScriptTest {
         assertThat(run(Protocol.locked(keys)).code()).isEqualTo("FREE");
         String token = acquire(1, "a:1").text(0);
         assertThat(run(Protocol.locked(keys)).text(0)).isEqualTo(token);
+    }
+
+    private Attempt waiting(long number, String owner, int count) {
+        return new Attempt(number, hold(number, owner, count), null);
+    }
+
+    private Reply await(long number, String owner, long waiting, String condition) {
+        return run(Protocol.await(hold(number, owner, 2), waiting(waiting, owner, 2), condition, null, false));
+    }
+
+    private Reply signal(long number, String owner, long signal, String condition, boolean all) {
+        return run(Protocol.signal(hold(number, owner, 1), signal, condition, all));
+    }
+
+    private Reply rejoin(long number, String owner) {
+        return run(Protocol.rejoin(waiting(number, owner, 2), FOR_EVER));
+    }
+
+    @Test
+    void await_holding_handsOnInGoodOrderAndIsSignalledWithItsCount() {
+        acquire(1, "a:1");
+        assertThat(await(1, "a:1", 2, "#1").code()).isEqualTo("FREED");
+        assertThat(peek().owner()).isEqualTo("-");
+        assertThat(peek().fence()).endsWith("+");
+        assertThat(await(1, "a:1", 2, "#1").code())
+                .as("an unanswered copy ran before")
+                .isEqualTo("WAITING");
+        assertThat(await(7, "c:1", 8, "#1").code()).isEqualTo("GONE");
+        assertThat(run(Protocol.heartbeat(waiting(2, "a:1", 2), FOR_EVER)).code())
+                .isEqualTo("WAITING");
+        assertThat(peek().queue()).isEmpty();
+
+        acquire(1, "b:1");
+        assertThat(signal(1, "b:1", 5, "#2", true).values())
+                .as("another Condition")
+                .isEmpty();
+        assertThat(signal(1, "b:1", 6, "#1", false).values()).containsExactly("a:1");
+        assertThat(signal(9, "b:1", 7, "#1", false).code()).isEqualTo("GONE");
+        assertThat(peek().queue()).containsExactly("a:1");
+        assertThat(peek().waited()).isEqualTo("1");
+        mail("a");
+        release(1, "b:1");
+        assertThat(peek().owner()).isEqualTo("a:1");
+        assertThat(peek().attempt()).isEqualTo("2");
+        assertThat(peek().holds()).isEqualTo("2");
+    }
+
+    @Test
+    void signal_again_movesNobodyElse() {
+        acquire(1, "a:1");
+        await(1, "a:1", 2, "#1");
+        acquire(3, "a:2");
+        await(3, "a:2", 4, "#1");
+        acquire(1, "b:1");
+        assertThat(signal(1, "b:1", 5, "#1", false).values()).containsExactly("a:1");
+        assertThat(signal(1, "b:1", 5, "#1", false).code()).isEqualTo("SIGNALLED");
+        assertThat(peek().queue()).containsExactly("a:1");
+        assertThat(signal(1, "b:1", 6, "#1", true).values()).containsExactly("a:2");
+        assertThat(peek().queue()).containsExactly("a:1", "a:2");
+    }
+
+    @Test
+    void signal_ofAWaiterThatLeaves_goesToTheNext() {
+        acquire(1, "a:1");
+        await(1, "a:1", 2, "#1");
+        acquire(3, "c:1");
+        await(3, "c:1", 4, "#1");
+        acquire(1, "b:1");
+        signal(1, "b:1", 5, "#1", false);
+        assertThat(leave(2, "a:1", false, null).code()).isEqualTo("DONE");
+        assertThat(peek().queue()).containsExactly("c:1");
+        assertThat(leave(4, "c:1", false, null).code()).isEqualTo("DONE");
+        assertThat(peek().queue()).isEmpty();
+    }
+
+    @Test
+    void rejoin_beforeASignal_queues_afterOneSaysSo() {
+        acquire(1, "a:1");
+        await(1, "a:1", 2, "#1");
+        acquire(1, "b:1");
+        assertThat(rejoin(2, "a:1").code()).isEqualTo("QUEUED");
+        assertThat(rejoin(2, "a:1").code()).as("an unanswered copy ran before").isEqualTo("QUEUED");
+        assertThat(signal(1, "b:1", 5, "#1", true).values()).as("it has left").isEmpty();
+        assertThat(peek().queue()).containsExactly("a:1");
+        release(1, "b:1");
+        assertThat(rejoin(2, "a:1").code()).isEqualTo("GRANTED");
+        assertThat(peek().holds()).isEqualTo("2");
+
+        await(2, "a:1", 3, "#1");
+        acquire(2, "b:1");
+        signal(2, "b:1", 6, "#1", false);
+        assertThat(rejoin(3, "a:1").code()).isEqualTo("SIGNALLED");
+        assertThat(run(Protocol.rejoin(waiting(3, "a:1", 2), LONG_AGO)).code()).isEqualTo("LATE");
+    }
+
+    @Test
+    void holderThatVanished_wakesAllWhoWait() {
+        acquire(1, "a:1");
+        await(1, "a:1", 2, "#1");
+        acquire(3, "a:2");
+        await(3, "a:2", 4, "#2");
+        acquire(1, "b:1");
+        poke("");
+        assertThat(acquire(1, "c:1").number(1)).isEqualTo(1);
+        assertThat(peek().queue()).containsExactly("a:1", "a:2");
+        assertThat(peek().waited()).isEqualTo("1");
+    }
+
+    @Test
+    void holderThatVanished_isFoundByAWaiterInACondition() {
+        acquire(1, "a:1");
+        await(1, "a:1", 2, "#1");
+        acquire(1, "b:1");
+        poke("");
+        Reply reply = run(Protocol.heartbeat(waiting(2, "a:1", 2), FOR_EVER));
+        assertThat(reply.code()).isEqualTo("GRANTED");
+        assertThat(peek().holds()).isEqualTo("2");
+    }
+
+    @Test
+    void acquire_ofAnEarlierAttemptThanOneInACondition_isStale() {
+        acquire(5, "a:1");
+        await(5, "a:1", 6, "#1");
+        assertThat(acquire(4, "a:1").code()).isEqualTo("STALE");
+        assertThat(peek().owner()).isEqualTo("-");
     }
 }

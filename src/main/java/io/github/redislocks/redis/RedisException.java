@@ -54,7 +54,8 @@ public abstract sealed class RedisException extends RuntimeException {
                     || text.startsWith("TRYAGAIN")
                     || text.startsWith("NOREPLICAS")
                     || text.startsWith("MISCONF")
-                    || text.startsWith("UNBLOCKED");
+                    || text.startsWith("UNBLOCKED")
+                    || text.startsWith("ERR max number of clients");
         }
     }
 }

@@ -1,5 +1,5 @@
 -- Takes the lock for an attempt, or takes or renews its place in line, or says that it is busy.
--- KEYS     lock, queue, waiters, fence
+-- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, lease(ms), notAfter(µs), claim(ms), life(ms) of the place, or '' for no place,
 --          suspect: the greatest attempt of the client whose hold was lost after its caller had it,
 --          mode: barge takes a free lock whoever waits; queue only if nobody is ahead
@@ -16,10 +16,9 @@ end
 --@include line
 
 local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost')
-local queued = redis.call('exists', queue) == 1
 
 -- A late copy of an earlier call must not disturb a later one of the same thread.
-local placed = queued and place(owner)
+local placed = redis.call('exists', queue, conditions) > 0 and place(owner)
 if placed and placed > attempt then
     return {'STALE'}
 end
@@ -51,7 +50,7 @@ else
     last = redis.call('get', fence)
 end
 
-if queued and ARGV[8] == 'queue' then
+if ARGV[8] == 'queue' and redis.call('exists', queue) == 1 then
     if life ~= '' then
         line_up(owner, attempt, 1, claim, tonumber(life))
     end

@@ -1,5 +1,5 @@
 -- Ends a hold without its owner, and hands the lock on. The next holder is told of the loss.
--- KEYS     lock, queue, waiters, fence
+-- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     token of the hold, so that a second run does not end the hold of the next
 -- returns  FREED | GRANTED | GONE
 local token = redis.call('hget', KEYS[1], 'token')

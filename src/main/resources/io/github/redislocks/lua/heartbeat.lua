@@ -1,7 +1,8 @@
--- Asks for the lock from a place in line: keeps the place alive, and finds a grant or a free lock by itself.
--- KEYS     lock, queue, waiters, fence
+-- Asks for the lock from a place: keeps the place alive, and finds a grant or a free lock by itself. A place in line
+-- that vanished is made anew; so is one in a Condition, but in line: its signal may have been lost.
+-- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, notAfter(µs), wanted holds, claim(ms), life(ms) of the place
--- returns  GRANTED token lost now | QUEUED last-token pttl now | STALE | LATE now
+-- returns  GRANTED token lost now | QUEUED last-token pttl now | WAITING last-token now | STALE | LATE now
 local owner, attempt, claim = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[5])
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
@@ -17,16 +18,26 @@ if held[1] == owner and tonumber(held[2]) == attempt then
     extend(claim)
     return {'GRANTED', tonumber(held[3]), tonumber(held[4]), now}
 end
-local placed = place(owner)
+local placed, _, _, _, id, order = place(owner)
 if (held[1] == owner and tonumber(held[2]) > attempt) or (placed and placed > attempt) then
     return {'STALE'}
 end
 
+local last = not held[1] and redis.call('get', fence)
+local lost = last and string.sub(last, -1) ~= '+'
+if placed == attempt and order ~= '' and lost then
+    -- The holder vanished, perhaps with a signal: whoever takes the lock wakes all, and nobody else may come.
+    drop(owner)
+elseif placed == attempt and order ~= '' then
+    note(owner, attempt, tonumber(ARGV[4]), claim, tonumber(ARGV[6]), ' ' .. id .. ' ' .. order)
+    redis.call('pexpire', conditions, 2 * tonumber(ARGV[6]))
+    return {'WAITING', last_token(), now}
+end
 line_up(owner, attempt, tonumber(ARGV[4]), claim, tonumber(ARGV[6]))
 if not held[1] then
-    local winner, token, lost = grant(redis.call('get', fence), owner, claim)
+    local winner, token, previous = grant(last, owner, claim)
     if winner == owner then
-        return {'GRANTED', token, lost, now}
+        return {'GRANTED', token, previous, now}
     end
 end
 return {'QUEUED', last_token(), redis.call('pttl', lock), now}

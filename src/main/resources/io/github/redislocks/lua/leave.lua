@@ -1,6 +1,6 @@
 -- Takes an owner's attempt out of the line and of the lock: its place goes to the heir, a thread of the same client; a
 -- grant that it was given meanwhile goes on.
--- KEYS     lock, queue, waiters, fence
+-- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, returned (1: its hold was once returned to its caller, so it ends without good order | 0),
 --          then of the heir: owner or '', attempt, lease(ms), claim(ms), life(ms) or ''
 -- returns  SUCCEEDED token lost | QUEUED last-token pttl now (both: the heir) | DONE
@@ -19,7 +19,7 @@ if placed and placed <= attempt then
     drop(owner)
 end
 if score and heir ~= '' and life ~= '' and not place(heir) then
-    put(heir, tonumber(score), tonumber(ARGV[5]), 1, tonumber(ARGV[7]), tonumber(life))
+    put(heir, tonumber(score), tonumber(ARGV[5]), 1, tonumber(ARGV[7]), tonumber(life), '')
 end
 if held[1] == owner and tonumber(held[2]) == attempt then
     local reply = pass_on(held[3] .. (ARGV[3] == '0' and '+' or ''), heir, ARGV[5], ARGV[6], ARGV[7], life, '0')

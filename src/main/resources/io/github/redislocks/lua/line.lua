@@ -1,11 +1,13 @@
 -- Included by the scripts that hand the lock on: the line of waiters, and how one of them becomes the owner.
--- Needs KEYS lock, queue, waiters, fence and the local now(µs).
+-- Needs KEYS lock, queue, waiters, fence, conditions and the local now(µs).
 --
 -- lock     hash    owner, attempt, holds, token, lost (the hold before it was not released), waited (somebody queues)
 -- queue    zset    owner of a place, in order of arrival; the score stays when the place is renewed
--- waiters  hash    owner of a place -> 'attempt deadline(µs) claim(ms) holds'
+-- waiters  hash    owner of a place -> 'attempt deadline(µs) claim(ms) holds', then for one that waits in a Condition
+--                  'id order', and for one that was signalled 'id', until it has the lock: its signal must not be lost
 -- fence    string  the last token, and a '+' behind it once its hold has been released in good order
-local lock, queue, waiters, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+-- conditions zset  all scores 0: 'id order owner' of who waits in a Condition, so that each is in order of arrival
+local lock, queue, waiters, fence, conditions = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local DAY = 86400000
 
 -- The token after the one in the fence, and 1 if the hold of that one was never released.
@@ -16,13 +18,6 @@ local function mint(last)
     local released = string.sub(last, -1) == '+'
     local number = tonumber(released and string.sub(last, 1, -2) or last)
     return number < now and now or number + 1, released and 0 or 1
-end
-
-local function own(owner, attempt, holds, lease, token, lost)
-    redis.call('hset', lock, 'owner', owner, 'attempt', attempt, 'holds', holds, 'token', token, 'lost', lost,
-        'waited', redis.call('exists', queue))
-    redis.call('pexpire', lock, lease)
-    redis.call('set', fence, token, 'px', DAY)
 end
 
 -- A lease only ever grows: a late request must not shorten it under a validity that a later one has promised.
@@ -37,43 +32,103 @@ local function last_token()
     return last and tonumber(string.match(last, '^%d+')) or 0
 end
 
--- The attempt, deadline, claim and wanted holds of an owner's place, or nil.
+-- The attempt, deadline, claim and wanted holds of an owner's place, then its Condition's id and its order there, both ''
+-- if it has none; or nil.
 local function place(owner)
     local text = redis.call('hget', waiters, owner)
     if not text then
         return nil
     end
-    local attempt, deadline, claim, holds = string.match(text, '^(%d+) (%d+) (%d+) (%d+)$')
-    return tonumber(attempt), tonumber(deadline), tonumber(claim), tonumber(holds)
+    local attempt, deadline, claim, holds, id, order = string.match(text, '^(%d+) (%d+) (%d+) (%d+) ?(%S*) ?(%d*)$')
+    return tonumber(attempt), tonumber(deadline), tonumber(claim), tonumber(holds), id, order
 end
 
-local function drop(owner)
-    redis.call('zrem', queue, owner)
-    redis.call('hdel', waiters, owner)
-end
-
-local function put(owner, score, attempt, holds, claim, life)
-    redis.call('zadd', queue, string.format('%.0f', score), owner)
+local function note(owner, attempt, holds, claim, life, condition)
     redis.call('hset', waiters, owner,
-        string.format('%.0f %.0f %.0f %.0f', attempt, now + life * 1000, claim, holds))
-    redis.call('pexpire', queue, 2 * life)
+        string.format('%.0f %.0f %.0f %.0f', attempt, now + life * 1000, claim, holds) .. condition)
     redis.call('pexpire', waiters, 2 * life)
+end
+
+local function put(owner, score, attempt, holds, claim, life, condition)
+    redis.call('zadd', queue, string.format('%.0f', score), owner)
+    redis.call('pexpire', queue, 2 * life)
+    note(owner, attempt, holds, claim, life, condition)
     if redis.call('exists', lock) == 1 then
         redis.call('hset', lock, 'waited', 1)
     end
 end
 
--- Takes a place at the tail, or renews the one that this attempt has, in its order.
-local function line_up(owner, attempt, holds, claim, life)
-    local score = place(owner) == attempt and tonumber(redis.call('zscore', queue, owner))
-    if not score then
-        local tail = redis.call('zrange', queue, -1, -1, 'withscores')
-        score = tail[2] and tonumber(tail[2]) + 1 or 0
-        if score < now then
-            score = now
+local function tail()
+    local last = redis.call('zrange', queue, -1, -1, 'withscores')
+    local score = last[2] and tonumber(last[2]) + 1 or 0
+    return score < now and now or score
+end
+
+local LIFE = 4500
+
+-- Moves the first that waits in a Condition and lives to the queue, its signal with it; the dead are dropped. Returns
+-- its owner, or nil if nobody is left.
+local function signal(id)
+    while true do
+        local first = redis.call('zrangebylex', conditions, '[' .. id .. ' ', '(' .. id .. '!', 'limit', 0, 1)[1]
+        if not first then
+            return nil
+        end
+        redis.call('zrem', conditions, first)
+        local owner = string.match(first, '([^ ]*)$')
+        local attempt, deadline, claim, holds = place(owner)
+        if attempt and deadline >= now then
+            put(owner, tail(), attempt, holds, claim, LIFE, ' ' .. id)
+            return owner
+        end
+        redis.call('hdel', waiters, owner)
+    end
+end
+
+-- Moves all that wait in any Condition to the queue: the holder that was lost may have taken their signals with it.
+-- They return without one, which the contract of Condition allows.
+local function wake()
+    for _, member in ipairs(redis.call('zrange', conditions, 0, -1)) do
+        local owner = string.match(member, '([^ ]*)$')
+        local attempt, deadline, claim, holds = place(owner)
+        if attempt and deadline >= now then
+            put(owner, tail(), attempt, holds, claim, LIFE, '')
+        else
+            redis.call('hdel', waiters, owner)
         end
     end
-    put(owner, score, attempt, holds, claim, life)
+    redis.call('del', conditions)
+end
+
+local function own(owner, attempt, holds, lease, token, lost)
+    if lost == 1 then
+        wake()
+    end
+    redis.call('hset', lock, 'owner', owner, 'attempt', attempt, 'holds', holds, 'token', token, 'lost', lost,
+        'waited', redis.call('exists', queue))
+    redis.call('pexpire', lock, lease)
+    redis.call('set', fence, token, 'px', DAY)
+end
+
+-- Takes an owner's place away, wherever it is; a signal that it had goes to the next.
+local function drop(owner)
+    local attempt, _, _, _, id, order = place(owner)
+    redis.call('zrem', queue, owner)
+    redis.call('hdel', waiters, owner)
+    if attempt and id ~= '' then
+        if order ~= '' then
+            redis.call('zrem', conditions, id .. ' ' .. order .. ' ' .. owner)
+        else
+            signal(id)
+        end
+    end
+end
+
+-- Takes a place at the tail, or renews the one that this attempt has, in its order.
+local function line_up(owner, attempt, holds, claim, life)
+    local mine, _, _, _, id = place(owner)
+    local score = mine == attempt and tonumber(redis.call('zscore', queue, owner))
+    put(owner, score or tail(), attempt, holds, claim, life, score and id ~= '' and ' ' .. id or '')
 end
 
 -- Whether the client of a waiter was reached. A PUBLISH that the channel ACL refuses says nothing, and counts as yes.
@@ -98,7 +153,8 @@ local function grant(last, asker, lease)
             if not attempt or deadline < now then
                 drop(owner)
             elseif owner == asker or told(owner, attempt, token, lost) then
-                drop(owner)
+                redis.call('zrem', queue, owner)
+                redis.call('hdel', waiters, owner)
                 own(owner, attempt, holds, owner == asker and lease or claim, token, lost)
                 return owner, token, lost
             else

@@ -1,5 +1,5 @@
 -- Ends a hold, whatever its count (a late copy of a re-entry may have counted twice), and hands the lock on.
--- KEYS     lock, queue, waiters, fence
+-- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, then of the successor: owner or '', attempt, lease(ms), claim(ms), life(ms) or '', keep (1|0)
 -- returns  FREED | GRANTED | SUCCEEDED token lost now | QUEUED last-token pttl now | GONE
 local held = redis.call('hmget', KEYS[1], 'owner', 'attempt', 'token', 'waited', 'lost')

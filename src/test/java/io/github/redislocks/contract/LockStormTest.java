@@ -139,6 +139,24 @@ class LockStormTest {
                 assertThat(lock.getHoldCount()).isEqualTo(2);
                 lock.unlock();
             }
+            if (random.nextInt(8) == 0) {
+                lock.newCondition("storm").signal();
+            } else if (random.nextInt(8) == 0) {
+                inside[which].decrementAndGet();
+                try {
+                    lock.newCondition("storm").awaitNanos(random.nextInt(3_000_000));
+                } finally {
+                    // Held again, whatever happened; by the same hold if an interrupt came before it was given up.
+                    assertThat(lock.getHoldCount()).isEqualTo(1);
+                    assertThat(inside[which].incrementAndGet())
+                            .as("inside after await")
+                            .isEqualTo(1);
+                    long again = lock.fencingToken();
+                    assertThat(lastToken[which].getAndSet(again))
+                            .as("token before")
+                            .isLessThanOrEqualTo(again);
+                }
+            }
             acquired.incrementAndGet();
         } finally {
             inside[which].decrementAndGet();

@@ -109,6 +109,7 @@ class AclTest {
             assertThat(neighbour.get(20, TimeUnit.SECONDS)).isTrue();
 
             lock.lock();
+            lock.newCondition().signal();
             assertThat(here.inspect("acl").holder()).isPresent();
             assertThat(remote.forceUnlock()).isTrue();
             assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);

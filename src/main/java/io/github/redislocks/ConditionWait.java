@@ -1,0 +1,241 @@
+package io.github.redislocks;
+
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One thread's wait in a Condition, from giving its hold up to having it back. In short:
+ *
+ * <pre>
+ *   one script: take a place in the Condition, end the hold, hand the lock on
+ *   until granted:
+ *     interrupted or too late   one script: leave the Condition for the line, unless signalled before
+ *     else                      park
+ *   restore the count
+ * </pre>
+ */
+final class ConditionWait {
+
+    private static final long PAUSE_NANOS = 20_000_000;
+
+    private enum Ending {
+        SIGNALLED,
+        INTERRUPTED,
+        TIMED_OUT
+    }
+
+    private final Client client;
+    private final Hold hold;
+    private final Patience patience;
+    private final RedisCondition condition;
+    private Ending ending = Ending.SIGNALLED;
+    private boolean settled;
+    private long rejoinAtNanos;
+    private @Nullable Instant until;
+
+    ConditionWait(Client client, RedisCondition condition, Hold hold, Patience patience) {
+        this.client = client;
+        this.condition = condition;
+        this.hold = hold;
+        this.patience = patience;
+    }
+
+    /** Waits until a time of the wall clock, which may be set meanwhile. */
+    boolean awaitUntil(Instant deadline) throws InterruptedException {
+        until = deadline;
+        return await();
+    }
+
+    /**
+     * Waits; returns whether that ended by a signal, or spuriously, and not because the time was over.
+     *
+     * @throws InterruptedException if an interrupt came before a signal; the lock is held again all the same
+     */
+    boolean await() throws InterruptedException {
+        client.checkOpen();
+        try {
+            if (patience.interrupted()) {
+                patience.thrown();
+                throw new InterruptedException();
+            }
+            Attempt attempt = client.begin(hold, condition);
+            try {
+                giveUp(attempt);
+                awaitGrant(attempt);
+            } catch (Throwable e) {
+                // The lock is not held here: the client is closed, or Redis is away for good.
+                if (!client.hasEnded(attempt)) {
+                    attempt.leave(attempt.verdict());
+                    client.succession.depart(attempt);
+                }
+                throw e;
+            }
+            if (ending == Ending.INTERRUPTED) {
+                patience.thrown();
+                throw new InterruptedException();
+            }
+            return ending == Ending.SIGNALLED;
+        } finally {
+            patience.restore();
+        }
+    }
+
+    /** Sends the script that ends the hold, until it is answered: as long as it is not, nobody knows who holds. */
+    private void giveUp(Attempt attempt) {
+        openMailbox(attempt);
+        long began = client.clock.nanoTime();
+        long deadline = hold.beginRelease(began);
+        if (deadline == 0) {
+            client.isValid(hold);
+            client.end(attempt);
+            throw Sync.lost(hold);
+        }
+        Sync.publish();
+        Attempt heir = client.succession.heir(hold.keys, hold.attempt);
+        boolean keep = began - hold.turnStartNanos < LockOptions.LOCAL_TURN_NANOS;
+        Call call = Protocol.await(hold, attempt, condition.id(), heir, keep);
+        boolean repeated = false;
+        while (true) {
+            long sent = client.clock.nanoTime();
+            try {
+                Reply reply = client.run(call, client.options.commandTimeoutNanos());
+                if (reply.is("GONE") && !reply.resent() && !repeated && hold.releaseFailed(LockLost.Reason.TAKEN)) {
+                    client.end(attempt);
+                    client.ended(hold);
+                    throw Sync.lost(hold);
+                }
+                hold.released();
+                client.holds.remove(hold);
+                client.succession.handOn(hold.keys, hold.attempt, heir, hold.turnStartNanos, reply, sent);
+                // Whoever is granted the lock for this attempt has a greater token than the hold that was given up.
+                attempt.queued(began, hold.token, -1);
+                client.watchdog.wakeAt(attempt.nextHeartbeatNanos);
+                return;
+            } catch (RedisException e) {
+                notAnswered(attempt, heir, deadline, repeated, began, e);
+                repeated = true;
+                client.clock.park(this, PAUSE_NANOS);
+            }
+        }
+    }
+
+    private void openMailbox(Attempt attempt) {
+        long began = client.clock.nanoTime();
+        try {
+            client.mailbox.open(client.options.commandTimeoutNanos());
+        } catch (RedisException e) {
+            client.end(attempt);
+            throw stillHeld(began, e);
+        }
+    }
+
+    private void notAnswered(
+            Attempt attempt, @Nullable Attempt heir, long deadline, boolean repeated, long began, RedisException e) {
+        long now = client.clock.nanoTime();
+        if (e instanceof RedisException.Refused && !repeated) {
+            // Refused before it changed anything.
+            hold.notReleased(deadline);
+            client.end(attempt);
+            throw stillHeld(began, e);
+        }
+        attempt.known = true;
+        if (client.outage.age(now) > client.options.retryFor().toNanos()) {
+            hold.released();
+            client.holds.remove(hold);
+            client.succession.releaseLater(hold, Protocol.release(hold, heir, false, false), heir);
+            throw client.unavailable(
+                    hold.keys,
+                    "was given up in a Condition",
+                    "It is not held any more; do not unlock it.",
+                    now - began,
+                    e);
+        }
+    }
+
+    private LockUnavailableException stillHeld(long began, RedisException e) {
+        return client.unavailable(
+                hold.keys,
+                "was not given up in a Condition",
+                "The calling thread still holds it, as often as before.",
+                client.clock.nanoTime() - began,
+                e);
+    }
+
+    private void awaitGrant(Attempt attempt) {
+        Contention contention = new Contention(client, attempt, Patience.endless(), hold.below);
+        while (true) {
+            Attempt.Verdict verdict = attempt.verdict();
+            if (verdict instanceof Attempt.Grant grant) {
+                Hold back = contention.settle(grant);
+                if (back != null) {
+                    back.resume(hold);
+                    Sync.publish();
+                    return;
+                }
+                continue;
+            }
+            if (verdict instanceof Attempt.Failure failed) {
+                throw failed.exception();
+            }
+            long now = client.clock.nanoTime();
+            boolean interrupted = patience.interrupted();
+            boolean over = interrupted || remaining(now) <= 0;
+            if (settled) {
+                client.clock.park(this, Long.MAX_VALUE);
+            } else if (!over) {
+                client.clock.park(this, remaining(now));
+            } else if (rejoinAtNanos <= now) {
+                rejoin(attempt, interrupted ? Ending.INTERRUPTED : Ending.TIMED_OUT);
+            } else {
+                client.clock.park(this, rejoinAtNanos - now);
+            }
+        }
+    }
+
+    private long remaining(long now) {
+        if (until == null) {
+            return patience.remaining(now);
+        }
+        return Math.max(0, client.clock.untilNanos(until));
+    }
+
+    /** Queues for the lock; what came first, the signal or the reason to go, is decided in Redis. */
+    private void rejoin(Attempt attempt, Ending reason) {
+        long sent = client.clock.nanoTime();
+        long timeout = client.options.commandTimeoutNanos();
+        try {
+            Call call = Protocol.rejoin(attempt, client.serverTime.notAfterMicros(sent, timeout));
+            Reply reply = client.run(call, timeout);
+            client.serverTime.saw(reply, sent);
+            if (reply.is("QUEUED")) {
+                ending = reason;
+                attempt.queued(sent, reply.number(0), reply.number(1));
+                client.watchdog.wakeAt(attempt.nextHeartbeatNanos);
+            }
+            if (reply.is("GRANTED")) {
+                ending = reason;
+                attempt.queued(sent, reply.number(0), -1);
+                attempt.decide(Attempt.Grant.claimed(
+                        reply, sent, client.clock.nanoTime(), LockOptions.claimMillis(attempt.leaseMillis)));
+            }
+            settled = !reply.is("LATE");
+            attempt.condition = settled ? null : attempt.condition;
+        } catch (RedisException e) {
+            attempt.unanswered(e, sent + timeout);
+            long now = client.clock.nanoTime();
+            rejoinAtNanos = now + PAUSE_NANOS;
+            long outage = client.outage.age(now);
+            if (outage > client.options.retryFor().toNanos()) {
+                attempt.decide(new Attempt.Failure(client.unavailable(
+                        hold.keys,
+                        "was not had back from a Condition",
+                        "It is not held any more; do not unlock it.",
+                        outage,
+                        e)));
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+package io.github.redislocks;
+
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import java.time.Instant;
+import java.util.Date;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A Condition of a lock in Redis: {@code await} in one JVM is woken by {@code signal} in another. Conditions of one
+ * lock and one id are one Condition.
+ */
+final class RedisCondition implements Condition {
+
+    private static final long PAUSE_NANOS = 20_000_000;
+
+    private final Sync sync;
+    private final Client client;
+    private final String id;
+
+    RedisCondition(Sync sync, String id) {
+        this.sync = sync;
+        this.client = sync.client();
+        this.id = id;
+    }
+
+    String id() {
+        return id;
+    }
+
+    /** Whether it is of this lock. */
+    boolean isOf(Sync other) {
+        return client == other.client()
+                && sync.keys().lock().equals(other.keys().lock());
+    }
+
+    @Override
+    public void await() throws InterruptedException {
+        new ConditionWait(client, this, sync.ensureHeld(), Patience.interruptible()).await();
+    }
+
+    @Override
+    public void awaitUninterruptibly() {
+        try {
+            new ConditionWait(client, this, sync.ensureHeld(), Patience.endless()).await();
+        } catch (InterruptedException e) {
+            throw new AssertionError("awaitUninterruptibly() does not end by an interrupt", e);
+        }
+    }
+
+    @Override
+    public long awaitNanos(long nanos) throws InterruptedException {
+        long now = client.clock.nanoTime();
+        new ConditionWait(client, this, sync.ensureHeld(), Patience.within(now, nanos)).await();
+        return nanos - (client.clock.nanoTime() - now);
+    }
+
+    @Override
+    public boolean await(long time, TimeUnit unit) throws InterruptedException {
+        Patience patience = Patience.within(client.clock.nanoTime(), unit.toNanos(time));
+        return new ConditionWait(client, this, sync.ensureHeld(), patience).await();
+    }
+
+    /** Waits by the wall clock of this machine, as the JDK does. */
+    @Override
+    @SuppressWarnings("JavaUtilDate") // Of the interface.
+    public boolean awaitUntil(Date deadline) throws InterruptedException {
+        Instant until = deadline.toInstant();
+        ConditionWait wait = new ConditionWait(client, this, sync.ensureHeld(), Patience.interruptible());
+        return wait.awaitUntil(until);
+    }
+
+    @Override
+    public void signal() {
+        signal(false);
+    }
+
+    @Override
+    public void signalAll() {
+        signal(true);
+    }
+
+    private void signal(boolean all) {
+        Hold hold = sync.ensureHeld();
+        long number = client.nextNumber();
+        long began = client.clock.nanoTime();
+        while (true) {
+            try {
+                Reply reply = client.run(Protocol.signal(hold, number, id, all), client.options.commandTimeoutNanos());
+                if (reply.is("GONE")) {
+                    client.lose(hold, LockLost.Reason.TAKEN);
+                    throw Sync.lost(hold);
+                }
+                reply.values().forEach(owner -> moved(owner.toString()));
+                return;
+            } catch (RedisException e) {
+                if (!client.isValid(hold)) {
+                    throw Sync.lost(hold);
+                }
+                long now = client.clock.nanoTime();
+                boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
+                if (hopeless
+                        || client.outage.age(now) > client.options.retryFor().toNanos()) {
+                    throw client.unavailable(
+                            sync.keys(),
+                            "was not signalled",
+                            "The calling thread still holds it; the signal may have been given.",
+                            now - began,
+                            e);
+                }
+                client.clock.park(this, PAUSE_NANOS);
+            }
+        }
+    }
+
+    /** Moves a waiter of this client from the Condition's books to the lock's. */
+    private void moved(String owner) {
+        for (Attempt attempt : client.attempts.values()) {
+            if (attempt.owner.equals(owner) && equals(attempt.condition)) {
+                attempt.condition = null;
+            }
+        }
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof RedisCondition condition && condition.isOf(sync) && condition.id.equals(id);
+    }
+
+    @Override
+    public int hashCode() {
+        return id.hashCode();
+    }
+
+    @Override
+    public String toString() {
+        return "RedisCondition " + id.substring(1) + " of " + sync.keys().name();
+    }
+}
