@@ -152,6 +152,12 @@ final class Attempt {
         verdict.compareAndSet(lapsed, null);
     }
 
+    /** Whether its caller has given up, or was told to. */
+    boolean hasFailed() {
+        Verdict now = verdict.get();
+        return now instanceof Failure || now == Left.LEFT;
+    }
+
     boolean undecided() {
         return verdict.get() == null;
     }

@@ -131,8 +131,14 @@ final class Client {
         attempts.remove(attempt.number, attempt);
     }
 
+    /** Whether it has not been ended yet. */
+    boolean isUnderWay(Attempt attempt) {
+        return attempts.containsKey(attempt.number);
+    }
+
+    /** Whether its caller has gone, or is going, without the lock or after it. */
     boolean hasEnded(Attempt attempt) {
-        return !attempts.containsKey(attempt.number);
+        return attempt.hasFailed() || !isUnderWay(attempt);
     }
 
     /** The calling thread, as Redis knows it. */
@@ -234,6 +240,13 @@ final class Client {
         return closed;
     }
 
+    /** Whether calls are under way, or commands of calls that have gone and that Redis would answer. */
+    private boolean isBusy() {
+        return !attempts.isEmpty()
+                || holds.all().stream().anyMatch(Hold::isReleasing)
+                || (watchdog.hasErrands() && outage.age(clock.nanoTime()) == 0);
+    }
+
     /** Ends everything, in this order: new work, waiters, calls under way, holds, threads, connections. */
     void close() {
         if (closed) {
@@ -244,8 +257,7 @@ final class Client {
             attempt.decide(new Attempt.Failure(closedException()));
         }
         long deadline = clock.nanoTime() + 2 * options.commandTimeoutNanos();
-        while ((!attempts.isEmpty() || holds.all().stream().anyMatch(Hold::isReleasing))
-                && clock.nanoTime() < deadline) {
+        while (isBusy() && clock.nanoTime() < deadline) {
             clock.park(this, CLOSE_TICK_NANOS);
             if (Thread.currentThread().isInterrupted()) {
                 break;

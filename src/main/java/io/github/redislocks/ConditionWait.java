@@ -67,7 +67,7 @@ final class ConditionWait {
                 awaitGrant(attempt);
             } catch (Throwable e) {
                 // The lock is not held here: the client is closed, or Redis is away for good.
-                if (!client.hasEnded(attempt)) {
+                if (client.isUnderWay(attempt)) {
                     attempt.leave(attempt.verdict());
                     client.succession.depart(attempt);
                 }

@@ -59,7 +59,7 @@ final class Contention {
             return await();
         } catch (Throwable e) {
             // Whatever it was: an attempt whose caller is gone must not stay in the line.
-            if (!client.hasEnded(attempt)) {
+            if (client.isUnderWay(attempt)) {
                 attempt.leave(attempt.verdict());
                 client.succession.depart(attempt);
             }

@@ -53,6 +53,10 @@ final class Errand implements Watchdog.Job {
         this.whenGivenUp = whenGivenUp;
     }
 
+    boolean isAnswered() {
+        return done;
+    }
+
     long nextTryNanos() {
         return nextTryNanos;
     }

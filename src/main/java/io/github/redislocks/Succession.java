@@ -25,7 +25,8 @@ final class Succession {
     /** The heir of the turn, now possibly known to Redis, or null. */
     @Nullable
     Attempt heir(Keys keys, long contender) {
-        Attempt heir = client.gate.heir(keys, contender);
+        // Who waits while the client closes will not be there to inherit.
+        Attempt heir = client.isClosed() ? null : client.gate.heir(keys, contender);
         if (heir != null) {
             heir.known = true;
         }
@@ -74,11 +75,16 @@ final class Succession {
      * background what needs longer than a moment.
      */
     void depart(Attempt attempt) {
-        Gate.Left where = client.gate.leave(attempt);
-        client.end(attempt);
-        if (where == Gate.Left.WAITING) {
-            return;
+        try {
+            if (client.gate.leave(attempt) != Gate.Left.WAITING) {
+                leaveRedis(attempt);
+            }
+        } finally {
+            client.end(attempt);
         }
+    }
+
+    private void leaveRedis(Attempt attempt) {
         if (!attempt.known) {
             client.gate.exit(attempt.keys, attempt.number);
             return;

@@ -81,6 +81,10 @@ final class Watchdog {
         wakeAt(errand.nextTryNanos());
     }
 
+    boolean hasErrands() {
+        return errands.stream().anyMatch(errand -> !errand.isAnswered());
+    }
+
     private long inspectErrands(long now, List<Job> due, boolean mayAdd) {
         long next = Long.MAX_VALUE;
         if (mayAdd) {
