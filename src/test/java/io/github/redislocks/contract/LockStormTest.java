@@ -15,6 +15,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -66,20 +67,27 @@ class LockStormTest {
         }
         threads.forEach(Thread::start);
         Random random = new Random(seed);
-        while (System.nanoTime() < end) {
+        long stall = 0;
+        long last = System.nanoTime();
+        while (last < end) {
             threads.get(random.nextInt(threads.size())).interrupt();
-            java.util.concurrent.locks.LockSupport.parkNanos(random.nextInt(2_000_000));
+            LockSupport.parkNanos(random.nextInt(2_000_000));
+            long now = System.nanoTime();
+            stall = Math.max(stall, now - last);
+            last = now;
         }
         for (Thread thread : threads) {
             thread.join(30_000);
             assertThat(thread.isAlive()).as("%s hangs, seed %d", thread, seed).isFalse();
         }
         System.out.printf(
-                "LockStormTest: %d acquired, %d interrupted, %d refused, longest wait %d ms%n",
-                acquired.get(), interrupted.get(), refused.get(), longestWait.get() / 1_000_000);
+                "LockStormTest: %d acquired, %d interrupted, %d refused, longest wait %d ms, machine stalled %d ms%n",
+                acquired.get(), interrupted.get(), refused.get(), longestWait.get() / 1_000_000, stall / 1_000_000);
         assertThat(errors).as("seed %d", seed).isEmpty();
         assertThat(acquired.get()).isGreaterThan(100);
-        assertThat(longestWait.get()).as("longest wait, seed %d", seed).isLessThan(LONGEST_WAIT_NANOS);
+        assertThat(longestWait.get() - stall)
+                .as("longest wait, less the stall that this thread saw, seed %d", seed)
+                .isLessThan(LONGEST_WAIT_NANOS);
         clients.forEach(RedisLocks::close);
         try (Jedis jedis = RedisServers.shared().client()) {
             assertThat(jedis.keys(prefix + "*")).allMatch(key -> key.endsWith(":fence"));
