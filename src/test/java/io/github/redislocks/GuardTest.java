@@ -1,0 +1,461 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.fixture.twin.Fault;
+import io.github.redislocks.fixture.twin.HeldCalls;
+import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Redis;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * Guards against a race or fault that no other test misses when they are gone, each on the in-memory Redis and a clock
+ * that the test moves.
+ */
+@Timeout(30)
+class GuardTest {
+
+    private static final String KEY = "redis-locks:{job}";
+    private static final long FOR_EVER = 8_000_000_000_000_000L;
+    private static final long SECOND = 1_000_000_000;
+
+    private final FakeClock clock = new FakeClock();
+    private final InMemoryRedis server = new InMemoryRedis(clock.server());
+    private final InMemoryRedis redis = server.another();
+    private final List<LockLost> losses = new CopyOnWriteArrayList<>();
+    private final RedisLocks locks = RedisLocks.on(redis, LockOptions.DEFAULTS, losses::add, clock);
+    private final RedisLocks others = RedisLocks.on(server.another(), LockOptions.DEFAULTS, null, clock);
+    private final RedisReentrantLock lock = locks.reentrantLock("job");
+    private final RedisReentrantLock other = others.reentrantLock("job");
+    private final Keys keys = Keys.of(LockOptions.DEFAULT_KEY_PREFIX, "job");
+
+    @AfterEach
+    void close() {
+        redis.heal();
+        Thread ticker = new Thread(() -> {
+            while (!Thread.currentThread().isInterrupted()) {
+                clock.advanceMillis(1);
+                Thread.onSpinWait();
+            }
+        });
+        ticker.start();
+        locks.close();
+        others.close();
+        ticker.interrupt();
+        server.close();
+    }
+
+    /** Moves time on and waits until everything that was due has been done. */
+    private void pass(long millis) {
+        long end = clock.nanoTime() + millis * 1_000_000;
+        settle();
+        while (clock.nanoTime() < end) {
+            long next = Math.min(end, Math.max(clock.nextWake(), clock.nanoTime() + 1));
+            clock.advanceMillis(Math.max(1, (next - clock.nanoTime() + 999_999) / 1_000_000));
+            settle();
+        }
+    }
+
+    private void settle() {
+        for (RedisLocks client : List.of(locks, others)) {
+            Watchdog watchdog = client.client().watchdog;
+            Thread scheduler = watchdog.threads().get(0);
+            int quiet = 0;
+            while (quiet < 2) {
+                long parks = clock.parks(scheduler);
+                watchdog.wakeAt(0);
+                await().pollInterval(Duration.ofMillis(1)).until(() -> clock.parks(scheduler) > parks);
+                quiet = watchdog.isIdle() ? quiet + 1 : 0;
+            }
+        }
+    }
+
+    private static Predicate<Call> script(String name) {
+        return call -> call.script().name().equals(name);
+    }
+
+    private Attempt attempt(long number, String owner) {
+        return new Attempt(number, keys, owner, new Attempt.Wish(30_000, true, false), Patience.endless());
+    }
+
+    private Hold hold(long number, String owner, int count, long deadlineNanos) {
+        Attempt.Grant grant = new Attempt.Grant(1, false, deadlineNanos, 0, true);
+        Hold hold = new Hold(attempt(number, owner), grant, 0, 0, null);
+        hold.count = count;
+        return hold;
+    }
+
+    /** A thread of the first client that locks, tells what it has, and unlocks when told. */
+    private final class Waiter extends Thread {
+
+        final AtomicReference<Boolean> held = new AtomicReference<>();
+        volatile boolean release;
+
+        @Override
+        public void run() {
+            lock.lock();
+            held.set(lock.isHeldByCurrentThread());
+            while (!release) {
+                Thread.onSpinWait();
+            }
+            lock.unlock();
+        }
+
+        void startAndQueue() {
+            start();
+            await().until(() -> server.zset(KEY + ":queue").size() == 1);
+            settle();
+        }
+
+        void end() throws InterruptedException {
+            release = true;
+            join();
+        }
+    }
+
+    @Test
+    void releaseInner_runTwice_countsOnce() {
+        redis.run(Protocol.acquire(attempt(1, "a:1"), FOR_EVER, false, 0), SECOND);
+        redis.run(Protocol.reenter(hold(1, "a:1", 1, Long.MAX_VALUE), 30_000), SECOND);
+        redis.run(Protocol.reenter(hold(1, "a:1", 2, Long.MAX_VALUE), 30_000), SECOND);
+        for (int i = 0; i < 2; i++) {
+            assertThat(redis.run(Protocol.releaseInner(hold(1, "a:1", 3, Long.MAX_VALUE)), SECOND)
+                            .code())
+                    .isEqualTo("DONE");
+            assertThat(server.hash(KEY)).containsEntry("holds", "2");
+        }
+    }
+
+    @Test
+    void release_withADeadPlaceWhoseMailboxIsOpen_dropsItAndServesTheNext() {
+        redis.run(Protocol.acquire(attempt(1, "a:1"), FOR_EVER, false, 0), SECOND);
+        Call take = Protocol.acquire(attempt(1, "b:1"), FOR_EVER, true, 0);
+        List<String> brief = new ArrayList<>(take.args());
+        brief.set(5, "100");
+        redis.run(new Call(take.script(), take.keys(), brief), SECOND);
+        redis.run(Protocol.acquire(attempt(1, "c:1"), FOR_EVER, true, 0), SECOND);
+        List<Redis.Subscription> mail = List.of(
+                redis.subscribe("redis-locks:mailbox:b", SECOND), redis.subscribe("redis-locks:mailbox:c", SECOND));
+        clock.advanceMillis(101);
+        redis.run(Protocol.release(hold(1, "a:1", 1, Long.MAX_VALUE), null, false, false), SECOND);
+        assertThat(server.hash(KEY)).containsEntry("owner", "c:1");
+        assertThat(server.zset(KEY + ":queue")).isEmpty();
+        mail.forEach(Redis.Subscription::close);
+    }
+
+    @Test
+    void message_thatComesAfterItsClaim_isNoHold() throws InterruptedException {
+        other.lock();
+        Waiter waiter = new Waiter();
+        waiter.startAndQueue();
+        redis.holdMessages();
+        redis.failNext(1, script("heartbeat"), Fault.REFUSED_CONNECTION);
+        other.unlock();
+        assertThat(redis.heldMessages()).as("the grant").hasSize(1);
+        clock.advanceMillis(4_600);
+        settle();
+        assertThat(other.tryLock()).as("the claim lapsed").isTrue();
+        redis.deliverMessages();
+        await().until(() -> waiter.getState() == Thread.State.WAITING);
+        assertThat(waiter.held.get()).isNull();
+        other.unlock();
+        pass(3_000);
+        await().until(() -> Boolean.TRUE.equals(waiter.held.get()));
+        waiter.end();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void message_ofAnEarlierGrant_isNoHoldThoughThePlaceIsNew() throws InterruptedException {
+        other.lock();
+        Waiter waiter = new Waiter();
+        waiter.startAndQueue();
+        redis.holdMessages();
+        redis.failNext(1, script("heartbeat"), Fault.REFUSED_CONNECTION);
+        other.unlock();
+        assertThat(redis.heldMessages()).as("the grant").hasSize(1);
+        clock.advanceMillis(4_600);
+        settle();
+        assertThat(other.tryLock()).as("the claim lapsed").isTrue();
+        // The waiter takes a place again, and learns of the token that is greater than the one in its message.
+        pass(200);
+        assertThat(server.zset(KEY + ":queue")).hasSize(1);
+        redis.deliverMessages();
+        await().until(() -> waiter.getState() == Thread.State.WAITING);
+        settle();
+        assertThat(waiter.held.get()).isNull();
+        other.unlock();
+        pass(3_000);
+        await().until(() -> Boolean.TRUE.equals(waiter.held.get()));
+        waiter.end();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void release_atTheDeadline_isTooLate() {
+        assertThat(hold(1, "a:1", 1, 100).beginRelease(100)).isZero();
+        assertThat(hold(1, "a:1", 1, 100).beginRelease(99)).isEqualTo(100);
+    }
+
+    @Test
+    void loseExtendAndRelease_atOnce_endItOnce() throws InterruptedException {
+        int rounds = 50_000;
+        List<Hold> holds = new ArrayList<>();
+        for (int i = 0; i < rounds; i++) {
+            holds.add(hold(1, "a:1", 1, 100));
+        }
+        boolean[] lost = new boolean[rounds];
+        boolean[] released = new boolean[rounds];
+        AtomicInteger at = new AtomicInteger();
+        Thread loser = new Thread(() -> {
+            for (int i = 0; i < rounds; i++) {
+                meet(at, 2 * i + 2);
+                lost[i] = holds.get(i).lose(LockLost.Reason.TAKEN);
+            }
+        });
+        loser.start();
+        for (int i = 0; i < rounds; i++) {
+            Hold hold = holds.get(i);
+            meet(at, 2 * i + 2);
+            hold.extend(50, 200 + i);
+            released[i] = hold.beginRelease(50) != 0;
+        }
+        loser.join();
+        for (int i = 0; i < rounds; i++) {
+            assertThat(lost[i]).as("round %d", i).isNotEqualTo(released[i]);
+            assertThat(holds.get(i).isOpen()).as("round %d", i).isFalse();
+            assertThat(holds.get(i).isReleasing()).as("round %d", i).isEqualTo(released[i]);
+        }
+    }
+
+    private static void meet(AtomicInteger at, int both) {
+        at.incrementAndGet();
+        while (at.get() < both) {
+            Thread.onSpinWait();
+        }
+    }
+
+    @Test
+    void renewal_answeredLate_countsFromItsSending() {
+        lock.lock();
+        HeldCalls held = redis.hold(script("renew"));
+        clock.advanceMillis(10_000);
+        held.awaitParked(1, Duration.ofSeconds(5));
+        clock.advanceMillis(700);
+        held.release();
+        settle();
+        assertThat(lock.remainingLease()).isEqualTo(Duration.ofMillis(29_698 - 700));
+        lock.unlock();
+    }
+
+    @Test
+    void renewal_failedOnce_isSentAgain() {
+        lock.lock();
+        redis.failNext(1, script("renew"), Fault.REQUEST_LOST);
+        pass(60_000);
+        assertThat(lock.isHeldByCurrentThread()).isTrue();
+        lock.unlock();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void acquire_answeredLate_countsFromItsSending() throws InterruptedException {
+        Duration late = remainingAfterAHeldCall("acquire", lock::lock);
+        assertThat(late).isEqualTo(Duration.ofMillis(29_698 - 700));
+    }
+
+    @Test
+    void reentry_answeredLate_countsFromItsSending() throws InterruptedException {
+        Duration late = remainingAfterAHeldCall("reenter", () -> {
+            lock.lock(Duration.ofSeconds(2));
+            lock.lock();
+        });
+        assertThat(late).isEqualTo(Duration.ofMillis(29_698 - 700));
+    }
+
+    private Duration remainingAfterAHeldCall(String script, Runnable locking) throws InterruptedException {
+        HeldCalls held = redis.hold(script(script));
+        AtomicReference<Duration> remaining = new AtomicReference<>();
+        Thread thread = new Thread(() -> {
+            locking.run();
+            remaining.set(lock.remainingLease());
+            while (lock.isHeldByCurrentThread()) {
+                lock.unlock();
+            }
+        });
+        thread.start();
+        held.awaitParked(1, Duration.ofSeconds(5));
+        clock.advanceMillis(700);
+        held.release();
+        thread.join();
+        return remaining.get();
+    }
+
+    @Test
+    void succession_answeredLate_countsFromItsSending() throws InterruptedException {
+        lock.lock();
+        AtomicReference<Duration> remaining = new AtomicReference<>();
+        Thread heir = new Thread(() -> {
+            lock.lock();
+            remaining.set(lock.remainingLease());
+            lock.unlock();
+        });
+        heir.start();
+        await().until(() -> heir.getState() == Thread.State.WAITING);
+        HeldCalls held = redis.hold(script("release"));
+        Thread mover = new Thread(() -> {
+            held.awaitParked(1, Duration.ofSeconds(5));
+            clock.advanceMillis(700);
+            held.release();
+        });
+        mover.start();
+        lock.unlock();
+        heir.join();
+        mover.join();
+        assertThat(remaining.get()).isEqualTo(Duration.ofMillis(29_698 - 700));
+    }
+
+    @Test
+    void grant_byAHeartbeatAnsweredLate_countsFromItsSending() throws InterruptedException {
+        other.lock();
+        AtomicReference<Duration> remaining = new AtomicReference<>();
+        Thread waiter = new Thread(() -> {
+            lock.lock();
+            remaining.set(lock.remainingLease());
+            lock.unlock();
+        });
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        settle();
+        redis.dropMessages(true);
+        HeldCalls held = redis.hold(script("heartbeat"));
+        clock.advanceMillis(1_500);
+        held.awaitParked(1, Duration.ofSeconds(5));
+        other.unlock();
+        clock.advanceMillis(700);
+        held.release();
+        waiter.join();
+        assertThat(remaining.get()).isEqualTo(Duration.ofMillis(4_453 - 700));
+    }
+
+    /** A waiter that is interrupted while its heartbeat is on the way: the heartbeat takes a place for nobody. */
+    private void leaveDuringAHeartbeat(Runnable beforeItRuns) throws InterruptedException {
+        other.lock();
+        AtomicReference<Boolean> interrupted = new AtomicReference<>();
+        Thread waiter = new Thread(() -> {
+            try {
+                lock.lockInterruptibly();
+            } catch (InterruptedException e) {
+                interrupted.set(true);
+            }
+        });
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        settle();
+        HeldCalls held = redis.hold(script("heartbeat"));
+        clock.advanceMillis(1_500);
+        held.awaitParked(1, Duration.ofSeconds(5));
+        waiter.interrupt();
+        waiter.join();
+        assertThat(interrupted.get()).isTrue();
+        assertThat(server.zset(KEY + ":queue")).as("it left").isEmpty();
+        beforeItRuns.run();
+        held.release();
+        await().until(() -> redis.log().count("heartbeat") == 1);
+    }
+
+    @Test
+    void heartbeat_thatOvertakesTheLeave_leavesNoPlace() throws InterruptedException {
+        leaveDuringAHeartbeat(() -> {});
+        settle();
+        assertThat(server.zset(KEY + ":queue")).isEmpty();
+        other.unlock();
+    }
+
+    @Test
+    void heartbeat_thatOvertakesTheLeaveUnanswered_leavesNoPlace() throws InterruptedException {
+        leaveDuringAHeartbeat(() -> redis.failNext(1, script("heartbeat"), Fault.REPLY_LOST));
+        pass(2_000);
+        assertThat(server.zset(KEY + ":queue")).isEmpty();
+        other.unlock();
+    }
+
+    @Test
+    void heartbeat_thatOvertakesTheLeaveAndIsGranted_freesTheLock() throws InterruptedException {
+        leaveDuringAHeartbeat(other::unlock);
+        settle();
+        assertThat(server.hash(KEY)).isEmpty();
+    }
+
+    @Test
+    void reentry_ofAHoldThatIsGone_isALossAndAcquiresAnew() {
+        lock.lock();
+        long token = lock.fencingToken();
+        server.del(KEY);
+        lock.lock();
+        assertThat(lock.getHoldCount()).isEqualTo(1);
+        assertThat(lock.fencingToken()).isGreaterThan(token);
+        assertThat(lock.previousHolderLost()).isTrue();
+        assertThat(losses).hasSizeLessThanOrEqualTo(1);
+        lock.unlock();
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+    }
+
+    @Test
+    void innerUnlock_ofAHoldThatIsGone_isALoss() {
+        lock.lock();
+        lock.lock();
+        server.del(KEY);
+        assertThatThrownBy(lock::unlock)
+                .isInstanceOfSatisfying(
+                        LockLostException.class, e -> assertThat(e.reason()).isEqualTo(LockLost.Reason.TAKEN));
+    }
+
+    @Test
+    void outage_isOverWithAnAnswerAndForgottenWithTime() {
+        Outage outage = new Outage(100);
+        outage.failed(10, 20);
+        assertThat(outage.age(50)).isEqualTo(40);
+        outage.answered();
+        assertThat(outage.age(50)).isZero();
+        outage.failed(60, 70);
+        assertThat(outage.age(170)).isEqualTo(110);
+        assertThat(outage.age(171)).isZero();
+        outage.failed(200, 210);
+        assertThat(outage.age(210)).as("another outage").isEqualTo(10);
+    }
+
+    @Test
+    void leave_thatFails_isSentAgain() throws InterruptedException {
+        other.lock();
+        Thread waiter = new Thread(() -> {
+            try {
+                lock.lockInterruptibly();
+            } catch (InterruptedException expected) {
+                // It leaves.
+            }
+        });
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        settle();
+        redis.failNext(2, script("leave"), Fault.REQUEST_LOST);
+        waiter.interrupt();
+        waiter.join();
+        assertThat(server.zset(KEY + ":queue")).hasSize(1);
+        pass(1_000);
+        assertThat(server.zset(KEY + ":queue")).isEmpty();
+        other.unlock();
+    }
+}
