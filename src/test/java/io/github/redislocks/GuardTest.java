@@ -458,4 +458,29 @@ class GuardTest {
         assertThat(server.zset(KEY + ":queue")).isEmpty();
         other.unlock();
     }
+
+    @Test
+    void close_whileAnAcquireIsOnItsWay_waitsForItAndLeavesNothing() throws InterruptedException {
+        HeldCalls held = redis.hold(script("acquire"));
+        AtomicReference<Throwable> thrown = new AtomicReference<>();
+        Thread caller = new Thread(() -> {
+            try {
+                lock.lock();
+            } catch (IllegalStateException e) {
+                thrown.set(e);
+            }
+        });
+        caller.start();
+        held.awaitParked(1, Duration.ofSeconds(5));
+        Thread closer = new Thread(locks::close);
+        closer.start();
+        await().until(() -> clock.parks(closer) > 0 || !closer.isAlive());
+        held.release();
+        caller.join();
+        clock.advanceMillis(1_000);
+        closer.join();
+        assertThat(thrown.get()).isInstanceOf(IllegalStateException.class);
+        assertThat(server.hash(KEY)).isEmpty();
+        assertThat(redis.log().count("leave")).isEqualTo(1);
+    }
 }

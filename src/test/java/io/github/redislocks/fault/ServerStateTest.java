@@ -8,6 +8,7 @@ import io.github.redislocks.LockLost;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.fixture.CommandCount;
 import io.github.redislocks.fixture.FaultyProxy;
 import io.github.redislocks.fixture.RedisServer;
 import java.time.Duration;
@@ -227,7 +228,8 @@ class ServerStateTest {
     }
 
     @Test
-    void twoClientsOfManyThreads_eachGetTheirShare() throws Exception {
+    void twoClientsOfManyThreads_eachGetTheirShareForOneRequestEach() throws Exception {
+        CommandCount commands = CommandCount.on(server);
         AtomicBoolean stop = new AtomicBoolean();
         AtomicLong[] counts = {new AtomicLong(), new AtomicLong()};
         List<RedisReentrantLock> both = List.of(lock, other);
@@ -252,6 +254,9 @@ class ServerStateTest {
         }
         long total = counts[0].get() + counts[1].get();
         assertThat(counts[0].get()).isBetween(total / 5, total * 4 / 5);
+        // The release brings the lock to the next, and its thread's own next turn into the line.
+        assertThat(commands.of("evalsha")).isLessThan(total * 5 / 4);
+        commands.close();
     }
 
     @Test
