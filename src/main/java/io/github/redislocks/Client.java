@@ -10,12 +10,16 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One JVM's part in the protocol: its identity, what it holds, who waits, and the background work. Every lock of a
  * {@link RedisLocks} shares it.
  */
 final class Client {
+
+    private static final Logger log = LoggerFactory.getLogger(RedisLocks.class);
 
     /** How often {@link #close} looks whether calls under way have ended. */
     private static final long CLOSE_TICK_NANOS = 2_000_000;
@@ -58,17 +62,26 @@ final class Client {
                 this::hurry);
     }
 
-    /** Asks Redis for its time, by which requests are dated, and starts the background work. */
+    /** Looks at the server, learns its time, by which requests are dated, and starts the background work. */
     void start() {
         long sent = clock.nanoTime();
         try {
-            serverTime.saw(run(Protocol.TIME, options.commandTimeoutNanos()), sent);
+            Call check = Protocol.check(options.keyPrefix(), Keys.mailbox(options.keyPrefix(), id));
+            Reply answer = run(check, options.commandTimeoutNanos());
+            serverTime.saw(answer, sent);
+            ServerCheck server = new ServerCheck(redis.address(), answer);
+            server.warnings().forEach(log::warn);
+            String objection = server.objection();
+            if (objection != null) {
+                redis.close();
+                throw new LockUnavailableException(redis.address(), objection, false, null);
+            }
         } catch (RedisException e) {
             redis.close();
             throw new LockUnavailableException(
                     redis.address(),
                     "No connection to Redis at " + redis.address() + ": " + e.getMessage()
-                            + ". Check the address, the password, and that the server runs.",
+                            + ". Check the address, the user's password and rights, and that the server runs.",
                     false,
                     e);
         }

@@ -31,7 +31,16 @@ record Keys(String name, String lock, List<String> all) {
             throw new IllegalArgumentException("The lock name \"" + name.substring(0, 40) + "...\" has " + bytes
                     + " bytes in UTF-8: at most " + MAX_NAME_BYTES + " are allowed. Use a digest of it as the name.");
         }
-        String lock = prefix + ":{" + encode(name) + "}";
+        return tagged(prefix, name, encode(name));
+    }
+
+    /** The keys of a lock that nobody can name: no name is encoded as a lone percent sign. */
+    static Keys ofNobody(String prefix) {
+        return tagged(prefix, "%", "%");
+    }
+
+    private static Keys tagged(String prefix, String name, String tag) {
+        String lock = prefix + ":{" + tag + "}";
         return new Keys(
                 name, lock, List.of(lock, lock + ":queue", lock + ":waiters", lock + ":fence", lock + ":conditions"));
     }

@@ -9,8 +9,7 @@ import org.jspecify.annotations.Nullable;
 /** Which script says what, with which arguments. What the answers mean stands in the head of each script. */
 final class Protocol {
 
-    static final Call TIME = new Call(script("time"), List.of(), List.of());
-
+    private static final Script CHECK = script("check");
     private static final Script ACQUIRE = script("acquire");
     private static final Script REENTER = script("reenter");
     private static final Script RELEASE = script("release");
@@ -32,6 +31,11 @@ final class Protocol {
 
     private static Script script(String name) {
         return Script.load(Protocol.class, name);
+    }
+
+    /** What {@link ServerCheck} looks at; also tells the time. */
+    static Call check(String keyPrefix, String mailbox) {
+        return new Call(CHECK, Keys.ofNobody(keyPrefix).all(), List.of(mailbox));
     }
 
     /** Suspect: the greatest attempt of this client whose hold was lost after its caller had it, or 0. */

@@ -163,6 +163,10 @@ class ScriptTest {
             List<String> queue) {}
 
     private Peek peek() {
+        return peek(keys);
+    }
+
+    private Peek peek(Keys keys) {
         Reply reply = run(new Call(PEEK, keys.all(), List.of()));
         List<String> queue =
                 reply.values().stream().skip(8).map(Object::toString).toList();
@@ -189,9 +193,20 @@ class ScriptTest {
         return subscription;
     }
 
+    private long micros() {
+        Reply reply = run(Protocol.check(prefix, prefix + ":mailbox:client"));
+        return reply.number(reply.values().size() - 1);
+    }
+
     @Test
-    void time_tellsMicroseconds() {
-        assertThat(run(Protocol.TIME).number(0)).isBetween(1_600_000_000_000_000L, 4_000_000_000_000_000L);
+    void check_tellsMicrosecondsRefusesNothingAndLeavesNothing() {
+        Reply reply = run(Protocol.check(prefix, prefix + ":mailbox:client"));
+        assertThat(reply.code()).isEqualTo("CHECKED");
+        assertThat(reply.text(4) + reply.text(5)).isEmpty();
+        assertThat(micros()).isBetween(1_600_000_000_000_000L, 4_000_000_000_000_000L);
+        assertThat(peek(Keys.ofNobody(prefix)).owner()).isEqualTo("-");
+        assertThat(peek(Keys.ofNobody(prefix)).fence()).isEqualTo("-");
+        assertThat(peek(Keys.ofNobody(prefix)).queue()).isEmpty();
     }
 
     @Test
@@ -287,7 +302,7 @@ class ScriptTest {
 
     @Test
     void token_growsThoughTheClockStandsBack_andTellsAnUnreleasedHold() {
-        long future = run(Protocol.TIME).number(0) + 3_600_000_000L;
+        long future = micros() + 3_600_000_000L;
         poke(future + "+");
         Reply released = acquire(1, "a:1");
         assertThat(released.number(0)).isEqualTo(future + 1);
@@ -381,8 +396,8 @@ class ScriptTest {
                 Protocol.acquire(attempt(1, "b:1"), FOR_EVER, true, 0).script(),
                 keys.all(),
                 List.of("b:1", "1", "30000", Long.toString(FOR_EVER), "4500", "1", "0", "barge")));
-        long placed = run(Protocol.TIME).number(0);
-        org.awaitility.Awaitility.await().until(() -> run(Protocol.TIME).number(0) > placed + 2_000);
+        long placed = micros();
+        org.awaitility.Awaitility.await().until(() -> micros() > placed + 2_000);
         enqueue(1, "c:1");
         mail("c");
         release(1, "a:1");

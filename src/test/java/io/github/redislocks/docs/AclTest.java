@@ -133,7 +133,7 @@ class AclTest {
             }
         }
         called.removeAll(NEEDS_NO_RIGHT);
-        called.removeAll(Set.of("info", "config", "acl", "type"));
+        called.removeAll(Set.of("config", "acl", "type"));
         return called;
     }
 

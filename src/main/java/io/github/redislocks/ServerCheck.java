@@ -1,0 +1,83 @@
+package io.github.redislocks;
+
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a client sees of its server once, when it connects: what cannot work is refused there and then, rather than at
+ * the first contention; what works but is not safe is logged as a warning. A server that does not tell is trusted.
+ */
+final class ServerCheck {
+
+    private static final int LEAST_MAJOR = 6;
+    private static final int LEAST_MINOR = 2;
+    private static final Pattern VERSION = Pattern.compile("(\\d{1,6})\\.(\\d{1,6}).*");
+
+    private final String address;
+    private final String version;
+    private final String role;
+    private final String master;
+    private final String policy;
+    private final String command;
+    private final String refusal;
+
+    /** Reads the answer of {@link Protocol#check}. */
+    ServerCheck(String address, Reply answer) {
+        this.address = address;
+        this.version = answer.text(0);
+        this.role = answer.text(1);
+        this.master = answer.text(2);
+        this.policy = answer.text(3);
+        this.command = answer.text(4).toUpperCase(Locale.ROOT);
+        this.refusal = answer.text(5);
+    }
+
+    /** What works but is not safe, or slow. */
+    List<String> warnings() {
+        List<String> warnings = new ArrayList<>();
+        if (command.equals("PUBLISH")) {
+            warnings.add("Redis at " + address + " does not let this user publish (" + refusal + "). Locks work, but"
+                    + " whoever waits for one that another client holds is not told of its release, and finds out by its"
+                    + " next heartbeat. Grant what the README lists under \"In Redis\".");
+        }
+        if (!policy.isEmpty() && !policy.equals("noeviction")) {
+            warnings.add("Redis at " + address + " has maxmemory-policy " + policy + ": when its memory is full it may"
+                    + " evict a lock that is held, and give it to another. Set maxmemory-policy noeviction, or give the"
+                    + " locks a server of their own.");
+        }
+        return warnings;
+    }
+
+    /** Why no lock can be had of this server, or null. */
+    @Nullable
+    String objection() {
+        if (isTooOld()) {
+            return "Redis at " + address + " has version " + version + ": " + LEAST_MAJOR + "." + LEAST_MINOR
+                    + " or later is needed. Upgrade it.";
+        }
+        if (role.equals("slave") || refusal.startsWith("READONLY")) {
+            return "Redis at " + address + " is a replica" + (master.isEmpty() ? "" : " of " + master)
+                    + ", and a replica gives no locks. Connect to its master.";
+        }
+        if (!command.isEmpty() && !command.equals("PUBLISH") && !new RedisException.Refused(refusal, null).passing()) {
+            return "Redis at " + address + " does not let this user run " + command + " on the keys of locks ("
+                    + refusal + "). Grant what the README lists under \"In Redis\", or check the key prefix.";
+        }
+        return null;
+    }
+
+    private boolean isTooOld() {
+        Matcher matcher = VERSION.matcher(version);
+        if (!matcher.matches()) {
+            return false;
+        }
+        int major = Integer.parseInt(matcher.group(1));
+        return major < LEAST_MAJOR || (major == LEAST_MAJOR && Integer.parseInt(matcher.group(2)) < LEAST_MINOR);
+    }
+}

@@ -1,0 +1,150 @@
+package io.github.redislocks.fault;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.fixture.RedisServer;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import redis.clients.jedis.Jedis;
+
+/** What a client is told about its server when it connects. */
+@Timeout(60)
+class ServerCheckTest {
+
+    private static final List<String> RIGHTS = List.of(
+            ("time exists del pexpire pttl get set hget hmget hset hdel hincrby zadd zrem zscore zrange zrangebylex zcard"
+                            + " evalsha eval")
+                    .split(" "));
+
+    private static String uri(RedisServer server, String user) {
+        return server.uri().replace("//", "//" + user + ":secret@");
+    }
+
+    private static String logged(Runnable action) {
+        PrintStream err = System.err;
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(bytes, true, StandardCharsets.UTF_8));
+        try {
+            action.run();
+        } finally {
+            System.setErr(err);
+        }
+        return bytes.toString(StandardCharsets.UTF_8);
+    }
+
+    @ParameterizedTest
+    @EnumSource(RedisServer.Version.class)
+    void connect_toAPlainServer_saysNothingAndLeavesNothing(RedisServer.Version version) {
+        try (RedisServer server = RedisServer.start(version);
+                Jedis jedis = server.client()) {
+            assertThat(logged(() -> RedisLocks.connect(server.uri()).close())).isEmpty();
+            assertThat(jedis.keys("*")).isEmpty();
+        }
+    }
+
+    @Test
+    void connect_whereLocksMayBeEvicted_warns() {
+        try (RedisServer server = RedisServer.start();
+                Jedis jedis = server.client()) {
+            jedis.configSet("maxmemory-policy", "volatile-lru");
+            assertThat(logged(() -> RedisLocks.connect(server.uri()).close()))
+                    .contains("WARN", "maxmemory-policy volatile-lru", "Set maxmemory-policy noeviction");
+        }
+    }
+
+    @Test
+    void connect_toAFullServer_works() {
+        try (RedisServer server = RedisServer.start();
+                Jedis jedis = server.client()) {
+            jedis.configSet("maxmemory", "1");
+            RedisLocks.connect(server.uri()).close();
+            assertThat(jedis.keys("*")).isEmpty();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"+info", "-info"})
+    void connect_toAReplica_isRefused(String info) {
+        try (RedisServer server = RedisServer.start();
+                RedisServer master = RedisServer.start();
+                Jedis jedis = server.client()) {
+            jedis.aclSetUser("clerk", "on", ">secret", "~*", "&*", "+@all", info);
+            jedis.replicaof("127.0.0.1", master.port());
+            await().until(() -> jedis.info("replication").contains("master_link_status:up"));
+            assertThatThrownBy(() -> RedisLocks.connect(uri(server, "clerk")))
+                    .isInstanceOf(LockUnavailableException.class)
+                    .hasMessageContaining("is a replica")
+                    .hasMessageContaining(info.equals("+info") ? "of 127.0.0.1:" + master.port() : "master");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(RedisServer.Version.class)
+    void connect_withoutARight_isRefusedByItsName(RedisServer.Version version) {
+        try (RedisServer server = RedisServer.start(version);
+                Jedis jedis = server.client()) {
+            for (String command : RIGHTS) {
+                jedis.aclSetUser("clerk-" + command, "on", ">secret", "~*", "&*", "+@all", "-" + command);
+                jedis.scriptFlush();
+                assertThatThrownBy(() -> RedisLocks.connect(uri(server, "clerk-" + command)))
+                        .isInstanceOf(LockUnavailableException.class)
+                        .satisfies(e -> assertThat(e.getMessage().toLowerCase(Locale.ROOT))
+                                .containsAnyOf("run " + command, "'" + command + "'", command + " "));
+                // Without DEL what was tried goes with its expiry.
+                await().until(() -> jedis.keys("*").isEmpty());
+            }
+        }
+    }
+
+    @Test
+    void connect_withoutTheKeys_isRefused() {
+        try (RedisServer server = RedisServer.start();
+                Jedis jedis = server.client()) {
+            jedis.aclSetUser("clerk", "on", ">secret", "~orders:*", "&*", "+@all");
+            assertThatThrownBy(() -> RedisLocks.connect(uri(server, "clerk")))
+                    .isInstanceOf(LockUnavailableException.class)
+                    .hasMessageContaining("key");
+        }
+    }
+
+    @Test
+    void connect_whereTheUserMayNotPublish_warns() {
+        try (RedisServer server = RedisServer.start();
+                Jedis jedis = server.client()) {
+            jedis.aclSetUser("clerk", "on", ">secret", "~*", "resetchannels", "+@all");
+            assertThat(logged(() -> RedisLocks.connect(uri(server, "clerk")).close()))
+                    .contains("WARN", "does not let this user publish", "README");
+        }
+    }
+
+    @Test
+    void lock_whereTheUserMayNotSubscribe_saysSoAtItsFirstContention() throws InterruptedException {
+        try (RedisServer server = RedisServer.start();
+                Jedis jedis = server.client()) {
+            jedis.aclSetUser("clerk", "on", ">secret", "~*", "&*", "+@all", "-subscribe");
+            try (RedisLocks clerk = RedisLocks.connect(uri(server, "clerk"));
+                    RedisLocks other = RedisLocks.connect(server.uri())) {
+                other.reentrantLock("job").lock();
+                RedisReentrantLock lock = clerk.reentrantLock("job");
+                assertThat(lock.tryLock()).isFalse();
+                assertThatThrownBy(() -> lock.tryLock(5, TimeUnit.SECONDS))
+                        .isInstanceOf(LockUnavailableException.class)
+                        .hasMessageContaining("subscribe");
+            }
+        }
+    }
+}
