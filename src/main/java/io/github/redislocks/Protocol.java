@@ -138,7 +138,7 @@ final class Protocol {
     static Call release(Hold hold, @Nullable Attempt heir, boolean keep, boolean takePlace) {
         String attempt = Long.toString(hold.attempt);
         List<String> args = heir == null
-                ? List.of(hold.owner, attempt, "", "", "", "", NO_LIFE, "0")
+                ? List.of(hold.owner, attempt)
                 : List.of(
                         hold.owner,
                         attempt,

@@ -160,6 +160,7 @@ class ScriptTest {
             String waited,
             long pttl,
             String fence,
+            long fencePttl,
             List<String> queue) {}
 
     private Peek peek() {
@@ -169,7 +170,7 @@ class ScriptTest {
     private Peek peek(Keys keys) {
         Reply reply = run(new Call(PEEK, keys.all(), List.of()));
         List<String> queue =
-                reply.values().stream().skip(8).map(Object::toString).toList();
+                reply.values().stream().skip(9).map(Object::toString).toList();
         return new Peek(
                 reply.text(0),
                 reply.text(1),
@@ -179,6 +180,7 @@ class ScriptTest {
                 reply.text(5),
                 reply.number(6),
                 reply.text(7),
+                reply.number(8),
                 queue);
     }
 
@@ -221,7 +223,7 @@ class ScriptTest {
         assertThat(peek.holds()).isEqualTo("1");
         assertThat(peek.token()).isEqualTo(Long.toString(reply.number(0)));
         assertThat(peek.fence()).isEqualTo(peek.token());
-        assertThat(peek.waited()).isEqualTo("0");
+        assertThat(peek.waited()).isEqualTo("-");
         assertThat(peek.pttl()).isBetween(29_000L, 30_000L);
     }
 
@@ -360,6 +362,23 @@ class ScriptTest {
     }
 
     @Test
+    void release_whoseFenceIsGone_writesItAnewAndForADay() {
+        Reply first = acquire(1, "a:1");
+        poke("-");
+        assertThat(run(Protocol.release(hold(1, "a:1", 1), null, false, false)).code())
+                .isEqualTo("FREED");
+        assertThat(peek().fence()).isEqualTo(first.number(0) + "+");
+        assertThat(peek().fencePttl()).isBetween(86_000_000L, 86_400_000L);
+    }
+
+    @Test
+    void release_keepsTheFenceADay() {
+        acquire(1, "a:1");
+        run(Protocol.release(hold(1, "a:1", 1), null, false, false));
+        assertThat(peek().fencePttl()).isBetween(86_000_000L, 86_400_000L);
+    }
+
+    @Test
     void release_withAWaiter_makesItTheOwnerForAClaimAndTellsIt() {
         long token = acquire(1, "a:1").number(0);
         Redis.Subscription mail = mail("b");
@@ -369,7 +388,7 @@ class ScriptTest {
         Peek peek = peek();
         assertThat(peek.owner()).isEqualTo("b:1");
         assertThat(peek.attempt()).isEqualTo("7");
-        assertThat(peek.lost()).isEqualTo("0");
+        assertThat(peek.lost()).isEqualTo("-");
         assertThat(peek.pttl()).isBetween(3_000L, 4_500L);
         assertThat(peek.queue()).containsExactly("c:1");
         assertThat(peek.waited()).isEqualTo("1");

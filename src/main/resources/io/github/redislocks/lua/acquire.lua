@@ -13,6 +13,18 @@ if now > tonumber(ARGV[4]) then
     return {'LATE', now}
 end
 
+--@include hold
+
+-- Nothing of the lock is there but perhaps its fence: the usual case, and short.
+if redis.call('exists', KEYS[1], KEYS[2], KEYS[5]) == 0 then
+    local token, lost = mint(redis.call('get', KEYS[4]))
+    hold(KEYS[1], KEYS[4], owner, ARGV[2], 1, lease, token)
+    if lost == 1 then
+        redis.call('hset', KEYS[1], 'lost', 1)
+    end
+    return {'OK', token, lost, now}
+end
+
 --@include line
 
 local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost')
@@ -41,7 +53,7 @@ if held[1] then
     end
     if holder == attempt then
         extend(lease)
-        return {'OK', tonumber(held[3]), tonumber(held[4]), now}
+        return {'OK', tonumber(held[3]), held[4] and 1 or 0, now}
     end
     -- What an earlier call of this thread left behind: the thread knows nothing of it, so nobody holds it.
     last = held[3] .. (holder <= tonumber(ARGV[7]) and '' or '+')

@@ -7,6 +7,7 @@ local owner, waiting, id = ARGV[1], tonumber(ARGV[3]), ARGV[4]
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 
+--@include hold
 --@include line
 --@include succession
 
@@ -29,7 +30,7 @@ end
 if place(owner) == waiting or (held[1] == owner and tonumber(held[2]) == waiting) then
     if successor ~= '' and held[1] == successor and held[2] == ARGV[9] then
         extend(ARGV[10])
-        return {'SUCCEEDED', tonumber(held[3]), tonumber(held[4])}
+        return {'SUCCEEDED', tonumber(held[3]), held[4] and 1 or 0}
     end
     if successor ~= '' and place(successor) == tonumber(ARGV[9]) then
         return {'QUEUED', last_token(), redis.call('pttl', lock), now}

@@ -28,6 +28,7 @@ local tries = {
     {'hdel', lock, 'holds'},
     {'set', fence, 0, 'px', 1000},
     {'get', fence},
+    {'append', fence, '+'},
     {'zadd', queue, 0, 'place'},
     {'zscore', queue, 'place'},
     {'zrange', queue, 0, 0},

@@ -9,6 +9,7 @@ end
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 
+--@include hold
 --@include line
 --@include succession
 

@@ -10,13 +10,14 @@ if now > tonumber(ARGV[3]) then
     return {'LATE', now}
 end
 
+--@include hold
 --@include line
 
 local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost')
 if held[1] == owner and tonumber(held[2]) == attempt then
     -- By a claim only: the client may have gone since it asked.
     extend(claim)
-    return {'GRANTED', tonumber(held[3]), tonumber(held[4]), now}
+    return {'GRANTED', tonumber(held[3]), held[4] and 1 or 0, now}
 end
 local placed, _, _, _, id, order = place(owner)
 if (held[1] == owner and tonumber(held[2]) > attempt) or (placed and placed > attempt) then

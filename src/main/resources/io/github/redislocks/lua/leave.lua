@@ -8,10 +8,11 @@ local owner, attempt, heir, life = ARGV[1], tonumber(ARGV[2]), ARGV[4], ARGV[8]
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 
+--@include hold
 --@include line
 --@include succession
 
-local held = redis.call('hmget', lock, 'owner', 'attempt', 'token')
+local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost')
 local placed = place(owner)
 local score
 if placed and placed <= attempt then
@@ -29,7 +30,7 @@ if held[1] == owner and tonumber(held[2]) == attempt then
 elseif heir ~= '' then
     if held[1] == heir and held[2] == ARGV[5] then
         extend(ARGV[6])
-        return {'SUCCEEDED', tonumber(held[3]), tonumber(redis.call('hget', lock, 'lost'))}
+        return {'SUCCEEDED', tonumber(held[3]), held[4] and 1 or 0}
     end
     if place(heir) == tonumber(ARGV[5]) then
         return {'QUEUED', last_token(), redis.call('pttl', lock), now}

@@ -1,24 +1,14 @@
 -- Included by the scripts that hand the lock on: the line of waiters, and how one of them becomes the owner.
--- Needs KEYS lock, queue, waiters, fence, conditions and the local now(µs).
+-- Needs KEYS lock, queue, waiters, fence, conditions, the local now(µs), and hold.lua.
 --
--- lock     hash    owner, attempt, holds, token, lost (the hold before it was not released), waited (somebody queues)
+-- lock     hash    owner, attempt, holds, token, and if so lost=1 (the hold before was not released), waited=1 (somebody
+--                  queues), signal (the number of the last)
 -- queue    zset    owner of a place, in order of arrival; the score stays when the place is renewed
 -- waiters  hash    owner of a place -> 'attempt deadline(µs) claim(ms) holds', then for one that waits in a Condition
 --                  'id order', and for one that was signalled 'id', until it has the lock: its signal must not be lost
 -- fence    string  the last token, and a '+' behind it once its hold has been released in good order
 -- conditions zset  all scores 0: 'id order owner' of who waits in a Condition, so that each is in order of arrival
 local lock, queue, waiters, fence, conditions = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local DAY = 86400000
-
--- The token after the one in the fence, and 1 if the hold of that one was never released.
-local function mint(last)
-    if not last then
-        return now, 0
-    end
-    local released = string.sub(last, -1) == '+'
-    local number = tonumber(released and string.sub(last, 1, -2) or last)
-    return number < now and now or number + 1, released and 0 or 1
-end
 
 -- A lease only ever grows: a late request must not shorten it under a validity that a later one has promised.
 local function extend(lease)
@@ -104,10 +94,13 @@ local function own(owner, attempt, holds, lease, token, lost)
     if lost == 1 then
         wake()
     end
-    redis.call('hset', lock, 'owner', owner, 'attempt', attempt, 'holds', holds, 'token', token, 'lost', lost,
-        'waited', redis.call('exists', queue))
-    redis.call('pexpire', lock, lease)
-    redis.call('set', fence, token, 'px', DAY)
+    hold(lock, fence, owner, attempt, holds, lease, token)
+    if lost == 1 then
+        redis.call('hset', lock, 'lost', 1)
+    end
+    if redis.call('exists', queue) == 1 then
+        redis.call('hset', lock, 'waited', 1)
+    end
 end
 
 -- Takes an owner's place away, wherever it is; a signal that it had goes to the next.

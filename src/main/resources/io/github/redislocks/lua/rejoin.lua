@@ -9,6 +9,7 @@ if now > tonumber(ARGV[3]) then
     return {'LATE', now}
 end
 
+--@include hold
 --@include line
 
 local held = redis.call('hmget', lock, 'owner', 'attempt')

@@ -5,6 +5,7 @@
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 
+--@include hold
 --@include line
 
 local held = redis.call('hmget', lock, 'owner', 'attempt', 'signal')

@@ -26,7 +26,7 @@ import redis.clients.jedis.Jedis;
 class ServerCheckTest {
 
     private static final List<String> RIGHTS = List.of(
-            ("time exists del pexpire pttl get set hget hmget hset hdel hincrby zadd zrem zscore zrange zrangebylex zcard"
+            ("time exists del pexpire pttl get set append hget hmget hset hdel hincrby zadd zrem zscore zrange zrangebylex zcard"
                             + " evalsha eval")
                     .split(" "));
 
