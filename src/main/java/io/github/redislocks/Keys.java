@@ -3,6 +3,8 @@ package io.github.redislocks;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Objects;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * The keys of one lock. All share the hash tag {@code {name}}, so that they lie in one slot of a cluster; the braces
@@ -15,6 +17,11 @@ import java.util.Objects;
 record Keys(String name, String lock, List<String> all) {
 
     static final int MAX_NAME_BYTES = 4096;
+
+    /** What the scripts take for the end of a word. */
+    private static final Pattern BLANK = Pattern.compile("[\\x00-\\x20]");
+
+    private static final Pattern ENCODED = Pattern.compile("%([0-9A-F]{2})");
 
     static Keys of(String prefix, String name) {
         Objects.requireNonNull(name, "name");
@@ -63,7 +70,19 @@ record Keys(String name, String lock, List<String> all) {
             throw new IllegalArgumentException("The Condition name \"" + name
                     + "\" cannot be used: it must have 1 to 256" + " well-formed characters, such as \"not-empty\".");
         }
-        return "=" + encode(name).replace(" ", "%20");
+        return "="
+                + BLANK.matcher(encode(name))
+                        .replaceAll(blank ->
+                                String.format("%%%02X", (int) blank.group().charAt(0)));
+    }
+
+    /** The name of a Condition by its id, or the id itself of one that is only numbered. */
+    static String conditionName(String id) {
+        return id.startsWith("=")
+                ? ENCODED.matcher(id.substring(1))
+                        .replaceAll(code ->
+                                Matcher.quoteReplacement(String.valueOf((char) Integer.parseInt(code.group(1), 16))))
+                : id;
     }
 
     private static String encode(String name) {

@@ -3,7 +3,9 @@ package io.github.redislocks;
 import io.github.redislocks.redis.Reply;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -15,10 +17,13 @@ import java.util.Optional;
  * @param queue the first places in line, at most {@value #MAX_WAITERS}; all waiting threads of a JVM are one place,
  *     except for those of fair locks
  * @param queueLength how many places there are
+ * @param conditions who waits in the lock's Conditions, at most {@value #MAX_WAITERS} in all; signalled threads are in
+ *     the queue
  */
-public record LockInspection(String lockName, Optional<Holder> holder, List<Waiter> queue, int queueLength) {
+public record LockInspection(
+        String lockName, Optional<Holder> holder, List<Waiter> queue, int queueLength, List<Waiting> conditions) {
 
-    /** {@value}: how many waiters an inspection shows at most, so that it never holds up the server. */
+    /** {@value}: how many waiters of a kind an inspection shows at most, so that it never holds up the server. */
     public static final int MAX_WAITERS = 1_000;
 
     /**
@@ -64,9 +69,24 @@ public record LockInspection(String lockName, Optional<Holder> holder, List<Wait
      */
     public record Waiter(Owner owner, Duration age) {}
 
-    /** Copies the list. */
+    /**
+     * Who waits in a Condition.
+     *
+     * @param condition its name, or {@code #1} for the first that was only numbered
+     * @param waiters in the order in which they will be signalled
+     */
+    public record Waiting(String condition, List<Waiter> waiters) {
+
+        /** Copies the list. */
+        public Waiting {
+            waiters = List.copyOf(waiters);
+        }
+    }
+
+    /** Copies the lists. */
     public LockInspection {
         queue = List.copyOf(queue);
+        conditions = List.copyOf(conditions);
     }
 
     static LockInspection of(String lockName, Reply reply) {
@@ -77,10 +97,23 @@ public record LockInspection(String lockName, Optional<Holder> holder, List<Wait
                         reply.number(2),
                         Duration.ofMillis(Math.max(0, reply.number(3)))))
                 : Optional.empty();
-        List<Waiter> queue = new ArrayList<>();
-        for (int i = 5; i + 1 < reply.values().size(); i += 2) {
-            queue.add(new Waiter(Owner.parse(reply.text(i)), Duration.ofNanos(reply.number(i + 1) * 1_000)));
+        int shown = (int) reply.number(5);
+        int end = 6 + 2 * shown;
+        List<Waiter> queue = new ArrayList<>(shown);
+        for (int i = 6; i < end; i += 2) {
+            queue.add(waiter(reply, i));
         }
-        return new LockInspection(lockName, holder, queue, (int) reply.number(4));
+        Map<String, List<Waiter>> conditions = new LinkedHashMap<>();
+        for (int i = end; i < reply.values().size(); i += 3) {
+            conditions.computeIfAbsent(reply.text(i), id -> new ArrayList<>()).add(waiter(reply, i + 1));
+        }
+        List<Waiting> waiting = new ArrayList<>();
+        conditions.forEach((id, waiters) -> waiting.add(new Waiting(Keys.conditionName(id), waiters)));
+        return new LockInspection(lockName, holder, queue, (int) reply.number(4), waiting);
+    }
+
+    /** An owner and its age, at a position of the reply. */
+    private static Waiter waiter(Reply reply, int index) {
+        return new Waiter(Owner.parse(reply.text(index)), Duration.ofNanos(reply.number(index + 1) * 1_000));
     }
 }

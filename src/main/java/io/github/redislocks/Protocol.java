@@ -178,7 +178,8 @@ final class Protocol {
     }
 
     static Call inspect(Keys keys) {
-        return new Call(INSPECT, keys.all().subList(0, 2), List.of(Integer.toString(LockInspection.MAX_WAITERS)));
+        List<String> shown = List.of(keys.lock(), keys.all().get(1), keys.all().get(4));
+        return new Call(INSPECT, shown, List.of(Integer.toString(LockInspection.MAX_WAITERS)));
     }
 
     private static String claim(Attempt attempt) {

@@ -73,4 +73,16 @@ class KeysTest {
                 .withMessageContaining("surrogate");
         assertThatNullPointerException().isThrownBy(() -> Keys.of("p", null));
     }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"not-empty", "with space", "tab\tline\nreturn\r\f\u000B\0", "{100%} %20", "=", "#1", "日本"})
+    void condition_ofAnyName_isOneWordAndCanBeRead(String name) {
+        assertThat(Keys.condition(name)).doesNotContainAnyWhitespaces().doesNotContain("\0");
+        assertThat(Keys.conditionName(Keys.condition(name))).isEqualTo(name);
+    }
+
+    @Test
+    void conditionName_ofANumber_isTheNumber() {
+        assertThat(Keys.conditionName("#2")).isEqualTo("#2");
+    }
 }

@@ -1,7 +1,8 @@
--- Shows who holds the lock and who waits for it.
--- KEYS     lock, queue
--- ARGV     how many waiters to show at most
--- returns  HELD | FREE, then owner holds token pttl ('' and zeros if free), queue length, and owner age(µs) per waiter
+-- Shows who holds the lock, who waits for it, and who waits in its Conditions.
+-- KEYS     lock, queue, conditions
+-- ARGV     how many waiters of each kind to show at most
+-- returns  HELD | FREE, then owner holds token pttl ('' and zeros if free), queue length, how many of the queue follow,
+--          owner age(µs) for each of them, then Condition's id, owner, age(µs) for each that waits in one
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 local held = redis.call('hmget', KEYS[1], 'owner', 'holds', 'token')
@@ -13,8 +14,15 @@ else
 end
 reply[6] = redis.call('zcard', KEYS[2])
 local places = redis.call('zrange', KEYS[2], 0, ARGV[1] - 1, 'withscores')
+reply[7] = #places / 2
 for i = 1, #places, 2 do
     reply[#reply + 1] = places[i]
     reply[#reply + 1] = math.max(0, now - tonumber(places[i + 1]))
+end
+for _, member in ipairs(redis.call('zrange', KEYS[3], 0, ARGV[1] - 1)) do
+    local id, order, owner = string.match(member, '^(%S+) (%d+) (%S+)$')
+    reply[#reply + 1] = id
+    reply[#reply + 1] = owner
+    reply[#reply + 1] = math.max(0, now - tonumber(order))
 end
 return reply

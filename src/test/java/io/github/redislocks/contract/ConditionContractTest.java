@@ -118,6 +118,45 @@ public abstract class ConditionContractTest {
     }
 
     @Test
+    void inspect_showsWhoWaitsInWhichCondition() throws Exception {
+        Condition odd = remote.newCondition("odd name\n{1}%");
+        Future<String> first = waiter("first");
+        awaitWaiters(1);
+        Future<String> second = waiter("second");
+        awaitWaiters(2);
+        Future<Boolean> third = threads.submit(() -> {
+            remote.lock();
+            try {
+                return odd.await(10, TimeUnit.SECONDS);
+            } finally {
+                remote.unlock();
+            }
+        });
+        await().until(() -> there.inspect(name).conditions().size() == 2);
+        assertThat(there.inspect(name).queue()).isEmpty();
+        assertThat(there.inspect(name).conditions())
+                .anySatisfy(waiting -> {
+                    assertThat(waiting.condition()).isEqualTo("odd name\n{1}%");
+                    assertThat(waiting.waiters()).hasSize(1);
+                })
+                .anySatisfy(waiting -> {
+                    assertThat(waiting.waiters()).hasSize(2);
+                    assertThat(waiting.waiters().get(0).age())
+                            .isGreaterThanOrEqualTo(waiting.waiters().get(1).age());
+                    assertThat(waiting.waiters().get(0).owner().pid())
+                            .isEqualTo(ProcessHandle.current().pid());
+                });
+        signalThere(true);
+        assertThat(first.get(10, TimeUnit.SECONDS) + second.get(10, TimeUnit.SECONDS))
+                .isEqualTo("firstsecond");
+        lock.lock();
+        lock.newCondition("odd name\n{1}%").signal();
+        lock.unlock();
+        assertThat(third.get(10, TimeUnit.SECONDS)).isTrue();
+        assertThat(there.inspect(name).conditions()).isEmpty();
+    }
+
+    @Test
     void signalAll_wakesAll_ofThisConditionOnly() throws Exception {
         Condition other = lock.newCondition("other");
         List<Future<String>> waiters = new ArrayList<>();
