@@ -3,6 +3,7 @@ package io.github.redislocks;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /** Monotonic time of this JVM, and the only way to wait for it. Tests move it by hand. */
@@ -18,18 +19,29 @@ interface Clock {
 
         @Override
         public void park(Object blocker, long nanos) {
-            LockSupport.parkNanos(blocker, nanos);
+            if (nanos == Long.MAX_VALUE) {
+                LockSupport.park(blocker);
+            } else {
+                LockSupport.parkNanos(blocker, nanos);
+            }
         }
     };
 
     /** Nanoseconds since an origin that lies before every call: always above zero. */
     long nanoTime();
 
-    /** How long it is until a time of this machine's wall clock, which only {@code awaitUntil} asks for. */
+    /**
+     * How long it is until a time of this machine's wall clock, which only {@code awaitUntil} asks for; at most and at
+     * least what a long holds.
+     */
     default long untilNanos(Instant time) {
-        return Duration.between(InstantSource.system().instant(), time).toNanos();
+        return TimeUnit.NANOSECONDS.convert(
+                Duration.between(InstantSource.system().instant(), time));
     }
 
-    /** Parks the calling thread as {@link LockSupport#parkNanos(Object, long)} does. */
+    /**
+     * Parks the calling thread as {@link LockSupport#parkNanos(Object, long)} does; with {@link Long#MAX_VALUE} without
+     * a time, so that it is seen to be WAITING.
+     */
     void park(Object blocker, long nanos);
 }

@@ -31,22 +31,18 @@ final class ConditionWait {
     private final Hold hold;
     private final Patience patience;
     private final RedisCondition condition;
+    private final @Nullable Instant until;
     private Ending ending = Ending.SIGNALLED;
     private boolean settled;
     private long rejoinAtNanos;
-    private @Nullable Instant until;
 
-    ConditionWait(Client client, RedisCondition condition, Hold hold, Patience patience) {
+    /** Until: a time of the wall clock, which may be set meanwhile, at which it ends besides; or null. */
+    ConditionWait(Client client, RedisCondition condition, Hold hold, Patience patience, @Nullable Instant until) {
         this.client = client;
         this.condition = condition;
         this.hold = hold;
         this.patience = patience;
-    }
-
-    /** Waits until a time of the wall clock, which may be set meanwhile. */
-    boolean awaitUntil(Instant deadline) throws InterruptedException {
-        until = deadline;
-        return await();
+        this.until = until;
     }
 
     /**
@@ -56,31 +52,23 @@ final class ConditionWait {
      */
     boolean await() throws InterruptedException {
         client.checkOpen();
+        Attempt attempt = client.begin(hold, condition);
         try {
-            if (patience.interrupted()) {
-                patience.thrown();
-                throw new InterruptedException();
+            giveUp(attempt);
+            awaitGrant(attempt);
+        } catch (Throwable e) {
+            // The lock is not held here: the client is closed, or Redis is away for good.
+            if (client.isUnderWay(attempt)) {
+                attempt.leave(attempt.verdict());
+                client.succession.depart(attempt);
             }
-            Attempt attempt = client.begin(hold, condition);
-            try {
-                giveUp(attempt);
-                awaitGrant(attempt);
-            } catch (Throwable e) {
-                // The lock is not held here: the client is closed, or Redis is away for good.
-                if (client.isUnderWay(attempt)) {
-                    attempt.leave(attempt.verdict());
-                    client.succession.depart(attempt);
-                }
-                throw e;
-            }
-            if (ending == Ending.INTERRUPTED) {
-                patience.thrown();
-                throw new InterruptedException();
-            }
-            return ending == Ending.SIGNALLED;
-        } finally {
-            patience.restore();
+            throw e;
         }
+        if (ending == Ending.INTERRUPTED) {
+            patience.thrown();
+            throw new InterruptedException();
+        }
+        return ending == Ending.SIGNALLED;
     }
 
     /** Sends the script that ends the hold, until it is answered: as long as it is not, nobody knows who holds. */

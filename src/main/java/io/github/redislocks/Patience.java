@@ -63,6 +63,14 @@ final class Patience {
         return interruptible && interrupted;
     }
 
+    /** Throws if an interrupt ends the wait. */
+    void throwIfInterrupted() throws InterruptedException {
+        if (interrupted()) {
+            thrown();
+            throw new InterruptedException();
+        }
+    }
+
     /** Says that the interrupt is answered by an exception. */
     void thrown() {
         interrupted = false;

@@ -38,13 +38,13 @@ final class RedisCondition implements Condition {
 
     @Override
     public void await() throws InterruptedException {
-        new ConditionWait(client, this, sync.ensureHeld(), Patience.interruptible()).await();
+        waitWith(Patience.interruptible(), null);
     }
 
     @Override
     public void awaitUninterruptibly() {
         try {
-            new ConditionWait(client, this, sync.ensureHeld(), Patience.endless()).await();
+            waitWith(Patience.endless(), null);
         } catch (InterruptedException e) {
             throw new AssertionError("awaitUninterruptibly() does not end by an interrupt", e);
         }
@@ -53,23 +53,33 @@ final class RedisCondition implements Condition {
     @Override
     public long awaitNanos(long nanos) throws InterruptedException {
         long now = client.clock.nanoTime();
-        new ConditionWait(client, this, sync.ensureHeld(), Patience.within(now, nanos)).await();
-        return nanos - (client.clock.nanoTime() - now);
+        waitWith(Patience.within(now, nanos), null);
+        long left = nanos - (client.clock.nanoTime() - now);
+        // What was spent may not fit below the least of all times.
+        return left <= nanos ? left : Long.MIN_VALUE;
     }
 
     @Override
     public boolean await(long time, TimeUnit unit) throws InterruptedException {
-        Patience patience = Patience.within(client.clock.nanoTime(), unit.toNanos(time));
-        return new ConditionWait(client, this, sync.ensureHeld(), patience).await();
+        return waitWith(Patience.within(client.clock.nanoTime(), unit.toNanos(time)), null);
     }
 
     /** Waits by the wall clock of this machine, as the JDK does. */
     @Override
     @SuppressWarnings("JavaUtilDate") // Of the interface.
     public boolean awaitUntil(Date deadline) throws InterruptedException {
-        Instant until = deadline.toInstant();
-        ConditionWait wait = new ConditionWait(client, this, sync.ensureHeld(), Patience.interruptible());
-        return wait.awaitUntil(until);
+        // Not toInstant(), which the dates of java.sql refuse.
+        return waitWith(Patience.interruptible(), Instant.ofEpochMilli(deadline.getTime()));
+    }
+
+    private boolean waitWith(Patience patience, @Nullable Instant until) throws InterruptedException {
+        try {
+            // An interrupt goes before a lock that is not held, as in the JDK.
+            patience.throwIfInterrupted();
+            return new ConditionWait(client, this, sync.ensureHeld(), patience, until).await();
+        } finally {
+            patience.restore();
+        }
     }
 
     @Override

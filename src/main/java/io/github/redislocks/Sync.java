@@ -84,10 +84,7 @@ final class Sync {
     private boolean acquire(Patience patience, long leaseMillis, boolean renewed) throws InterruptedException {
         client.checkOpen();
         try {
-            if (patience.interrupted()) {
-                patience.thrown();
-                throw new InterruptedException();
-            }
+            patience.throwIfInterrupted();
             Hold held = client.holds.get(keys, Thread.currentThread());
             if (held != null && client.isValid(held) && reenter(held, patience, leaseMillis, renewed)) {
                 return true;
@@ -136,10 +133,7 @@ final class Sync {
                             now - began,
                             e);
                 }
-                if (patience.interrupted()) {
-                    patience.thrown();
-                    throw new InterruptedException();
-                }
+                patience.throwIfInterrupted();
                 hold.unanswered = true;
                 client.clock.park(this, REENTRY_PAUSE_NANOS);
             }
