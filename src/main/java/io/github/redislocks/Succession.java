@@ -16,6 +16,11 @@ final class Succession {
     /** How long a caller that gives up waits for the answer to its leave, before it is sent in the background. */
     private static final long LEAVE_PATIENCE_NANOS = 50_000_000;
 
+    /**
+     * How many heirs in a row, that go while they are named, a caller takes out before the rest is for the background.
+     */
+    private static final int GONE_HEIRS = 8;
+
     private final Client client;
 
     Succession(Client client) {
@@ -33,16 +38,32 @@ final class Succession {
         return heir;
     }
 
-    /** Hands the turn on as an answer to release or leave says. */
+    /**
+     * Hands the turn on as an answer to release or leave says. An heir that has gone meanwhile is out of Redis on
+     * return, or Redis does not answer: else an unlock would leave a lock that nobody has, and that is not free.
+     */
     void handOn(Keys keys, long contender, @Nullable Attempt heir, long turnStartNanos, Reply reply, long sentNanos) {
+        Attempt gone = inherit(keys, contender, heir, turnStartNanos, reply, sentNanos);
+        for (int i = 0; gone != null && i < GONE_HEIRS; i++) {
+            gone = giveOn(gone, contender);
+        }
+        if (gone != null) {
+            giveOnLater(gone, contender);
+        }
+    }
+
+    /** Gives the turn to the heir; returns it if Redis has served it but it is no longer there, so the turn is kept. */
+    private @Nullable Attempt inherit(
+            Keys keys, long contender, @Nullable Attempt heir, long turnStartNanos, Reply reply, long sentNanos) {
         boolean named = heir != null && (reply.is("SUCCEEDED") || reply.is("QUEUED"));
         if (heir == null || !named) {
             client.gate.exit(keys, contender);
-            return;
+            return null;
         }
         if (!client.gate.inherit(contender, heir)) {
-            giveOn(heir, contender);
-        } else if (reply.is("SUCCEEDED")) {
+            return heir;
+        }
+        if (reply.is("SUCCEEDED")) {
             long deadline = sentNanos + LockOptions.validityNanos(heir.leaseMillis);
             heir.decide(new Attempt.Grant(reply.number(0), reply.number(1) == 1, deadline, turnStartNanos, true));
         } else {
@@ -53,21 +74,35 @@ final class Succession {
                 LockSupport.unpark(heir.thread);
             }
         }
+        return null;
     }
 
-    /** Redis has served an heir that is no longer there. */
-    private void giveOn(Attempt gone, long contender) {
+    /** Takes an heir that has gone out of Redis, with the next in its place; returns that if it has gone as well. */
+    private @Nullable Attempt giveOn(Attempt gone, long contender) {
         Attempt heir = heir(gone.keys, contender);
-        Call call = Protocol.leave(gone.keys, gone.owner, gone.number, false, heir, client.mailbox.isOpen());
+        Call call = leaveOf(gone, heir);
+        long sent = client.clock.nanoTime();
+        try {
+            Reply reply = client.run(call, leavePatienceNanos());
+            return inherit(gone.keys, contender, heir, client.clock.nanoTime(), reply, sent);
+        } catch (RedisException e) {
+            handOnLater(gone.keys, contender, heir, gone.leaseMillis, sent, call);
+            return null;
+        }
+    }
+
+    private void giveOnLater(Attempt gone, long contender) {
+        Attempt heir = heir(gone.keys, contender);
         long now = client.clock.nanoTime();
-        client.watchdog.run(new Errand(
-                client.clock,
-                call,
-                now,
-                now + client.leftoverNanos(gone.leaseMillis),
-                () -> true,
-                (reply, sent) -> handOn(gone.keys, contender, heir, client.clock.nanoTime(), reply, sent),
-                () -> client.gate.exit(gone.keys, contender)));
+        handOnLater(gone.keys, contender, heir, gone.leaseMillis, now, leaveOf(gone, heir));
+    }
+
+    private Call leaveOf(Attempt gone, @Nullable Attempt heir) {
+        return Protocol.leave(gone.keys, gone.owner, gone.number, false, heir, client.mailbox.isOpen());
+    }
+
+    private long leavePatienceNanos() {
+        return Math.min(LEAVE_PATIENCE_NANOS, client.options.commandTimeoutNanos());
     }
 
     /**
@@ -106,9 +141,9 @@ final class Succession {
     private void leave(Attempt attempt) {
         long now = client.clock.nanoTime();
         Attempt heir = heir(attempt.keys, attempt.number);
-        Call call = Protocol.leave(attempt.keys, attempt.owner, attempt.number, false, heir, client.mailbox.isOpen());
+        Call call = leaveOf(attempt, heir);
         try {
-            Reply reply = client.run(call, Math.min(LEAVE_PATIENCE_NANOS, client.options.commandTimeoutNanos()));
+            Reply reply = client.run(call, leavePatienceNanos());
             handOn(attempt.keys, attempt.number, heir, client.clock.nanoTime(), reply, now);
         } catch (RedisException e) {
             client.gate.exit(attempt.keys, attempt.number);
@@ -118,15 +153,26 @@ final class Succession {
 
     /** Sends in the background, until it is answered, a release that was not answered in time. */
     void releaseLater(Hold hold, Call call, @Nullable Attempt heir) {
+        handOnLater(hold.keys, hold.attempt, heir, hold.leaseMillis, hold.turnStartNanos, call);
+    }
+
+    private void handOnLater(
+            Keys keys, long contender, @Nullable Attempt heir, long leaseMillis, long turnStartNanos, Call call) {
         long now = client.clock.nanoTime();
         client.watchdog.run(new Errand(
                 client.clock,
                 call,
                 now,
-                now + client.leftoverNanos(hold.leaseMillis),
+                now + client.leftoverNanos(leaseMillis),
                 () -> true,
-                (reply, sent) -> handOn(hold.keys, hold.attempt, heir, hold.turnStartNanos, reply, sent),
-                () -> client.gate.exit(hold.keys, hold.attempt)));
+                (reply, sent) -> {
+                    Attempt gone = inherit(keys, contender, heir, turnStartNanos, reply, sent);
+                    if (gone != null) {
+                        // Not by the thread that has the answers: it must not wait for another.
+                        giveOnLater(gone, contender);
+                    }
+                },
+                () -> client.gate.exit(keys, contender)));
     }
 
     /** Ends in the background, from a time on, what an attempt may have in Redis, unless its hold is held. */
