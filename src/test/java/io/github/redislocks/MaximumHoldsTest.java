@@ -1,0 +1,36 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.redislocks.fixture.twin.InMemoryRedis;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The end of counting, at which ReentrantLock says the same. */
+@Timeout(30)
+class MaximumHoldsTest {
+
+    @Test
+    void lock_heldAsOftenAsPossible_isAnErrorAndChangesNothing() {
+        InMemoryRedis redis = new InMemoryRedis();
+        try (RedisLocks locks = RedisLocks.on(redis, LockOptions.DEFAULTS, null, Clock.SYSTEM)) {
+            RedisReentrantLock lock = locks.reentrantLock("job");
+            lock.lock();
+            Hold hold =
+                    locks.client().holds.get(Keys.of(LockOptions.DEFAULT_KEY_PREFIX, "job"), Thread.currentThread());
+            // Nobody can wait for two thousand million re-entries.
+            hold.count = Integer.MAX_VALUE;
+            List<ThrowingCallable> forms = List.of(
+                    lock::lock, lock::lockInterruptibly, lock::tryLock, () -> lock.tryLock(1, TimeUnit.SECONDS));
+            for (ThrowingCallable form : forms) {
+                assertThatThrownBy(form).isInstanceOf(Error.class).hasMessage("Maximum lock count exceeded");
+                assertThat(lock.getHoldCount()).isEqualTo(Integer.MAX_VALUE);
+            }
+        }
+        redis.close();
+    }
+}
