@@ -199,10 +199,17 @@ final class Client {
         return suspect.get();
     }
 
-    /** Whether this attempt's hold is held. */
-    boolean holds(Attempt attempt) {
+    /** Whether an attempt that has ended is to leave Redis: not while its hold is held, nor before that is released. */
+    Errand.Need needOfLeaving(Attempt attempt) {
         Hold hold = holds.get(attempt.keys, attempt.thread);
-        return hold != null && hold.attempt == attempt.number && hold.isOpen();
+        if (hold == null || hold.attempt != attempt.number) {
+            return Errand.Need.NOW;
+        }
+        if (hold.isReleasing()) {
+            // A leave that overtakes the release would make it find nothing, and take that for a loss.
+            return Errand.Need.LATER;
+        }
+        return hold.isOpen() ? Errand.Need.NO_LONGER : Errand.Need.NOW;
     }
 
     long renewalNanos() {

@@ -4,7 +4,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 
 /**
  * A command whose caller has gone: a release or a leave that must still be sent. It is sent again until it is answered,
@@ -18,13 +18,23 @@ final class Errand implements Watchdog.Job {
         void answered(Reply reply, long sentNanos);
     }
 
+    /** Whether there still is something to do. */
+    enum Need {
+        /** Send it. */
+        NOW,
+        /** Something is under way that it must not overtake: ask again. */
+        LATER,
+        /** It would end what is wanted. */
+        NO_LONGER
+    }
+
     private static final long MIN_PAUSE_NANOS = 10_000_000;
     private static final long MAX_PAUSE_NANOS = 500_000_000;
 
     private final Clock clock;
     private final Call call;
     private final long untilNanos;
-    private final BooleanSupplier needed;
+    private final Supplier<Need> need;
     private final Answered whenAnswered;
     private final Runnable whenGivenUp;
     private volatile long nextTryNanos;
@@ -34,21 +44,21 @@ final class Errand implements Watchdog.Job {
     /**
      * @param notBeforeNanos when to send it first
      * @param untilNanos when to give up
-     * @param needed asked before each sending: whether there still is something to do
+     * @param need asked before each sending
      */
     Errand(
             Clock clock,
             Call call,
             long notBeforeNanos,
             long untilNanos,
-            BooleanSupplier needed,
+            Supplier<Need> need,
             Answered whenAnswered,
             Runnable whenGivenUp) {
         this.clock = clock;
         this.call = call;
         this.nextTryNanos = notBeforeNanos;
         this.untilNanos = untilNanos;
-        this.needed = needed;
+        this.need = need;
         this.whenAnswered = whenAnswered;
         this.whenGivenUp = whenGivenUp;
     }
@@ -62,9 +72,15 @@ final class Errand implements Watchdog.Job {
     }
 
     boolean isDone() {
-        if (!done && nextTryNanos <= clock.nanoTime() && (clock.nanoTime() > untilNanos || !needed.getAsBoolean())) {
-            done = true;
-            whenGivenUp.run();
+        long now = clock.nanoTime();
+        if (!done && nextTryNanos <= now) {
+            Need current = need.get();
+            if (now > untilNanos || current == Need.NO_LONGER) {
+                done = true;
+                whenGivenUp.run();
+            } else if (current == Need.LATER) {
+                nextTryNanos = now + MIN_PAUSE_NANOS;
+            }
         }
         return done;
     }

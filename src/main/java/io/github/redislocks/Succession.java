@@ -164,7 +164,7 @@ final class Succession {
                 call,
                 now,
                 now + client.leftoverNanos(leaseMillis),
-                () -> true,
+                () -> Errand.Need.NOW,
                 (reply, sent) -> {
                     Attempt gone = inherit(keys, contender, heir, turnStartNanos, reply, sent);
                     if (gone != null) {
@@ -184,7 +184,7 @@ final class Succession {
                 call,
                 notBeforeNanos,
                 until,
-                () -> !client.holds(attempt),
+                () -> client.needOfLeaving(attempt),
                 (reply, sent) -> {},
                 () -> {}));
     }
@@ -198,7 +198,7 @@ final class Succession {
                 call,
                 now,
                 now + client.leftoverNanos(hold.leaseMillis),
-                () -> true,
+                () -> Errand.Need.NOW,
                 (reply, sent) -> {},
                 () -> {}));
     }

@@ -400,6 +400,30 @@ class GuardTest {
     }
 
     @Test
+    void heartbeat_thatFailsAfterItsGrant_doesNotEndTheHoldWhileItIsReleased() throws InterruptedException {
+        other.lock();
+        Waiter waiter = new Waiter();
+        waiter.startAndQueue();
+        HeldCalls heartbeat = redis.hold(script("heartbeat"));
+        redis.failNext(1, script("heartbeat"), Fault.REQUEST_LOST);
+        clock.advanceMillis(1_500);
+        heartbeat.awaitParked(1, Duration.ofSeconds(5));
+        other.unlock();
+        await().until(() -> Boolean.TRUE.equals(waiter.held.get()));
+        HeldCalls release = redis.hold(script("release"));
+        waiter.release = true;
+        release.awaitParked(1, Duration.ofSeconds(5));
+        heartbeat.release();
+        pass(1_200);
+        release.release();
+        waiter.join();
+        assertThat(losses).isEmpty();
+        pass(200);
+        assertThat(redis.log().count("leave")).as("sent after all").isEqualTo(1);
+        assertThat(server.hash(KEY)).isEmpty();
+    }
+
+    @Test
     void reentry_ofAHoldThatIsGone_isALossAndAcquiresAnew() {
         lock.lock();
         long token = lock.fencingToken();
