@@ -9,7 +9,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What this client holds, per lock and thread: the authority on it, of which Redis has a mirror. An entry lasts as long
- * as its hold, however many there are; the record of a loss stays long enough to tell its owner, and is then collected.
+ * as its hold, however many there are; the record of a loss stays long enough to tell its owner, if that lives, and is
+ * then collected.
  */
 final class Holds {
 
@@ -74,7 +75,11 @@ final class Holds {
 
         @Override
         public long expireAfterCreate(Key key, Hold hold, long currentTime) {
-            return hold.isOpen() ? Long.MAX_VALUE : LOSS_REMEMBERED.toNanos();
+            if (hold.isOpen()) {
+                return Long.MAX_VALUE;
+            }
+            // A thread that has ended will not ask how it lost its hold.
+            return hold.thread.isAlive() ? LOSS_REMEMBERED.toNanos() : 0;
         }
 
         @Override

@@ -424,6 +424,18 @@ class GuardTest {
     }
 
     @Test
+    void thread_thatEndedWithoutUnlock_isForgottenWithItsHold() throws InterruptedException {
+        Thread careless = new Thread(lock::lock);
+        careless.start();
+        careless.join();
+        pass(11_000);
+        assertThat(losses)
+                .singleElement()
+                .satisfies(loss -> assertThat(loss.reason()).isEqualTo(LockLost.Reason.ABANDONED));
+        assertThat(locks.client().holds.all()).isEmpty();
+    }
+
+    @Test
     void reentry_ofAHoldThatIsGone_isALossAndAcquiresAnew() {
         lock.lock();
         long token = lock.fencingToken();
