@@ -4,11 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.github.redislocks.fixture.RedisServer;
+import io.github.redislocks.fixture.VirtualThreads;
 import io.github.redislocks.redis.RedisException.Unanswered;
-import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -153,23 +152,13 @@ abstract class JedisRedisFixture {
     static <T> FutureTask<T> started(boolean virtual, Supplier<T> work) {
         FutureTask<T> task = new FutureTask<>(work::get);
         if (virtual) {
-            startVirtual(task);
+            VirtualThreads.start(task);
         } else {
             Thread thread = new Thread(task, "test-caller");
             thread.setDaemon(true);
             thread.start();
         }
         return task;
-    }
-
-    static void startVirtual(Runnable task) {
-        assumeTrue(Runtime.version().feature() >= 21, "no virtual threads on this JDK");
-        try {
-            Method start = Thread.class.getMethod("startVirtualThread", Runnable.class);
-            start.invoke(null, task);
-        } catch (ReflectiveOperationException e) {
-            throw new IllegalStateException(e);
-        }
     }
 
     static <T> T got(FutureTask<T> task) {
