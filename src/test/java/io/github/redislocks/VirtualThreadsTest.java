@@ -90,7 +90,7 @@ class VirtualThreadsTest {
                 try {
                     task.accept(number);
                 } catch (Throwable e) {
-                    errors.computeIfAbsent(e.toString(), type -> new AtomicInteger())
+                    errors.computeIfAbsent(e.getClass().getName(), type -> new AtomicInteger())
                             .incrementAndGet();
                 }
             }));

@@ -7,15 +7,19 @@ import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.RedisServers;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Queue;
 import java.util.Random;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -68,9 +72,11 @@ class LockStormTest {
         threads.forEach(Thread::start);
         Random random = new Random(seed);
         long stall = 0;
+        long sent = 0;
         long last = System.nanoTime();
         while (last < end) {
             threads.get(random.nextInt(threads.size())).interrupt();
+            sent++;
             LockSupport.parkNanos(random.nextInt(2_000_000));
             long now = System.nanoTime();
             stall = Math.max(stall, now - last);
@@ -80,18 +86,29 @@ class LockStormTest {
             thread.join(30_000);
             assertThat(thread.isAlive()).as("%s hangs, seed %d", thread, seed).isFalse();
         }
+        clients.forEach(RedisLocks::close);
+        Set<String> left;
+        try (Jedis jedis = RedisServers.shared().client()) {
+            left = jedis.keys(prefix + "*");
+        }
         System.out.printf(
-                "LockStormTest: %d acquired, %d interrupted, %d refused, longest wait %d ms, machine stalled %d ms%n",
-                acquired.get(), interrupted.get(), refused.get(), longestWait.get() / 1_000_000, stall / 1_000_000);
+                "LockStormTest: %d acquired, %d refused, longest wait %d ms, machine stalled %d ms%n",
+                acquired.get(), refused.get(), longestWait.get() / 1_000_000, stall / 1_000_000);
+        System.out.printf(
+                "LockStormTest: %d interrupts sent, %d InterruptedExceptions, other exceptions: %s, keys left: %s%n",
+                sent, interrupted.get(), byType(errors), left);
         assertThat(errors).as("seed %d", seed).isEmpty();
         assertThat(acquired.get()).isGreaterThan(100);
+        assertThat(interrupted.get()).isGreaterThan(100);
         assertThat(longestWait.get() - stall)
                 .as("longest wait, less the stall that this thread saw, seed %d", seed)
                 .isLessThan(LONGEST_WAIT_NANOS);
-        clients.forEach(RedisLocks::close);
-        try (Jedis jedis = RedisServers.shared().client()) {
-            assertThat(jedis.keys(prefix + "*")).allMatch(key -> key.endsWith(":fence"));
-        }
+        assertThat(left).isNotEmpty().allMatch(key -> key.endsWith(":fence"));
+    }
+
+    private static Map<String, Long> byType(Collection<Throwable> exceptions) {
+        return exceptions.stream()
+                .collect(Collectors.groupingBy(e -> e.getClass().getName(), Collectors.counting()));
     }
 
     private void work(RedisLocks client, Random random, long end) {
