@@ -34,7 +34,9 @@ class BoundedBufferTest {
     private static final int SHARE =
             (Integer.getInteger("buffer.items", 10_000) + PRODUCING_THREADS - 1) / PRODUCING_THREADS;
     private static final int ITEMS = SHARE * PRODUCING_THREADS;
-    private static final int ITEMS_PER_KILL = 1_000;
+    private static final int ITEMS_PER_KILL = 500;
+    /** How many items those must move that are left, before the killed one is replaced. */
+    private static final int UNAIDED = 50;
     /** Several times the rest of a lease, a dead place's life and a heartbeat: who stands still for so long hangs. */
     private static final Duration STANDSTILL = Duration.ofSeconds(30);
 
@@ -42,6 +44,8 @@ class BoundedBufferTest {
     private final Random random = new Random(seed);
     private final RedisServer server = RedisServer.start();
     private final Jedis redis = server.client();
+    private final RedisLocks locks = RedisLocks.connect(server.uri());
+    private final BoundedBuffer buffer = new BoundedBuffer(locks, redis, BufferWorker.NAME, BufferWorker.CAPACITY);
     private final Map<String, Running> running = new TreeMap<>();
     private final List<WorkerJvm> all = new ArrayList<>();
     private final List<String> inKilledHands = new ArrayList<>();
@@ -54,6 +58,7 @@ class BoundedBufferTest {
     @AfterEach
     void stop() {
         all.forEach(WorkerJvm::close);
+        locks.close();
         redis.close();
         server.close();
     }
@@ -68,14 +73,14 @@ class BoundedBufferTest {
         long nextKill = consumed + random.nextInt(ITEMS_PER_KILL);
         standstillNanos = 0;
         while (consumed < ITEMS) {
-            if (consumed >= nextKill) {
-                killOne();
+            if (consumed >= nextKill && allAtWork()) {
+                consumed = killOne(consumed);
                 nextKill = consumed + random.nextInt(2 * ITEMS_PER_KILL);
             }
             consumed = awaitMoreThan(consumed);
         }
         double seconds = (System.nanoTime() - began) / 1e9;
-        closeBuffer();
+        buffer.close();
         for (Running worker : running.values()) {
             assertThat(worker.jvm().awaitExit(STANDSTILL)).isZero();
         }
@@ -92,13 +97,18 @@ class BoundedBufferTest {
 
     /** Waits until more items have been consumed, and returns how many. */
     private long awaitMoreThan(long before) throws InterruptedException {
-        long began = System.nanoTime();
+        long last = -1;
+        long since = System.nanoTime();
         while (true) {
             long consumed = redis.hlen(BufferWorker.CONSUMED);
-            long waited = System.nanoTime() - began;
-            standstillNanos = Math.max(standstillNanos, waited);
+            long stood = System.nanoTime() - since;
+            standstillNanos = Math.max(standstillNanos, stood);
             if (consumed > before) {
                 return consumed;
+            }
+            if (consumed > last) {
+                last = consumed;
+                since = System.nanoTime();
             }
             for (Running worker : running.values()) {
                 if (!worker.jvm().isAlive()) {
@@ -109,23 +119,35 @@ class BoundedBufferTest {
                             .isZero();
                 }
             }
-            assertThat(waited)
-                    .as("waits for more than %d items, seed %d: %s", before, seed, redis.keys("*"))
+            assertThat(stood)
+                    .as("stands still at %d items after %d kills, seed %d", consumed, kills, seed)
                     .isLessThan(STANDSTILL.toNanos());
             LockSupport.parkNanos(1_000_000);
         }
     }
 
-    /** Kills one that is at work, if there is one, and starts another in its place. */
-    private void killOne() {
+    /** Whether all are there, with so much to do that any of them may go for a while. */
+    private boolean allAtWork() {
         String connected = redis.clientList();
-        List<Running> atWork = running.values().stream()
-                .filter(worker -> connected.contains(connection(worker)))
-                .toList();
-        if (atWork.isEmpty()) {
-            return;
+        return running.values().stream().allMatch(worker -> connected.contains(connection(worker)))
+                && PRODUCERS.stream().allMatch(name -> leftToPut(name) > 2 * UNAIDED);
+    }
+
+    private int leftToPut(String producer) {
+        int left = BufferWorker.THREADS * SHARE;
+        BufferWorker.Orders orders = running.get(producer).orders();
+        for (int i = 0; i < BufferWorker.THREADS; i++) {
+            left -= buffer.lastPut(orders.thread(i));
         }
-        Running victim = atWork.get(random.nextInt(atWork.size()));
+        return left;
+    }
+
+    /**
+     * Kills one, and starts another in its place once the rest has shown that it can go on by itself: a new one comes
+     * without having waited for a signal, and so would hide that one was lost. Returns how many items were consumed.
+     */
+    private long killOne(long consumed) throws InterruptedException {
+        Running victim = List.copyOf(running.values()).get(random.nextInt(running.size()));
         LockSupport.parkNanos(random.nextInt(5_000_000)); // To meet it at any moment of its work.
         victim.jvm().kill9();
         kills++;
@@ -136,7 +158,10 @@ class BoundedBufferTest {
         // Until then Redis may have something to read that it sent before.
         await().until(() -> !redis.clientList().contains(connection(victim)));
         inKilledHands.addAll(hands(victim.orders()));
+        running.remove(victim.orders().name());
+        long later = awaitMoreThan(consumed + UNAIDED);
         start(victim.orders().name(), victim.orders().run() + 1);
+        return later;
     }
 
     private static String connection(Running worker) {
@@ -149,13 +174,6 @@ class BoundedBufferTest {
             items.addAll(redis.lrange(BoundedBuffer.handsKey(BufferWorker.NAME, consumer.thread(i)), 0, -1));
         }
         return items;
-    }
-
-    private void closeBuffer() {
-        try (RedisLocks locks = RedisLocks.connect(server.uri());
-                Jedis own = server.client()) {
-            new BoundedBuffer(locks, own, BufferWorker.NAME, BufferWorker.CAPACITY).close();
-        }
     }
 
     private void checkBooks(double seconds) {

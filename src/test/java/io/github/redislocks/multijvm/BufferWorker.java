@@ -22,9 +22,14 @@ import redis.clients.jedis.Jedis;
 final class BufferWorker {
 
     static final String NAME = "buffer";
-    static final int CAPACITY = 2;
+    /** With room for one item, a single signal that gets lost stops everything. */
+    static final int CAPACITY = 1;
+
     static final int THREADS = 3;
     static final Duration LEASE = Duration.ofSeconds(1);
+
+    /** A JVM that starts on a busy machine may take longer than the default to connect. */
+    private static final Duration START = Duration.ofSeconds(10);
 
     /** The hash in Redis that counts how often each item was consumed. */
     static final String CONSUMED = "consumed";
@@ -82,6 +87,7 @@ final class BufferWorker {
         try (RedisLocks locks = RedisLocks.builder()
                 .uri("redis://127.0.0.1:" + orders.port())
                 .lease(LEASE)
+                .commandTimeout(START)
                 .build()) {
             BufferWorker worker = new BufferWorker(locks, orders);
             List<Callable<Boolean>> work = new ArrayList<>();
@@ -103,7 +109,7 @@ final class BufferWorker {
                 address,
                 DefaultJedisClientConfig.builder()
                         .clientName(orders.connectionName())
-                        .timeoutMillis(20_000)
+                        .timeoutMillis((int) START.toMillis())
                         .build())) {
             BoundedBuffer buffer = new BoundedBuffer(locks, redis, NAME, CAPACITY);
             Step step = orders.share() > 0 ? () -> produce(buffer, name) : () -> consume(buffer, redis, name);
