@@ -1,0 +1,120 @@
+package io.github.redislocks.torture;
+
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+
+/** Locks that are wrong, each in one way, so that the checker can be seen to catch it. */
+record BrokenLocks(TestLocks library, TestLocks.Brand brand, ConcurrentMap<String, ReentrantLock> locals)
+        implements TestLocks {
+
+    /** How often a waiter that nobody wakes looks again. */
+    private static final long DEAF_NANOS = TimeUnit.SECONDS.toNanos(4);
+    /** So many µs share a token. */
+    private static final long REPEATED = TimeUnit.SECONDS.toMicros(1);
+
+    BrokenLocks(TestLocks library, TestLocks.Brand brand) {
+        this(library, brand, new ConcurrentHashMap<>());
+    }
+
+    @Override
+    public TestLock lock(String name, boolean fair) {
+        TestLock right = library.lock(name, fair);
+        return switch (brand) {
+            case LIBRARY -> right;
+            case LOCAL -> new Local(locals.computeIfAbsent(name, any -> new ReentrantLock()));
+            case DEAF, REPEATING, SILENT -> new Wrong(right, brand);
+        };
+    }
+
+    @Override
+    public void close() {
+        library.close();
+    }
+
+    private record Local(ReentrantLock lock) implements TestLock {
+
+        @Override
+        public boolean acquire(Way way) throws InterruptedException {
+            if (way.patience >= 0) {
+                return lock.tryLock(way.patience, TimeUnit.NANOSECONDS);
+            }
+            lock.lock();
+            return true;
+        }
+
+        @Override
+        public long token() {
+            return System.nanoTime();
+        }
+
+        @Override
+        public boolean isHeld() {
+            return lock.isHeldByCurrentThread();
+        }
+
+        @Override
+        public void release() {
+            lock.unlock();
+        }
+
+        @Override
+        public void await(long nanos) {
+            lock.unlock();
+            LockSupport.parkNanos(nanos);
+            lock.lock();
+        }
+
+        @Override
+        public void signal() {}
+    }
+
+    /** The library's lock, with one answer or wait of it replaced. */
+    private record Wrong(TestLock right, TestLocks.Brand brand) implements TestLock {
+
+        @Override
+        public boolean acquire(Way way) throws InterruptedException {
+            if (brand != TestLocks.Brand.DEAF) {
+                return right.acquire(way);
+            }
+            boolean got = right.acquire(Way.TRY);
+            while (!got && way.patience != 0) {
+                LockSupport.parkNanos(way.patience < 0 ? DEAF_NANOS : way.patience);
+                got = right.acquire(Way.TRY);
+                if (way.patience > 0) {
+                    break;
+                }
+            }
+            return got;
+        }
+
+        @Override
+        public long token() {
+            return brand == TestLocks.Brand.REPEATING ? right.token() / REPEATED : right.token();
+        }
+
+        @Override
+        public boolean isHeld() {
+            return brand == TestLocks.Brand.SILENT || right.isHeld();
+        }
+
+        @Override
+        public void release() {
+            if (brand != TestLocks.Brand.SILENT || right.isHeld()) {
+                right.release();
+            }
+        }
+
+        @Override
+        public void await(long nanos) throws InterruptedException {
+            right.await(nanos);
+        }
+
+        @Override
+        public void signal() {
+            right.signal();
+        }
+    }
+}

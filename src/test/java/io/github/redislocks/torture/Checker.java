@@ -1,0 +1,185 @@
+package io.github.redislocks.torture;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+/**
+ * Reads a history and says what was wrong in it. Pure: it knows the logs and nothing else. What is about locks and the
+ * resource is here, what is about time in {@link Promptness}.
+ */
+final class Checker {
+
+    private static final long TOLD_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final History history;
+    private final Report report;
+
+    private Checker(History history, Report report) {
+        this.history = history;
+        this.report = report;
+    }
+
+    static Report check(String name, List<Event> events) {
+        History history = new History(events);
+        Report report = new Report(name, history.beginNanos);
+        Checker checker = new Checker(history, report);
+        report.acquisitions = history.holds.size();
+        checker.overlaps();
+        checker.updates();
+        checker.tokens();
+        checker.losses();
+        checker.others();
+        Promptness.check(history, report);
+        return report;
+    }
+
+    private Map<String, List<History.Hold>> byLock() {
+        return history.holds.stream()
+                .sorted(Comparator.comparingLong(hold -> hold.in.nanos()))
+                .collect(Collectors.groupingBy(hold -> hold.in.lock(), TreeMap::new, Collectors.toList()));
+    }
+
+    /** Two that the library called holders at one time; and apart from them, one that was inside without being it. */
+    private void overlaps() {
+        byLock().values().forEach(holds -> {
+            History.Hold longest = null;
+            History.Hold lastInside = null;
+            for (History.Hold hold : holds) {
+                if (longest != null && hold.in.nanos() < longest.believedNanos) {
+                    if (dataLostBetween(longest.in.nanos(), hold.in.nanos())) {
+                        report.overlapsByDataLoss++;
+                    } else {
+                        report.overlaps++;
+                        report.violation(
+                                hold.in.nanos(),
+                                "overlap on %s: %s entered, %s was still holder %.1f ms later",
+                                hold.in.lock(),
+                                hold.in.actor(),
+                                longest.in.actor(),
+                                (longest.believedNanos - hold.in.nanos()) / 1e6);
+                    }
+                } else if (lastInside != null && hold.in.nanos() < lastInside.leftNanos()) {
+                    report.lateLeavers++;
+                }
+                longest = longest == null || hold.believedNanos > longest.believedNanos ? hold : longest;
+                lastInside = lastInside == null || hold.leftNanos() > lastInside.leftNanos() ? hold : lastInside;
+            }
+        });
+    }
+
+    private boolean dataLostBetween(long from, long to) {
+        return history.strikes.stream().anyMatch(strike -> strike.fault().losesData && strike.touches(from, to));
+    }
+
+    /** Two changes that began from the same value: one of them is lost. */
+    private void updates() {
+        Map<String, List<History.Write>> sameValue = history.writes.stream()
+                .collect(Collectors.groupingBy(write -> write.event().lock() + " "
+                        + write.event().text() + " " + write.event().number()));
+        sameValue.forEach((value, writes) -> {
+            if (writes.size() < 2) {
+                return;
+            }
+            boolean fenced = writes.get(0).event().text().equals(Event.FENCED);
+            if (fenced) {
+                report.lostWithTokens += writes.size() - 1;
+            } else if (writes.stream().anyMatch(this::isExcused)) {
+                report.lostExcused += writes.size() - 1;
+                return;
+            } else {
+                report.lostWithoutTokens += writes.size() - 1;
+            }
+            report.violation(
+                    writes.get(0).event().nanos(),
+                    "lost update: %s was read by %s",
+                    value,
+                    writes.stream().map(write -> write.event().actor()).toList());
+        });
+    }
+
+    /** Whether its thread stood still past its deadline, or the server forgot the hold. */
+    private boolean isExcused(History.Write write) {
+        History.Hold hold = write.hold();
+        long written = write.event().nanos();
+        boolean stoodStill = hold.ending == History.Ending.LOST
+                && history.stallNanos(write.event().worker(), hold.believedNanos, written) > 0;
+        return stoodStill || dataLostBetween(hold.in.nanos(), written);
+    }
+
+    /** A token is greater than those of all holds that had begun before this one was asked for. */
+    private void tokens() {
+        byLock().forEach((lock, holds) -> {
+            List<History.Hold> fresh = holds.stream()
+                    .filter(hold -> !hold.in.text().equals(Event.STILL))
+                    .toList();
+            List<History.Hold> asked = new ArrayList<>(fresh);
+            asked.sort(Comparator.comparingLong(hold -> hold.askedNanos));
+            int entered = 0;
+            History.Hold greatest = null;
+            Map<Long, History.Hold> seen = new HashMap<>();
+            for (History.Hold hold : asked) {
+                while (entered < fresh.size() && fresh.get(entered).in.nanos() < hold.askedNanos) {
+                    History.Hold earlier = fresh.get(entered++);
+                    greatest = greatest == null || earlier.in.number() > greatest.in.number() ? earlier : greatest;
+                }
+                History.Hold same = seen.put(hold.in.number(), hold);
+                History.Hold before =
+                        same == null && greatest != null && hold.in.number() <= greatest.in.number() ? greatest : same;
+                if (before != null) {
+                    report.badTokens++;
+                    report.violation(
+                            hold.in.nanos(),
+                            "token %d of %s on %s after %d of %s",
+                            hold.in.number(),
+                            hold.in.actor(),
+                            lock,
+                            before.in.number(),
+                            before.in.actor());
+                }
+            }
+        });
+    }
+
+    /** Every loss is told to the listener too. */
+    private void losses() {
+        Set<String> told = history.others.stream()
+                .filter(event -> event.kind() == Event.Kind.TOLD)
+                .map(event -> event.worker() + " " + event.lock() + " " + event.number())
+                .collect(Collectors.toSet());
+        for (History.Hold hold : history.holds) {
+            if (hold.ending == History.Ending.LOST) {
+                report.losses++;
+                boolean wasTold = told.contains(hold.in.worker() + " " + hold.in.lock() + " " + hold.in.number());
+                boolean couldTell = history.strikes.stream()
+                        .noneMatch(strike -> strike.victim().equals(hold.in.worker())
+                                && strike.touches(hold.endNanos, hold.endNanos + TOLD_NANOS));
+                if (!wasTold && couldTell && history.endNanos > hold.endNanos + TOLD_NANOS) {
+                    report.violation(hold.endNanos, "no listener heard of the loss of %s", hold.in);
+                }
+            }
+        }
+    }
+
+    private void others() {
+        for (Event event : history.others) {
+            switch (event.kind()) {
+                case FAIL -> report.exceptions.merge(event.text(), 1, Integer::sum);
+                case REFUSED -> report.refused++;
+                case BUG -> report.violation(event.nanos(), "%s %s", event.actor(), event.text());
+                case END -> {
+                    if (event.lock().equals("threads") && event.number() > 0) {
+                        report.violation(event.nanos(), "%s left threads: %s", event.actor(), event.text());
+                    }
+                }
+                default -> {}
+            }
+        }
+    }
+}

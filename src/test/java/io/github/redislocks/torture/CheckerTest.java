@@ -1,0 +1,167 @@
+package io.github.redislocks.torture;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.torture.Event.Kind;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** The checker on histories written by hand: what is wrong in one way each, and what is right beside it. */
+class CheckerTest {
+
+    private final List<Event> events = new ArrayList<>();
+
+    private void at(long millis, String actor, Kind kind, long number, String text) {
+        at(millis, actor, kind, "lock", number, text);
+    }
+
+    private void at(long millis, String actor, Kind kind, String lock, long number, String text) {
+        events.add(new Event(millis * 1_000_000, actor, kind, lock, number, text));
+    }
+
+    private void hold(String actor, long token, long in, long out) {
+        at(in, actor, Kind.ASK, -1, "LOCK");
+        at(in, actor, Kind.IN, token, Event.RENEWED);
+        at(out, actor, Kind.OUT, 0, "unlock");
+        at(out, actor, Kind.FREED, 0, "");
+    }
+
+    private Report check() {
+        events.sort((a, b) -> Long.compare(a.nanos(), b.nanos()));
+        return Checker.check("test", events);
+    }
+
+    private void struck(Fault fault, String victim, long begin, long end) {
+        at(begin, Event.NEMESIS, Kind.STRIKE, victim, 0, fault.name());
+        at(end, Event.NEMESIS, Kind.CEASE, victim, 0, fault.name());
+    }
+
+    @Test
+    void holdsOneAfterTheOther_areFine() {
+        hold("a/t0", 1, 0, 10);
+        hold("b/t0", 2, 10, 20);
+        Report report = check();
+        assertThat(report.violations()).isEmpty();
+        assertThat(report.acquisitions).isEqualTo(2);
+    }
+
+    @Test
+    void holdsThatOverlap_areFound() {
+        hold("a/t0", 1, 0, 10);
+        hold("b/t0", 2, 9, 20);
+        assertThat(check().overlaps).isEqualTo(1);
+    }
+
+    @Test
+    void holderWhoWasToldInTime_isLateButNoOverlap() {
+        at(0, "a/t0", Kind.ASK, -1, "LOCK");
+        at(0, "a/t0", Kind.IN, 1, Event.RENEWED);
+        at(5, "a/t0", Kind.HELD, 0, "");
+        hold("b/t0", 2, 10, 20);
+        at(15, "a/t0", Kind.LOST, 0, "EXPIRED");
+        at(16, "a/t0", Kind.TOLD, 1, "EXPIRED");
+        Report report = check();
+        assertThat(report.overlaps).isZero();
+        assertThat(report.lateLeavers).isEqualTo(1);
+    }
+
+    @Test
+    void lossThatNoListenerHeardOf_isFound() {
+        at(0, "a/t0", Kind.ASK, -1, "LOCK");
+        at(0, "a/t0", Kind.IN, 1, Event.RENEWED);
+        at(15, "a/t0", Kind.LOST, 0, "EXPIRED");
+        hold("b/t0", 2, 2_000, 2_010);
+        assertThat(check().violations()).anyMatch(text -> text.contains("no listener"));
+    }
+
+    @Test
+    void tokenThatDoesNotGrow_isFound() {
+        hold("a/t0", 2, 0, 10);
+        hold("b/t0", 1, 20, 30);
+        assertThat(check().badTokens).isEqualTo(1);
+    }
+
+    @Test
+    void tokenThatComesTwice_isFound() {
+        hold("a/t0", 2, 0, 10);
+        hold("b/t0", 2, 20, 30);
+        assertThat(check().badTokens).isEqualTo(1);
+    }
+
+    @Test
+    void changesFromOneValue_areALostUpdate() {
+        hold("a/t0", 1, 0, 10);
+        hold("b/t0", 2, 12, 20);
+        at(9, "a/t0", Kind.WROTE, 7, Event.PLAIN);
+        at(19, "b/t0", Kind.WROTE, 7, Event.PLAIN);
+        at(9, "a/t0", Kind.WROTE, 7, Event.FENCED);
+        at(19, "b/t0", Kind.WROTE, 8, Event.FENCED);
+        Report report = check();
+        assertThat(report.lostWithoutTokens).isEqualTo(1);
+        assertThat(report.lostWithTokens).isZero();
+    }
+
+    @Test
+    void lockFreeWhileSomebodyWaits_isMeasuredFromTheLaterOfBoth() {
+        hold("a/t0", 1, 0, 100);
+        at(50, "b/t0", Kind.ASK, -1, "LOCK");
+        at(800, "b/t0", Kind.IN, 2, Event.RENEWED);
+        at(810, "b/t0", Kind.FREED, 0, "");
+        Report report = check();
+        assertThat(report.longestIdleNanos).isEqualTo(700_000_000);
+        assertThat(report.violations()).anyMatch(text -> text.contains("was free while somebody waited"));
+    }
+
+    @Test
+    void stallOfTheMachine_isTakenOffABound() {
+        hold("a/t0", 1, 0, 100);
+        at(50, "b/t0", Kind.ASK, -1, "LOCK");
+        at(700, Event.NEMESIS, Kind.STALL, "", 300_000_000, "");
+        at(800, "b/t0", Kind.IN, 2, Event.RENEWED);
+        at(810, "b/t0", Kind.FREED, 0, "");
+        assertThat(check().violations()).isEmpty();
+    }
+
+    @Test
+    void killedHolder_isFollowedWithinItsLease() {
+        at(0, "a/t0", Kind.ASK, -1, "LOCK");
+        at(0, "a/t0", Kind.IN, 1, Event.RENEWED);
+        at(10, "b/t0", Kind.ASK, -1, "LOCK");
+        struck(Fault.KILL_WORKER, "a", 100, 101);
+        at(3_400, "b/t0", Kind.IN, 2, Event.RENEWED);
+        at(3_410, "b/t0", Kind.FREED, 0, "");
+        Report report = check();
+        assertThat(report.killToNextNanos).isEqualTo(3_299_000_000L);
+        assertThat(report.violations()).anyMatch(text -> text.contains("the next on lock after the kill"));
+    }
+
+    @Test
+    void threadThatIsNeverServedAgain_isFound() {
+        hold("a/t0", 1, 0, 10);
+        hold("b/t0", 2, 20, 30);
+        struck(Fault.KILL_ALL, "", 100, 101);
+        hold("a/t0", 3, 110, 120);
+        hold("a/t0", 4, 4_000, 4_010);
+        assertThat(check().violations()).anyMatch(text -> text.contains("b/t0 was never served after KILL_ALL"));
+    }
+
+    @Test
+    void tryThatEndsEarlyOrLate_isFound() {
+        hold("b/t0", 1, 0, 4_000);
+        at(0, "a/t0", Kind.ASK, 1_000_000_000, "TIMED");
+        at(990, "a/t0", Kind.NO, 0, "");
+        at(2_000, "a/t0", Kind.ASK, 1_000_000_000, "TIMED");
+        at(3_300, "a/t0", Kind.NO, 0, "");
+        assertThat(check().violations())
+                .anyMatch(text -> text.contains("false early"))
+                .anyMatch(text -> text.contains("ended 300 ms late"))
+                .hasSize(2);
+    }
+
+    @Test
+    void callWithoutEnd_hangs() {
+        at(0, "a/t0", Kind.ASK, -1, "LOCK");
+        assertThat(check().violations()).anyMatch(text -> text.contains("hangs"));
+    }
+}

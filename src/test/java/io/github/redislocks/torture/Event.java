@@ -1,0 +1,89 @@
+package io.github.redislocks.torture;
+
+import java.util.List;
+
+/**
+ * One line of a log.
+ *
+ * @param nanos when, by the monotonic clock that all processes of a machine share
+ * @param actor who: {@code worker/thread}, or the nemesis
+ * @param lock which lock, or what else it is about; empty if nothing
+ * @param number what its kind says
+ * @param text what its kind says
+ */
+record Event(long nanos, String actor, Kind kind, String lock, long number, String text) {
+
+    /** What happened. */
+    enum Kind {
+        /**
+         * A call that wants the lock begins; number: its patience in ns, 0 for none and -1 for endless; text: which.
+         */
+        ASK,
+        /** It has the lock, and the library said so at this time; number: token; text: {@link #RENEWED} or how. */
+        IN,
+        /** The library said at this time that it still has the lock. */
+        HELD,
+        /** It changed the resource; number: the value that it read before; text: {@link #PLAIN}, {@link #FENCED}. */
+        WROTE,
+        /** The resource refused its token; number: the token. */
+        REFUSED,
+        /** It is about to give the lock up; text: {@code unlock} or {@code await}. */
+        OUT,
+        /** It has given the lock up. */
+        FREED,
+        /** It was told that it has lost the lock; text: how. */
+        LOST,
+        /** Its listener was told of a loss; number: token. */
+        TOLD,
+        /** A try that got nothing. */
+        NO,
+        /** An exception by which the library said that Redis is away; text: its class. */
+        FAIL,
+        /** What must not happen at all. */
+        BUG,
+        /** A control thread stood still until now; number: for how many ns. */
+        STALL,
+        /** A worker has ended in order; lock: threads, heap; number: how many. */
+        END,
+        /** The nemesis begins; lock: the worker that it harms, if it is one; text: the fault. */
+        STRIKE,
+        /** It has ended. */
+        CEASE
+    }
+
+    static final String NEMESIS = "nemesis";
+    static final String RENEWED = "renewed";
+    /** The hold that it was about to give up in a Condition, and could not. */
+    static final String STILL = "still";
+
+    static final String PLAIN = "plain";
+    static final String FENCED = "fenced";
+
+    private static final int FIELDS = 6;
+
+    String line() {
+        return String.join("\t", List.of(Long.toString(nanos), actor, kind.name(), lock, Long.toString(number), text));
+    }
+
+    /** Reads a line; null if it is not a whole one. */
+    @SuppressWarnings("NullAway") // Tests are not checked for nulls.
+    static Event parse(String line) {
+        String[] fields = line.split("\t", -1);
+        if (fields.length != FIELDS) {
+            return null;
+        }
+        return new Event(
+                Long.parseLong(fields[0]),
+                fields[1],
+                Kind.valueOf(fields[2]),
+                fields[3],
+                Long.parseLong(fields[4]),
+                fields[5]);
+    }
+
+    /** The process of the actor. */
+    String worker() {
+        int slash = actor.indexOf('/');
+        return slash < 0 ? actor : actor.substring(0, slash);
+    }
+}

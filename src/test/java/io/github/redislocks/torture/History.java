@@ -1,0 +1,227 @@
+package io.github.redislocks.torture;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** What the events of all logs, in order, tell together: holds, waits, writes, strikes and stalls. */
+final class History {
+
+    /** How a hold or a wait ended. */
+    enum Ending {
+        OPEN,
+        FREED,
+        LOST,
+        KILLED,
+        ACQUIRED,
+        REFUSED,
+        FAILED
+    }
+
+    /** A hold from its entry to its end, as its thread saw it. */
+    static final class Hold {
+        final Event in;
+        /** When its acquisition began. */
+        final long askedNanos;
+        /** When the library last said that it was held. */
+        long believedNanos;
+
+        long outNanos;
+        long endNanos = Long.MAX_VALUE;
+        Ending ending = Ending.OPEN;
+
+        Hold(Event in, long askedNanos) {
+            this.in = in;
+            this.askedNanos = askedNanos;
+            this.believedNanos = in.nanos();
+        }
+
+        /** When its thread did no more under it. */
+        long leftNanos() {
+            return ending == Ending.FREED ? outNanos : endNanos;
+        }
+
+        boolean isRenewed() {
+            return in.text().equals(Event.RENEWED);
+        }
+    }
+
+    /** A call that wanted a lock. */
+    static final class Wait {
+        final Event ask;
+        long endNanos = Long.MAX_VALUE;
+        Ending ending = Ending.OPEN;
+
+        Wait(Event ask) {
+            this.ask = ask;
+        }
+    }
+
+    /** A change of the resource, and under which hold. */
+    record Write(Event event, Hold hold) {}
+
+    /** One deed of the nemesis. */
+    record Strike(Fault fault, String victim, long beginNanos, long endNanos) {
+
+        boolean touches(long from, long to) {
+            return from <= endNanos && to >= beginNanos;
+        }
+    }
+
+    final List<Hold> holds = new ArrayList<>();
+    final List<Wait> waits = new ArrayList<>();
+    final List<Write> writes = new ArrayList<>();
+    final List<Strike> strikes = new ArrayList<>();
+    final List<Event> stalls = new ArrayList<>();
+    final List<Event> others = new ArrayList<>();
+    final Set<String> actors = new HashSet<>();
+    final Map<String, Long> workerBegins = new HashMap<>();
+    final long beginNanos;
+    final long endNanos;
+
+    private final Map<String, Hold> holding = new HashMap<>();
+    private final Map<String, Hold> last = new HashMap<>();
+    private final Map<String, Wait> waiting = new HashMap<>();
+    private final Map<String, Event> awaiting = new HashMap<>();
+    private Event strike;
+
+    History(List<Event> events) {
+        beginNanos = events.isEmpty() ? 0 : events.get(0).nanos();
+        endNanos = events.isEmpty() ? 0 : events.get(events.size() - 1).nanos();
+        events.forEach(this::add);
+    }
+
+    private void add(Event event) {
+        if (event.kind() != Event.Kind.STRIKE && event.kind() != Event.Kind.CEASE) {
+            workerBegins.putIfAbsent(event.worker(), event.nanos());
+        }
+        switch (event.kind()) {
+            case ASK -> {
+                actors.add(event.actor());
+                Wait wait = new Wait(event);
+                waits.add(wait);
+                waiting.put(event.actor(), wait);
+            }
+            case IN -> entered(event);
+            case HELD -> {
+                Hold hold = holding.get(event.actor());
+                if (hold != null) {
+                    hold.believedNanos = event.nanos();
+                }
+            }
+            case WROTE -> writes.add(new Write(event, last.get(event.actor())));
+            case OUT -> out(event);
+            case FREED -> {
+                Hold hold = holding.remove(event.actor());
+                if (hold != null) {
+                    // It returned in order, so the lock was held when the call began.
+                    hold.believedNanos = hold.outNanos;
+                    end(hold, event, Ending.FREED);
+                }
+            }
+            case LOST -> lost(event);
+            case NO -> endWait(event, Ending.REFUSED);
+            case FAIL -> {
+                endWait(event, Ending.FAILED);
+                others.add(event);
+            }
+            case STALL -> stalls.add(event);
+            case STRIKE -> strike = event;
+            case CEASE -> cease(event);
+            case REFUSED, TOLD, BUG, END -> others.add(event);
+        }
+    }
+
+    private void entered(Event event) {
+        Wait wait = waiting.get(event.actor());
+        long asked = wait == null ? event.nanos() : wait.ask.nanos();
+        endWait(event, Ending.ACQUIRED);
+        Event await = awaiting.remove(event.actor());
+        Hold hold = new Hold(event, await == null ? asked : await.nanos());
+        holds.add(hold);
+        holding.put(event.actor(), hold);
+        last.put(event.actor(), hold);
+    }
+
+    private void out(Event event) {
+        Hold hold = holding.get(event.actor());
+        if (hold == null) {
+            return;
+        }
+        hold.outNanos = event.nanos();
+        if (event.text().equals("await")) {
+            holding.remove(event.actor());
+            awaiting.put(event.actor(), event);
+            end(hold, event, Ending.FREED);
+        }
+    }
+
+    private void lost(Event event) {
+        endWait(event, Ending.LOST);
+        Hold hold = holding.remove(event.actor());
+        if (hold == null && awaiting.remove(event.actor()) != null) {
+            hold = last.get(event.actor());
+        }
+        if (hold != null) {
+            end(hold, event, Ending.LOST);
+        }
+    }
+
+    private static void end(Hold hold, Event event, Ending ending) {
+        hold.endNanos = event.nanos();
+        hold.ending = ending;
+    }
+
+    private void endWait(Event event, Ending ending) {
+        Wait wait = waiting.remove(event.actor());
+        if (wait != null) {
+            wait.endNanos = event.nanos();
+            wait.ending = ending;
+        }
+    }
+
+    private void cease(Event event) {
+        Fault fault = Fault.valueOf(event.text());
+        strikes.add(new Strike(fault, event.lock(), strike.nanos(), event.nanos()));
+        if (fault != Fault.KILL_WORKER) {
+            return;
+        }
+        for (String actor : List.copyOf(holding.keySet())) {
+            if (actor.startsWith(event.lock() + "/")) {
+                end(holding.remove(actor), event, Ending.KILLED);
+            }
+        }
+        for (String actor : List.copyOf(waiting.keySet())) {
+            if (actor.startsWith(event.lock() + "/")) {
+                Wait wait = waiting.remove(actor);
+                wait.endNanos = event.nanos();
+                wait.ending = Ending.KILLED;
+            }
+        }
+    }
+
+    /** The longest that a process which was not itself being harmed stood still in a time. */
+    long stallNanos(long from, long to) {
+        return stalls.stream()
+                .filter(stall -> stall.nanos() >= from && stall.nanos() - stall.number() <= to)
+                .filter(stall -> strikes.stream()
+                        .noneMatch(strike -> strike.victim().equals(stall.worker())
+                                && strike.touches(stall.nanos() - stall.number(), stall.nanos())))
+                .mapToLong(Event::number)
+                .max()
+                .orElse(0);
+    }
+
+    /** The longest that a worker stood still in a time, for whatever reason. */
+    long stallNanos(String worker, long from, long to) {
+        return stalls.stream()
+                .filter(stall -> stall.worker().equals(worker))
+                .filter(stall -> stall.nanos() >= from && stall.nanos() - stall.number() <= to)
+                .mapToLong(Event::number)
+                .max()
+                .orElse(0);
+    }
+}

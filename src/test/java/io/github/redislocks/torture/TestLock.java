@@ -1,0 +1,42 @@
+package io.github.redislocks.torture;
+
+import java.util.concurrent.TimeUnit;
+
+/** One lock as the workload uses it: the library's, or one of those that the checker must catch. */
+interface TestLock {
+
+    /** How to acquire: with what patience, and for how long. */
+    enum Way {
+        LOCK(-1),
+        INTERRUPTIBLY(-1),
+        LEASED(-1),
+        TIMED(TimeUnit.SECONDS.toNanos(1)),
+        LEASED_TIMED(TimeUnit.SECONDS.toNanos(1)),
+        TRY(0);
+
+        /** In ns; -1 for endless. */
+        final long patience;
+
+        Way(long patience) {
+            this.patience = patience;
+        }
+
+        boolean isRenewed() {
+            return this != LEASED && this != LEASED_TIMED;
+        }
+    }
+
+    boolean acquire(Way way) throws InterruptedException;
+
+    /** The token of the calling thread's hold; throws if it has none. */
+    long token();
+
+    boolean isHeld();
+
+    void release();
+
+    /** Waits in the lock's one Condition. */
+    void await(long nanos) throws InterruptedException;
+
+    void signal();
+}

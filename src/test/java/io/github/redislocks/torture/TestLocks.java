@@ -1,0 +1,106 @@
+package io.github.redislocks.torture;
+
+import io.github.redislocks.LockLostListener;
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisReentrantLock;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+
+/** Makes the locks of one worker. */
+interface TestLocks extends AutoCloseable {
+
+    /** What workers can be made to use. */
+    enum Brand {
+        LIBRARY,
+        /** Excludes within one JVM only. */
+        LOCAL,
+        /** Wakes nobody up. */
+        DEAF,
+        /** Gives the same token to many holds. */
+        REPEATING,
+        /** Never tells a holder that it has lost. */
+        SILENT;
+
+        TestLocks connect(String uri, int maxConnections, LockLostListener listener) {
+            TestLocks library = new Library(RedisLocks.builder()
+                    .uri(uri)
+                    .lease(LEASE)
+                    .maxConnections(maxConnections)
+                    .lockLostListener(listener)
+                    .build());
+            return this == LIBRARY ? library : new BrokenLocks(library, this);
+        }
+    }
+
+    /** The default lease of the workload. */
+    Duration LEASE = Duration.ofSeconds(3);
+
+    /** The lease of holds that name one. */
+    Duration NAMED_LEASE = Duration.ofSeconds(2);
+
+    TestLock lock(String name, boolean fair);
+
+    @Override
+    void close();
+
+    /** The locks of this library. */
+    record Library(RedisLocks locks) implements TestLocks {
+
+        @Override
+        public TestLock lock(String name, boolean fair) {
+            return new Lock(fair ? locks.fairLock(name) : locks.reentrantLock(name));
+        }
+
+        @Override
+        public void close() {
+            locks.close();
+        }
+
+        private record Lock(RedisReentrantLock lock) implements TestLock {
+
+            @Override
+            public boolean acquire(Way way) throws InterruptedException {
+                switch (way) {
+                    case LOCK -> lock.lock();
+                    case INTERRUPTIBLY -> lock.lockInterruptibly();
+                    case LEASED -> lock.lock(NAMED_LEASE);
+                    case TIMED -> {
+                        return lock.tryLock(way.patience, TimeUnit.NANOSECONDS);
+                    }
+                    case LEASED_TIMED -> {
+                        return lock.tryLock(Duration.ofNanos(way.patience), NAMED_LEASE);
+                    }
+                    case TRY -> {
+                        return lock.tryLock();
+                    }
+                }
+                return true;
+            }
+
+            @Override
+            public long token() {
+                return lock.fencingToken();
+            }
+
+            @Override
+            public boolean isHeld() {
+                return lock.isHeldByCurrentThread();
+            }
+
+            @Override
+            public void release() {
+                lock.unlock();
+            }
+
+            @Override
+            public void await(long nanos) throws InterruptedException {
+                lock.newCondition("torture").await(nanos, TimeUnit.NANOSECONDS);
+            }
+
+            @Override
+            public void signal() {
+                lock.newCondition("torture").signal();
+            }
+        }
+    }
+}

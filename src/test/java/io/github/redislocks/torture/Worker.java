@@ -1,0 +1,115 @@
+package io.github.redislocks.torture;
+
+import io.github.redislocks.fixture.WorkerJvm;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * The main class of a JVM whose threads hammer the locks until its input says or ends. All that it does is in its log;
+ * its output says when it is ready and when it is done.
+ */
+final class Worker {
+
+    static final int SHORT_THREADS = 4;
+    static final String READY = "ready";
+    static final String DONE = "done";
+
+    private static final long STOP_MILLIS = TimeUnit.SECONDS.toMillis(40);
+
+    /** An idle thread of the library ends by itself after a second. */
+    private static final long LEFT_NANOS = TimeUnit.SECONDS.toNanos(3);
+
+    private Worker() {}
+
+    /** What a worker is told. */
+    record Order(
+            String name, TestLocks.Brand brand, String uri, String resource, Path folder, long seed, int connections) {
+
+        WorkerJvm start() {
+            return WorkerJvm.start(
+                    Worker.class,
+                    name,
+                    brand.name(),
+                    uri,
+                    resource,
+                    folder.toString(),
+                    Long.toString(seed),
+                    Integer.toString(connections));
+        }
+
+        static Order parse(String[] args) {
+            return new Order(
+                    args[0],
+                    TestLocks.Brand.valueOf(args[1]),
+                    args[2],
+                    args[3],
+                    Path.of(args[4]),
+                    Long.parseLong(args[5]),
+                    Integer.parseInt(args[6]));
+        }
+    }
+
+    public static void main(String[] args) throws InterruptedException, IOException {
+        // Losses are many here and all in the log.
+        System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "error");
+        Order order = Order.parse(args);
+        EventLog log = EventLog.append(order.folder(), order.name());
+        Stalls.watch(log, order.name() + "/stalls");
+        TestLocks locks = order.brand()
+                .connect(
+                        order.uri(),
+                        order.connections(),
+                        loss -> log.add(
+                                order.name() + "/" + loss.ownerThreadName(),
+                                Event.Kind.TOLD,
+                                loss.lockName(),
+                                loss.token(),
+                                loss.reason().name()));
+        AtomicBoolean stop = new AtomicBoolean();
+        List<Thread> threads = new ArrayList<>();
+        for (int i = 0; i <= SHORT_THREADS; i++) {
+            Hammer hammer = new Hammer(order, i, locks, log, stop);
+            threads.add(new Thread(hammer, "t" + i));
+        }
+        threads.forEach(Thread::start);
+        System.out.println(READY);
+        int ignored = System.in.read();
+        stop.set(true);
+        long deadline = System.nanoTime() + STOP_MILLIS * 1_000_000;
+        for (Thread thread : threads) {
+            thread.join(Math.max(1, (deadline - System.nanoTime()) / 1_000_000));
+            if (thread.isAlive()) {
+                log.add(order.name() + "/" + thread.getName(), Event.Kind.BUG, "", 0, "hangs");
+            }
+        }
+        locks.close();
+        report(order.name(), log);
+        System.out.println(DONE);
+        System.exit(0);
+    }
+
+    private static void report(String name, EventLog log) {
+        long deadline = System.nanoTime() + LEFT_NANOS;
+        while (!left().isEmpty() && System.nanoTime() < deadline) {
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
+        }
+        log.add(name, Event.Kind.END, "threads", left().size(), String.join(",", left()));
+        System.gc();
+        long heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
+        log.add(name, Event.Kind.END, "heap", heap, "");
+    }
+
+    /** The threads of the library that are there. */
+    private static List<String> left() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .map(Thread::getName)
+                .filter(thread -> thread.startsWith("redis-locks"))
+                .toList();
+    }
+}
