@@ -203,7 +203,9 @@ final class Contention {
         }
         long renewal;
         if (!grant.confirmed()) {
-            renewal = now + LockOptions.claimMillis(attempt.leaseMillis) * 1_000_000 / LockOptions.HEARTBEATS_PER_CLAIM;
+            // Half of what is left where heartbeats were not answered: the claim counts from the last one that was.
+            long heartbeat = LockOptions.heartbeatMillis(attempt.leaseMillis) * 1_000_000;
+            renewal = now + Math.min(heartbeat, (dated.deadlineNanos() - now) / 2);
         } else {
             renewal = attempt.renewed ? now + client.renewalNanos() : Long.MAX_VALUE;
         }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
 import java.time.Duration;
 import java.util.List;
@@ -197,6 +198,34 @@ class FakeTimeTest {
         release.set(1);
         waiter.join();
         assertThat(server.keys()).containsExactly(KEY + ":fence");
+    }
+
+    @Test
+    void grant_byMessage_afterHeartbeatsThatWereRefused_isConfirmedBeforeItsDeadline() throws InterruptedException {
+        other.lock();
+        AtomicReference<Duration> validity = new AtomicReference<>();
+        AtomicLong release = new AtomicLong();
+        Thread waiter = new Thread(() -> {
+            lock.lock();
+            validity.set(lock.remainingLease());
+            while (release.get() == 0) {
+                Thread.onSpinWait();
+            }
+            lock.unlock();
+        });
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        settle();
+        redis.failNext(1_000, call -> call.script().name().equals("heartbeat"), Fault.refused("OOM"));
+        pass(3_500);
+        other.unlock();
+        await().until(() -> validity.get() != null);
+        assertThat(validity.get()).isEqualTo(Duration.ofMillis(4_453 - 3_500));
+        pass(953);
+        assertThat(losses).isEmpty();
+        assertThat(server.pttl(KEY)).as("confirmed").isGreaterThan(29_000);
+        release.set(1);
+        waiter.join();
     }
 
     @Test
