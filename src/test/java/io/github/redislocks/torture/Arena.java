@@ -1,5 +1,6 @@
 package io.github.redislocks.torture;
 
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.fixture.WorkerJvm;
 import java.io.IOException;
@@ -25,18 +26,26 @@ final class Arena implements AutoCloseable {
     /** What a killed worker leaves lasts no longer than two place lives and a lease. */
     private static final long LEFTOVER_NANOS = TimeUnit.SECONDS.toNanos(14);
 
-    final RedisServer server = RedisServer.start("--enable-debug-command", "yes");
     final EventLog log;
+    final Servers servers;
     private final RedisServer resource = RedisServer.start();
     private final Path folder;
     private final TestLocks.Brand brand;
     private final long seed;
+    private final int connections;
     private final List<WorkerJvm> workers = new ArrayList<>();
     private final List<String> names = new ArrayList<>();
     private final Thread stalls;
     private int incarnations;
 
     Arena(String name, TestLocks.Brand brand, int workerCount, long seed) throws InterruptedException {
+        this(name, brand, workerCount, seed, List.of());
+    }
+
+    Arena(String name, TestLocks.Brand brand, int workerCount, long seed, List<Fault> faults)
+            throws InterruptedException {
+        this.connections = faults.contains(Fault.NARROW_POOL) ? 1 : LockOptions.DEFAULT_MAX_CONNECTIONS;
+        this.servers = new Servers(faults);
         this.brand = brand;
         this.seed = seed;
         try {
@@ -65,7 +74,7 @@ final class Arena implements AutoCloseable {
         } else {
             names.add(name);
         }
-        return new Worker.Order(name, brand, server.uri(), resource.uri(), folder, seed, 8).start();
+        return new Worker.Order(name, brand, servers.uri(), resource.uri(), folder, seed, connections).start();
     }
 
     int size() {
@@ -100,7 +109,7 @@ final class Arena implements AutoCloseable {
     }
 
     private void checkLeftovers(Report report) {
-        try (Jedis jedis = server.client()) {
+        try (Jedis jedis = servers.current().client()) {
             long deadline = System.nanoTime() + LEFTOVER_NANOS;
             while (!left(jedis).isEmpty() && System.nanoTime() < deadline) {
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
@@ -110,7 +119,7 @@ final class Arena implements AutoCloseable {
             }
             long connections = jedis.clientList()
                     .lines()
-                    .filter(line -> !line.contains("flags=S") && !line.contains("flags=M"))
+                    .filter(line -> !line.contains("flags=S") && !line.contains("cmd=replconf"))
                     .count();
             if (connections > 1) {
                 report.violation(System.nanoTime(), "connections left: %s", jedis.clientList());
@@ -136,7 +145,7 @@ final class Arena implements AutoCloseable {
         stalls.interrupt();
         join(stalls);
         log.close();
-        server.close();
+        servers.close();
         resource.close();
     }
 }

@@ -18,6 +18,9 @@ final class Checker {
 
     private static final long TOLD_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+    /** A worker that has ended its work uses about a quarter of this. */
+    private static final long MOST_HEAP = 32L << 20;
+
     private final History history;
     private final Report report;
 
@@ -176,6 +179,9 @@ final class Checker {
                 case END -> {
                     if (event.lock().equals("threads") && event.number() > 0) {
                         report.violation(event.nanos(), "%s left threads: %s", event.actor(), event.text());
+                    }
+                    if (event.lock().equals("heap") && event.number() > MOST_HEAP) {
+                        report.violation(event.nanos(), "%s left %d bytes", event.actor(), event.number());
                     }
                 }
                 default -> {}

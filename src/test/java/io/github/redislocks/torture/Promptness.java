@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 
 /** The bounds in time. Each is missed if it is exceeded by more than the stall that a control thread saw meanwhile. */
 final class Promptness {
@@ -35,6 +34,7 @@ final class Promptness {
                 .computeIfAbsent(hold.in.actor(), any -> new ArrayList<>())
                 .add(hold.in.nanos()));
         report.longestStallNanos = history.stallNanos(history.beginNanos, history.endNanos);
+        promptness.waits();
         promptness.idle();
         promptness.tries();
         promptness.quiet();
@@ -60,6 +60,20 @@ final class Promptness {
                     (to - from) / 1e6,
                     nanos / 1e6,
                     stall / 1e6);
+        }
+    }
+
+    /** The longest wait for a lock that nobody holds for long, without the time in which a fault was being done. */
+    private void waits() {
+        for (History.Wait wait : history.waits) {
+            if (wait.ending == History.Ending.ACQUIRED && !wait.ask.lock().equals(Hammer.LONG)) {
+                long harmed = history.strikes.stream()
+                        .mapToLong(strike -> Math.min(strike.endNanos(), wait.endNanos)
+                                - Math.max(strike.beginNanos(), wait.ask.nanos()))
+                        .filter(nanos -> nanos > 0)
+                        .sum();
+                report.longestWaitNanos = Math.max(report.longestWaitNanos, wait.endNanos - wait.ask.nanos() - harmed);
+            }
         }
     }
 
@@ -121,6 +135,9 @@ final class Promptness {
             report.violation(
                     history.beginNanos, "%d losses, exceptions %s without a cause", report.losses, report.exceptions);
         }
+        if (history.strikes.stream().allMatch(strike -> strike.fault().keepsHolds) && report.losses > 0) {
+            report.violation(history.beginNanos, "%d losses although the server kept all holds", report.losses);
+        }
     }
 
     /** From the end of a fault until every thread that was there has been served. */
@@ -178,12 +195,17 @@ final class Promptness {
     }
 
     private void toldOfDataLoss(History.Strike strike) {
+        boolean lags = strike.fault() == Fault.PROMOTE_LAGGING;
+        // What a lagging replica does not know came after it began to lag; otherwise it is what was there before.
+        long from = lags ? strike.beginNanos() + Nemesis.LAG_BEGINS_NANOS : 0;
+        long to = lags ? strike.endNanos() - Nemesis.LAG_BEGINS_NANOS : strike.beginNanos();
         List<History.Hold> open = history.holds.stream()
                 .filter(hold -> hold.isRenewed()
-                        && hold.in.nanos() < strike.beginNanos()
+                        && hold.in.nanos() > from
+                        && hold.in.nanos() < to
                         && hold.endNanos > strike.endNanos()
                         && hold.ending != History.Ending.KILLED)
-                .collect(Collectors.toList());
+                .toList();
         for (History.Hold hold : open) {
             report.toldNanos = Math.max(report.toldNanos, hold.believedNanos - strike.endNanos());
             bound(strike.endNanos(), hold.believedNanos, TOLD, hold.in.actor() + " was told that its hold vanished");

@@ -10,7 +10,7 @@ import java.util.TreeMap;
 final class Report {
 
     private static final int MOST_SHOWN = 30;
-    private static final String ROW = "%-18s %8s %8s %9s %8s %8s %8s %8s %7s %9s %8s %7s  %s";
+    private static final String ROW = "%-20s %8s %8s %7s %8s %8s %7s %8s %7s %7s %9s %7s %7s %8s  %s";
 
     final String name;
     private final long beginNanos;
@@ -29,6 +29,9 @@ final class Report {
     int losses;
     int refused;
     long longestIdleNanos;
+    /** Without the time of the fault itself, and without the lock that is held for long. */
+    long longestWaitNanos;
+
     long recoveryNanos;
     long killToNextNanos;
     long toldNanos;
@@ -71,9 +74,11 @@ final class Report {
                 "excused",
                 "w/ token",
                 "idle ms",
+                "wait ms",
                 "recov. ms",
                 "kill ms",
-                "stall",
+                "told ms",
+                "stall ms",
                 "exceptions");
     }
 
@@ -98,9 +103,15 @@ final class Report {
                 lostExcused,
                 lostWithTokens,
                 longestIdleNanos / 1_000_000,
+                longestWaitNanos / 1_000_000,
                 recoveryNanos / 1_000_000,
-                killToNextNanos == 0 ? "-" : Long.toString(killToNextNanos / 1_000_000),
+                orNone(killToNextNanos),
+                orNone(toldNanos),
                 longestStallNanos / 1_000_000,
                 thrown);
+    }
+
+    private static String orNone(long nanos) {
+        return nanos <= 0 ? "-" : Long.toString(nanos / 1_000_000);
     }
 }

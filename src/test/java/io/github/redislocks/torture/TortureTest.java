@@ -2,37 +2,57 @@ package io.github.redislocks.torture;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
- * The short form: a few faults, once each. Another choice by {@code -Dtorture.faults=KILL_ALL,PAUSE_SERVER},
- * {@code -Dtorture.strikes=} and {@code -Dtorture.seed=}; {@code mvn verify -Ptorture} runs all of them for long.
+ * Three JVMs hammer five locks while one fault after the other is done to them, to the network and to the server. The
+ * short form is a few faults, once each; {@code mvn -B verify -Ptorture} runs all of them, many times. Either takes
+ * {@code -Dtorture.faults=KILL_ALL,PAUSE_SERVER}, {@code -Dtorture.strikes=} and {@code -Dtorture.seed=}.
  */
-@Timeout(600)
 class TortureTest {
 
-    private static final String SHORT_LIST = "KILL_WORKER,PAUSE_WORKER,PAUSE_SERVER,KILL_ALL,SCRIPT_FLUSH";
+    private static final String FEW = "KILL_WORKER,PAUSE_WORKER,PAUSE_SERVER,KILL_ALL,FLUSHALL,SCRIPT_FLUSH";
+
+    private static final long SEED = Long.getLong("torture.seed", 1);
 
     @Test
-    void faults_fewOfThem_harmNobodyForLong() throws InterruptedException {
-        long seed = Long.getLong("torture.seed", 1);
-        int strikes = Integer.getInteger("torture.strikes", 1);
-        List<Fault> faults = Arrays.stream(
-                        System.getProperty("torture.faults", SHORT_LIST).split(","))
-                .map(Fault::valueOf)
-                .toList();
-        List<String> lines = new ArrayList<>(List.of(Report.head()));
-        List<String> violations = new ArrayList<>();
-        for (Fault fault : faults) {
-            Report report = Round.of(fault, strikes, seed).run();
-            lines.add(report.line());
-            violations.addAll(report.violations());
+    void faults_few_keepThePromises() throws InterruptedException {
+        runAll(System.getProperty("torture.faults", FEW), Integer.getInteger("torture.strikes", 1));
+    }
+
+    @Test
+    @Tag("torture")
+    void faults_all_keepThePromises() throws InterruptedException {
+        List<String> all = Arrays.stream(Fault.values()).map(Enum::name).toList();
+        runAll(System.getProperty("torture.faults", String.join(",", all)), Integer.getInteger("torture.strikes", 20));
+    }
+
+    @Test
+    @Tag("torture")
+    void faults_inRandomOrder_keepThePromises() throws InterruptedException {
+        Duration time = Duration.ofMinutes(Integer.getInteger("torture.minutes", 10));
+        conclude(List.of(Round.mixed(time, SEED).run()));
+    }
+
+    private static void runAll(String names, int strikes) throws InterruptedException {
+        List<Report> reports = new ArrayList<>();
+        for (String name : names.split(",", -1)) {
+            reports.add(Round.of(Fault.valueOf(name), strikes, SEED).run());
         }
-        System.out.println(String.join(System.lineSeparator(), lines));
-        assertThat(violations).as("seed %d; logs in target/torture", seed).isEmpty();
+        conclude(reports);
+    }
+
+    private static void conclude(List<Report> reports) {
+        System.out.println(Report.head());
+        reports.forEach(report -> System.out.println(report.line()));
+        assertThat(reports)
+                .as("seed %d; the logs are in target/torture", SEED)
+                .flatExtracting(Report::violations)
+                .isEmpty();
     }
 }

@@ -1,5 +1,7 @@
 package io.github.redislocks.torture;
 
+import io.github.redislocks.LockLostListener;
+import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.fixture.WorkerJvm;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -20,6 +22,7 @@ final class Worker {
     static final String READY = "ready";
     static final String DONE = "done";
 
+    private static final int CONNECT_TRIES = 10;
     private static final long STOP_MILLIS = TimeUnit.SECONDS.toMillis(40);
 
     /** An idle thread of the library ends by itself after a second. */
@@ -61,16 +64,7 @@ final class Worker {
         Order order = Order.parse(args);
         EventLog log = EventLog.append(order.folder(), order.name());
         Stalls.watch(log, order.name() + "/stalls");
-        TestLocks locks = order.brand()
-                .connect(
-                        order.uri(),
-                        order.connections(),
-                        loss -> log.add(
-                                order.name() + "/" + loss.ownerThreadName(),
-                                Event.Kind.TOLD,
-                                loss.lockName(),
-                                loss.token(),
-                                loss.reason().name()));
+        TestLocks locks = connect(order, log);
         AtomicBoolean stop = new AtomicBoolean();
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i <= SHORT_THREADS; i++) {
@@ -92,6 +86,25 @@ final class Worker {
         report(order.name(), log);
         System.out.println(DONE);
         System.exit(0);
+    }
+
+    /** Connects; tries again on a machine that is busy with starting JVMs, since this is not what is tested. */
+    private static TestLocks connect(Order order, EventLog log) {
+        LockLostListener listener = loss -> log.add(
+                order.name() + "/" + loss.ownerThreadName(),
+                Event.Kind.TOLD,
+                loss.lockName(),
+                loss.token(),
+                loss.reason().name());
+        for (int left = CONNECT_TRIES; ; left--) {
+            try {
+                return order.brand().connect(order.uri(), order.connections(), listener);
+            } catch (LockUnavailableException e) {
+                if (left == 0) {
+                    throw e;
+                }
+            }
+        }
     }
 
     private static void report(String name, EventLog log) {
