@@ -692,6 +692,24 @@ class ScriptTest {
     }
 
     @Test
+    void signal_ofAWaiterThatNobodyCanTell_goesToTheNext() {
+        acquire(1, "a:1");
+        await(1, "a:1", 2, "#1");
+        acquire(3, "c:1");
+        await(3, "c:1", 4, "#1");
+        Redis.Subscription mail = mail("c");
+        acquire(1, "b:1");
+        signal(1, "b:1", 5, "#1", false);
+        assertThat(release(1, "b:1").code()).isEqualTo("GRANTED");
+        assertThat(peek().owner())
+                .as("a:1 may be dead: nobody else would look at the queue")
+                .isEqualTo("c:1");
+        assertThat(mail.next()).startsWith("4 ");
+        assertThat(peek().queue()).as("a:1 may live as well").containsExactly("a:1");
+        assertThat(rejoin(2, "a:1").code()).as("its signal has gone on").isEqualTo("QUEUED");
+    }
+
+    @Test
     void rejoin_beforeASignal_queues_afterOneSaysSo() {
         acquire(1, "a:1");
         await(1, "a:1", 2, "#1");

@@ -33,9 +33,13 @@ local function place(owner)
     return tonumber(attempt), tonumber(deadline), tonumber(claim), tonumber(holds), id, order
 end
 
-local function note(owner, attempt, holds, claim, life, condition)
+local function write(owner, attempt, deadline, claim, holds, condition)
     redis.call('hset', waiters, owner,
-        string.format('%.0f %.0f %.0f %.0f', attempt, now + life * 1000, claim, holds) .. condition)
+        string.format('%.0f %.0f %.0f %.0f', attempt, deadline, claim, holds) .. condition)
+end
+
+local function note(owner, attempt, holds, claim, life, condition)
+    write(owner, attempt, now + life * 1000, claim, holds, condition)
     redis.call('pexpire', waiters, 2 * life)
 end
 
@@ -142,7 +146,7 @@ local function grant(last, asker, lease)
             return nil
         end
         for _, owner in ipairs(page) do
-            local attempt, deadline, claim, holds = place(owner)
+            local attempt, deadline, claim, holds, id = place(owner)
             if not attempt or deadline < now then
                 drop(owner)
             elseif owner == asker or told(owner, attempt, token, lost) then
@@ -151,6 +155,11 @@ local function grant(last, asker, lease)
                 own(owner, attempt, holds, owner == asker and lease or claim, token, lost)
                 return owner, token, lost
             else
+                if id ~= '' then
+                    -- Dead, perhaps, and then nobody would look after its signal. If it lives, it wakes without one.
+                    write(owner, attempt, deadline, claim, holds, '')
+                    signal(id)
+                end
                 from = from + 1
             end
         end
