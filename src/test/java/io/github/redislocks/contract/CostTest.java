@@ -101,7 +101,7 @@ class CostTest {
             thread.start();
         }
         await().until(() -> jedis.zcard("redis-locks:{item}:queue") == 1);
-        await().until(() -> threads.stream().allMatch(thread -> thread.getState() == Thread.State.TIMED_WAITING));
+        await().until(() -> threads.stream().allMatch(thread -> thread.getState() == Thread.State.WAITING));
         try (CommandCount commands = CommandCount.on(server)) {
             commands.reset();
             await().atMost(Duration.ofSeconds(10)).until(() -> commands.of("evalsha") >= 3);
