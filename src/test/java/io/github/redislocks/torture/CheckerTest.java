@@ -164,4 +164,57 @@ class CheckerTest {
         at(0, "a/t0", Kind.ASK, -1, "LOCK");
         assertThat(check().violations()).anyMatch(text -> text.contains("hangs"));
     }
+
+    @Test
+    void holdThatOutlivesItsDataForLong_isFound() {
+        at(0, "a/t0", Kind.ASK, -1, "LOCK");
+        at(0, "a/t0", Kind.IN, 1, Event.RENEWED);
+        struck(Fault.FLUSHALL, "", 100, 101);
+        hold("b/t0", 2, 900, 910);
+        at(1_700, "a/t0", Kind.HELD, 0, "");
+        at(1_800, "a/t0", Kind.LOST, 0, "TAKEN");
+        at(1_800, "a/t0", Kind.TOLD, 1, "TAKEN");
+        Report report = check();
+        assertThat(report.overlaps).isZero();
+        assertThat(report.overlapsByDataLoss).isEqualTo(1);
+        assertThat(report.violations()).anyMatch(text -> text.contains("was told that its hold vanished: 1599 ms"));
+    }
+
+    @Test
+    void lossUnderAFaultThatKeepsHolds_isFound() {
+        at(0, "a/t0", Kind.ASK, -1, "LOCK");
+        at(0, "a/t0", Kind.IN, 1, Event.RENEWED);
+        struck(Fault.MEMORY_FULL, "", 100, 200);
+        at(300, "a/t0", Kind.LOST, 0, "EXPIRED");
+        at(300, "a/t0", Kind.TOLD, 1, "EXPIRED");
+        assertThat(check().violations()).anyMatch(text -> text.contains("1 losses although"));
+    }
+
+    @Test
+    void lockThatStaysIdleAfterAFault_isFound() {
+        hold("a/t0", 1, 0, 10);
+        at(20, "b/t0", Kind.ASK, -1, "LOCK");
+        struck(Fault.PAUSE_SERVER, "", 30, 2_030);
+        at(4_000, "b/t0", Kind.IN, 2, Event.RENEWED);
+        at(4_010, "b/t0", Kind.FREED, 0, "");
+        assertThat(check().violations())
+                .anyMatch(text -> text.contains("was free while somebody waited (PAUSE_SERVER): 1970 ms"));
+    }
+
+    @Test
+    void waiterOfAPausedWorker_doesNotWait() {
+        hold("a/t0", 1, 0, 10);
+        at(5, "b/t0", Kind.ASK, -1, "LOCK");
+        struck(Fault.PAUSE_WORKER, "b", 8, 6_000);
+        at(6_005, "b/t0", Kind.IN, 2, Event.RENEWED);
+        at(6_010, "b/t0", Kind.FREED, 0, "");
+        assertThat(check().longestIdleNanos).isEqualTo(5_000_000);
+    }
+
+    @Test
+    void lineThatAKillCutOff_isLeftOut() {
+        assertThat(Event.parse("12\ta/t0\tIN\tlo")).isNull();
+        Event event = new Event(12, "a/t0", Kind.IN, "lock", 7, "renewed");
+        assertThat(Event.parse(event.line())).isEqualTo(event);
+    }
 }

@@ -32,7 +32,7 @@ enum Fault {
     /** Replies come in bursts. */
     DELAY(1_000, Bounds.NONE, Trait.PROXIED, Trait.KEEPS_HOLDS),
     /** Requests arrive when their senders have given up and closed their connections. */
-    LATE_REQUESTS(Bounds.DEAF_MAILBOX, Bounds.NONE, Trait.PROXIED),
+    LATE_REQUESTS(1_000, Bounds.NONE, Trait.PROXIED),
     /** Connections are cut, and new ones refused for a time. */
     CUT(1_000, Bounds.NONE, Trait.PROXIED, Trait.KEEPS_HOLDS),
     /** One connection for all threads of a worker, and a server that is slow besides. */
@@ -49,13 +49,15 @@ enum Fault {
         PROXIED
     }
 
-    private static final class Bounds {
+    /** In ms. */
+    static final class Bounds {
+        /** The row of the fault does not say. */
+        static final int NONE = Integer.MAX_VALUE;
+
         static final int CLAIM_AND_HEARTBEAT = 4_000;
         static final int LEASE_CLAIM_AND_HEARTBEAT = 7_200;
         /** A heartbeat that pings, the time of a command, and the next heartbeat, which sees that nothing came back. */
         static final int DEAF_MAILBOX = 3_200;
-
-        static final int NONE = Integer.MAX_VALUE;
     }
 
     /** From the end of the fault until every thread has been served. */

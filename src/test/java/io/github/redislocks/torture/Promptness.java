@@ -1,12 +1,12 @@
 package io.github.redislocks.torture;
 
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 
 /** The bounds in time. Each is missed if it is exceeded by more than the stall that a control thread saw meanwhile. */
 final class Promptness {
@@ -77,27 +77,29 @@ final class Promptness {
         }
     }
 
+    /**
+     * How long a free lock was idle. Under a fault that says nothing of it, what counts is the time after its end: a
+     * hold that nobody has would show up here.
+     */
     private void idle() {
         for (Idle idle : Idle.of(history)) {
             report.longestIdleNanos = Math.max(report.longestIdleNanos, idle.nanos());
-            Fault fault = faultAt(idle.fromNanos(), idle.toNanos());
-            if (fault.idleMillis != Integer.MAX_VALUE) {
-                bound(
-                        idle.fromNanos(),
-                        idle.toNanos(),
-                        fault.idleMillis * 1_000_000L,
-                        idle.lock() + " was free while somebody waited (" + fault + ")");
+            List<History.Strike> near = history.strikes.stream()
+                    .filter(strike -> strike.touches(idle.fromNanos() - 2 * LEASE, idle.toNanos()))
+                    .toList();
+            long from = idle.fromNanos();
+            long millis = near.isEmpty() ? Fault.NOTHING.idleMillis : 0;
+            for (History.Strike strike : near) {
+                boolean unbounded = strike.fault().idleMillis == Fault.Bounds.NONE;
+                from = unbounded ? Math.max(from, strike.endNanos()) : from;
+                millis = Math.max(millis, unbounded ? strike.fault().recoveryMillis : strike.fault().idleMillis);
+            }
+            String faults = near.stream().map(strike -> strike.fault().name()).collect(Collectors.joining(","));
+            String what = idle.lock() + " was free while somebody waited (" + faults + ")";
+            if (idle.toNanos() > from) {
+                bound(from, idle.toNanos(), millis * 1_000_000, what);
             }
         }
-    }
-
-    /** The fault under which something that lasted from one time to another is to be judged. */
-    private Fault faultAt(long from, long to) {
-        return history.strikes.stream()
-                .filter(strike -> strike.touches(from - 2 * LEASE, to))
-                .map(History.Strike::fault)
-                .max(Comparator.comparingInt(fault -> fault.idleMillis))
-                .orElse(Fault.NOTHING);
     }
 
     /** A timed try never ends early with false, and never later than its time and a little. */
@@ -201,7 +203,7 @@ final class Promptness {
         long to = lags ? strike.endNanos() - Nemesis.LAG_BEGINS_NANOS : strike.beginNanos();
         List<History.Hold> open = history.holds.stream()
                 .filter(hold -> hold.isRenewed()
-                        && hold.in.nanos() > from
+                        && hold.in.nanos() >= from
                         && hold.in.nanos() < to
                         && hold.endNanos > strike.endNanos()
                         && hold.ending != History.Ending.KILLED)
