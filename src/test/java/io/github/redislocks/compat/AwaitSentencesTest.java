@@ -82,6 +82,24 @@ class AwaitSentencesTest extends Sentences {
         });
     }
 
+    private Actor<Boolean> timedWaiter(Form form, long millis) {
+        return start(() -> {
+            lock.lock();
+            try {
+                return form.await(condition, millis);
+            } finally {
+                lock.unlock();
+            }
+        });
+    }
+
+    /** Signals the one that waits, as soon as it does. */
+    private void signalWaiter() {
+        lockWithWaiters(lock, condition, 1);
+        condition.signal();
+        lock.unlock();
+    }
+
     @Test
     void await_signalled_returnsWithTheHoldsRestored() throws InterruptedException {
         for (Form form : Form.values()) {
@@ -103,9 +121,7 @@ class AwaitSentencesTest extends Sentences {
             lock.unlock();
             Thread.State dormant = form.timed() ? Thread.State.TIMED_WAITING : Thread.State.WAITING;
             awaitThat().alias(form + " is " + dormant).until(() -> waiter.thread.getState() == dormant);
-            lock.lock();
-            condition.signal();
-            lock.unlock();
+            signalWaiter();
             waiter.result();
         }
     }
@@ -169,9 +185,7 @@ class AwaitSentencesTest extends Sentences {
             waiter.thread.interrupt();
             lock.unlock();
             awaitThat().until(() -> !waiter.thread.isInterrupted() && isParked(waiter.thread));
-            lockWithWaiters(lock, condition, 1);
-            condition.signal();
-            lock.unlock();
+            signalWaiter();
             assertThat(waiter.result()).isEqualTo(Ended.WELL_WITH_FLAG);
             assertFree();
         }
@@ -221,17 +235,8 @@ class AwaitSentencesTest extends Sentences {
     void await_longestTime_isNotOverrun() throws InterruptedException {
         for (Form form : Form.values()) {
             if (form.timed()) {
-                Actor<Boolean> waiter = start(() -> {
-                    lock.lock();
-                    try {
-                        return form.await(condition, Long.MAX_VALUE);
-                    } finally {
-                        lock.unlock();
-                    }
-                });
-                lockWithWaiters(lock, condition, 1);
-                condition.signal();
-                lock.unlock();
+                Actor<Boolean> waiter = timedWaiter(form, Long.MAX_VALUE);
+                signalWaiter();
                 assertThat(waiter.result()).as("%s", form).isTrue();
             }
         }
@@ -242,14 +247,7 @@ class AwaitSentencesTest extends Sentences {
     void await_timedOutWhileTheLockIsHeld_returnsFalseWhenItIsFree() throws InterruptedException {
         for (Form form : Form.values()) {
             if (form.timed()) {
-                Actor<Boolean> waiter = start(() -> {
-                    lock.lock();
-                    try {
-                        return form.await(condition, 200);
-                    } finally {
-                        lock.unlock();
-                    }
-                });
+                Actor<Boolean> waiter = timedWaiter(form, 200);
                 lockWithWaiters(lock, condition, 1);
                 awaitThat().until(() -> lock.hasQueuedThread(waiter.thread));
                 // Too late: its time was over first.
@@ -281,9 +279,7 @@ class AwaitSentencesTest extends Sentences {
             lock.unlock();
             return left;
         });
-        lockWithWaiters(lock, condition, 1);
-        condition.signal();
-        lock.unlock();
+        signalWaiter();
         assertThat(waiter.result()).isBetween(Long.MAX_VALUE - 60_000_000_000L, Long.MAX_VALUE);
     }
 
@@ -336,9 +332,7 @@ class AwaitSentencesTest extends Sentences {
             lock.unlock();
             Holder holder = new Holder(there);
             holder.end();
-            lock.lock();
-            condition.signal();
-            lock.unlock();
+            signalWaiter();
             assertThat(waiter.result()).as("%s", form).isEqualTo(Ended.WELL);
         }
     }
