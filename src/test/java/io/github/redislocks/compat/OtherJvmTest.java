@@ -102,7 +102,7 @@ class OtherJvmTest {
             goOn.signal();
             gate.unlock();
             lock.lock();
-            assertThat(worker.lines()).contains("done unlock:" + name + " holds 1");
+            worker.awaitLine("done unlock:" + name + " holds 1", PATIENCE);
             lock.unlock();
         }
     }
