@@ -2,7 +2,6 @@ package io.github.redislocks;
 
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,9 +21,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Contention {
 
-    private static final long MIN_PAUSE_NANOS = 5_000_000;
-    private static final long MAX_PAUSE_NANOS = 200_000_000;
-
     private final Client client;
     private final Attempt attempt;
     private final Patience patience;
@@ -35,7 +31,7 @@ final class Contention {
     private boolean answered;
     private boolean busy;
     private long askAtNanos;
-    private long pauseNanos = MIN_PAUSE_NANOS;
+    private @Nullable Backoff backoff;
     private @Nullable RedisException failure;
 
     /** Lost: the hold that the thread lost and has not unlocked yet, or null. */
@@ -149,7 +145,9 @@ final class Contention {
                     attempt.queued(sent, reply.number(0), reply.number(1));
                     client.watchdog.wakeAt(attempt.nextHeartbeatNanos);
                 }
-                case "LATE" -> pause();
+                case "LATE" -> {
+                    // It told the time, by which the next one will not be late.
+                }
                 default -> throw new IllegalStateException("Redis answered " + reply + " to " + attempt);
             }
         } catch (RedisException e) {
@@ -172,8 +170,10 @@ final class Contention {
 
     private long pause() {
         long now = client.clock.nanoTime();
-        askAtNanos = now + ThreadLocalRandom.current().nextLong(pauseNanos / 2, pauseNanos);
-        pauseNanos = Math.min(2 * pauseNanos, MAX_PAUSE_NANOS);
+        if (backoff == null) {
+            backoff = Backoff.ofRequests();
+        }
+        askAtNanos = now + backoff.next();
         return now;
     }
 

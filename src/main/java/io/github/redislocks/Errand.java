@@ -3,7 +3,6 @@ package io.github.redislocks;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Supplier;
 
 /**
@@ -28,8 +27,7 @@ final class Errand implements Watchdog.Job {
         NO_LONGER
     }
 
-    private static final long MIN_PAUSE_NANOS = 10_000_000;
-    private static final long MAX_PAUSE_NANOS = 500_000_000;
+    private static final long OVERTAKEN_NANOS = 10_000_000;
 
     private final Clock clock;
     private final Call call;
@@ -39,7 +37,7 @@ final class Errand implements Watchdog.Job {
     private final Runnable whenGivenUp;
     private volatile long nextTryNanos;
     private volatile boolean done;
-    private long pauseNanos = MIN_PAUSE_NANOS;
+    private final Backoff backoff = Backoff.ofRequests();
 
     /**
      * @param notBeforeNanos when to send it first
@@ -79,7 +77,7 @@ final class Errand implements Watchdog.Job {
                 done = true;
                 whenGivenUp.run();
             } else if (current == Need.LATER) {
-                nextTryNanos = now + MIN_PAUSE_NANOS;
+                nextTryNanos = now + OVERTAKEN_NANOS;
             }
         }
         return done;
@@ -105,7 +103,6 @@ final class Errand implements Watchdog.Job {
 
     @Override
     public void failed(RedisException failure, long sentNanos) {
-        nextTryNanos = clock.nanoTime() + ThreadLocalRandom.current().nextLong(pauseNanos / 2, pauseNanos);
-        pauseNanos = Math.min(2 * pauseNanos, MAX_PAUSE_NANOS);
+        nextTryNanos = clock.nanoTime() + backoff.next();
     }
 }

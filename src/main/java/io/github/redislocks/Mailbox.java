@@ -3,7 +3,6 @@ package io.github.redislocks;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import java.util.concurrent.ConcurrentMap;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -18,9 +17,6 @@ import org.slf4j.LoggerFactory;
 final class Mailbox {
 
     private static final Logger log = LoggerFactory.getLogger(Mailbox.class);
-
-    private static final long MIN_PAUSE_NANOS = 10_000_000;
-    private static final long MAX_PAUSE_NANOS = 1_000_000_000;
 
     private final String channel;
     private final Redis redis;
@@ -107,6 +103,8 @@ final class Mailbox {
             heardNanos = clock.nanoTime();
             pingedNanos = 0;
             subscription = made;
+            // It may be in the pause before its own try.
+            LockSupport.unpark(reader);
             if (closed) {
                 made.close();
             }
@@ -114,7 +112,8 @@ final class Mailbox {
     }
 
     private void read() {
-        long pause = MIN_PAUSE_NANOS;
+        Backoff backoff = Backoff.ofSubscriptions();
+        Redis.Subscription last = subscription;
         while (!closed) {
             Redis.Subscription current = subscription;
             try {
@@ -125,19 +124,23 @@ final class Mailbox {
                     } finally {
                         opening.unlock();
                     }
-                    pause = MIN_PAUSE_NANOS;
-                    onReopened.run();
                 } else {
+                    if (current != last) {
+                        last = current;
+                        backoff.reset();
+                        onReopened.run();
+                    }
                     deliver(current.next());
                 }
             } catch (RedisException e) {
                 if (current != null) {
                     subscription = null;
                     current.close();
-                } else if (!closed) {
-                    // Full jitter, so that the clients of a server that comes back do not all come at once.
-                    clock.park(this, ThreadLocalRandom.current().nextLong(pause));
-                    pause = Math.min(2 * pause, MAX_PAUSE_NANOS);
+                }
+                long pause = backoff.next();
+                // Whoever needs a subscription now does not wait for the pause.
+                if (!closed && subscription == null) {
+                    clock.park(this, pause);
                 }
             } catch (RuntimeException e) {
                 log.error("The mailbox {} could not use a message", channel, e);

@@ -1,0 +1,68 @@
+package io.github.redislocks;
+
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.fixture.twin.InMemoryRedis;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Timeout;
+
+/** Two clients of an in-memory Redis, and time that the test moves: of both and of the server. */
+@Timeout(30)
+abstract class FakeTime {
+
+    static final String KEY = "redis-locks:{job}";
+
+    final FakeClock clock = new FakeClock();
+    final InMemoryRedis server = new InMemoryRedis(clock.server());
+    final InMemoryRedis redis = server.another();
+    final List<LockLost> losses = new CopyOnWriteArrayList<>();
+    final RedisLocks locks = RedisLocks.on(redis, LockOptions.DEFAULTS, losses::add, clock);
+    final RedisLocks others = RedisLocks.on(server.another(), LockOptions.DEFAULTS, null, clock);
+    final RedisReentrantLock lock = locks.reentrantLock("job");
+    final RedisReentrantLock other = others.reentrantLock("job");
+
+    @AfterEach
+    void close() {
+        redis.heal();
+        Thread ticker = new Thread(() -> {
+            while (!Thread.currentThread().isInterrupted()) {
+                clock.advanceMillis(1);
+                Thread.onSpinWait();
+            }
+        });
+        ticker.start();
+        locks.close();
+        others.close();
+        ticker.interrupt();
+        server.close();
+    }
+
+    /** Moves time on and waits until everything that was due has been done. */
+    void pass(long millis) {
+        long end = clock.nanoTime() + millis * 1_000_000;
+        settle();
+        while (clock.nanoTime() < end) {
+            long next = Math.min(end, Math.max(clock.nextWake(), clock.nanoTime() + 1));
+            clock.advanceMillis(Math.max(1, (next - clock.nanoTime() + 999_999) / 1_000_000));
+            settle();
+        }
+    }
+
+    /** Waits until both watchdogs have looked at everything twice since now, and have nothing to send. */
+    void settle() {
+        for (RedisLocks client : List.of(locks, others)) {
+            Watchdog watchdog = client.client().watchdog;
+            Thread scheduler = watchdog.threads().get(0);
+            int quiet = 0;
+            while (quiet < 2) {
+                long parks = clock.parks(scheduler);
+                watchdog.wakeAt(0);
+                await().pollInterval(Duration.ofMillis(1)).until(() -> clock.parks(scheduler) > parks);
+                quiet = watchdog.isIdle() ? quiet + 1 : 0;
+            }
+        }
+    }
+}
