@@ -6,81 +6,26 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.fixture.twin.HeldCalls;
-import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * Guards against a race or fault that no other test misses when they are gone, each on the in-memory Redis and a clock
  * that the test moves.
  */
-@Timeout(30)
-class GuardTest {
+class GuardTest extends FakeTime {
 
-    private static final String KEY = "redis-locks:{job}";
     private static final long FOR_EVER = 8_000_000_000_000_000L;
     private static final long SECOND = 1_000_000_000;
 
-    private final FakeClock clock = new FakeClock();
-    private final InMemoryRedis server = new InMemoryRedis(clock.server());
-    private final InMemoryRedis redis = server.another();
-    private final List<LockLost> losses = new CopyOnWriteArrayList<>();
-    private final RedisLocks locks = RedisLocks.on(redis, LockOptions.DEFAULTS, losses::add, clock);
-    private final RedisLocks others = RedisLocks.on(server.another(), LockOptions.DEFAULTS, null, clock);
-    private final RedisReentrantLock lock = locks.reentrantLock("job");
-    private final RedisReentrantLock other = others.reentrantLock("job");
     private final Keys keys = Keys.of(LockOptions.DEFAULT_KEY_PREFIX, "job");
-
-    @AfterEach
-    void close() {
-        redis.heal();
-        Thread ticker = new Thread(() -> {
-            while (!Thread.currentThread().isInterrupted()) {
-                clock.advanceMillis(1);
-                Thread.onSpinWait();
-            }
-        });
-        ticker.start();
-        locks.close();
-        others.close();
-        ticker.interrupt();
-        server.close();
-    }
-
-    /** Moves time on and waits until everything that was due has been done. */
-    private void pass(long millis) {
-        long end = clock.nanoTime() + millis * 1_000_000;
-        settle();
-        while (clock.nanoTime() < end) {
-            long next = Math.min(end, Math.max(clock.nextWake(), clock.nanoTime() + 1));
-            clock.advanceMillis(Math.max(1, (next - clock.nanoTime() + 999_999) / 1_000_000));
-            settle();
-        }
-    }
-
-    private void settle() {
-        for (RedisLocks client : List.of(locks, others)) {
-            Watchdog watchdog = client.client().watchdog;
-            Thread scheduler = watchdog.threads().get(0);
-            int quiet = 0;
-            while (quiet < 2) {
-                long parks = clock.parks(scheduler);
-                watchdog.wakeAt(0);
-                await().pollInterval(Duration.ofMillis(1)).until(() -> clock.parks(scheduler) > parks);
-                quiet = watchdog.isIdle() ? quiet + 1 : 0;
-            }
-        }
-    }
 
     private static Predicate<Call> script(String name) {
         return call -> call.script().name().equals(name);
