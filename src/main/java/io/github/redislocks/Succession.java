@@ -63,16 +63,19 @@ final class Succession {
         if (!client.gate.inherit(contender, heir)) {
             return heir;
         }
+        boolean undecided;
         if (reply.is("SUCCEEDED")) {
             long deadline = sentNanos + LockOptions.validityNanos(heir.leaseMillis);
-            heir.decide(new Attempt.Grant(reply.number(0), reply.number(1) == 1, deadline, turnStartNanos, true));
+            undecided = heir.decide(
+                    new Attempt.Grant(reply.number(0), reply.number(1) == 1, deadline, turnStartNanos, true));
         } else {
             heir.queued(sentNanos, reply.number(0), reply.number(1));
             client.watchdog.wakeAt(heir.nextHeartbeatNanos);
-            if (!heir.undecided()) {
-                // Its grant came before this answer, and could not be dated until now.
-                LockSupport.unpark(heir.thread);
-            }
+            undecided = heir.undecided();
+        }
+        if (!undecided) {
+            // A message told of a grant before this answer, and the heir slept on until it had the turn.
+            LockSupport.unpark(heir.thread);
         }
         return null;
     }

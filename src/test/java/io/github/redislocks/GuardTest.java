@@ -101,6 +101,35 @@ class GuardTest extends FakeTime {
     }
 
     @Test
+    void message_forAnHeirWhoseTurnIsOnItsWay_isDatedByTheAnswerThatBringsIt() throws InterruptedException {
+        locks.client().mailbox.open(SECOND);
+        lock.lock();
+        Waiter heir = new Waiter();
+        heir.start();
+        await().until(() -> heir.getState() == Thread.State.WAITING);
+        Thread before = new Thread(() -> {
+            other.lock();
+            other.unlock();
+        });
+        before.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        pass(1);
+        redis.holdMessages();
+        redis.failNext(2, script("release"), Fault.REPLY_LOST);
+        // The other is served, and hands on to the heir, which the lost answer has given a place but not the turn.
+        lock.unlock();
+        before.join();
+        assertThat(redis.heldMessages()).as("the grant").hasSize(1);
+        redis.deliverMessages();
+        await().until(() -> heir.getState() == Thread.State.WAITING);
+        assertThat(heir.held.get()).isNull();
+        pass(10);
+        await().until(() -> Boolean.TRUE.equals(heir.held.get()));
+        heir.end();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
     void message_thatComesAfterItsClaim_isNoHold() throws InterruptedException {
         other.lock();
         Waiter waiter = new Waiter();
