@@ -1,0 +1,164 @@
+package io.github.redislocks;
+
+import java.util.ArrayList;
+import org.openjdk.jcstress.annotations.Actor;
+import org.openjdk.jcstress.annotations.Arbiter;
+import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressTest;
+import org.openjdk.jcstress.annotations.Outcome;
+import org.openjdk.jcstress.annotations.State;
+import org.openjdk.jcstress.infra.results.L_Result;
+
+/**
+ * Claim: a hold whose deadline comes while its owner re-enters is either re-entered, and lives on, or lost; the owner
+ * then acquires anew, and hears of the loss when it unlocks what it had lost.
+ *
+ * <pre>
+ *   java -jar target/jcstress.jar -t 'ExpiryRacesReentry'
+ *
+ *   re-entered and lost    FORBIDDEN   the listener heard of a loss, the owner goes on
+ *   neither                FORBIDDEN   refused for a loss that nobody declared
+ *   wrong unlocks          FORBIDDEN   the unlocks do not say what happened
+ *   re-entered             acceptable  the re-entry came first
+ *   lost                   acceptable  the deadline came first
+ * </pre>
+ *
+ * {@code Core*} is {@code Hold} alone; in {@code Twin} the second actor moves the clock to the deadline and makes the
+ * watchdog's round. The broken twin looks first and writes then, in two steps.
+ */
+public class ExpiryRacesReentry {
+
+    private static final String BOTH = "re-entered and lost";
+    private static final String NEITHER = "neither";
+    private static final String WRONG = "wrong unlocks";
+    private static final String REENTERED = "re-entered";
+    private static final String LOST = "lost";
+
+    private static String words(boolean reentered, boolean lost) {
+        if (reentered) {
+            return lost ? BOTH : REENTERED;
+        }
+        return lost ? LOST : NEITHER;
+    }
+
+    @JCStressTest
+    @Outcome(id = BOTH, expect = Expect.FORBIDDEN, desc = "The listener heard of a loss, the owner goes on.")
+    @Outcome(id = NEITHER, expect = Expect.FORBIDDEN, desc = "Refused for a loss that nobody declared.")
+    @Outcome(id = REENTERED, expect = Expect.ACCEPTABLE, desc = "The re-entry came first.")
+    @Outcome(id = LOST, expect = Expect.ACCEPTABLE, desc = "The deadline came first.")
+    @State
+    public static class Core {
+        private final Hold hold = LossRacesUnlock.hold(100);
+        private boolean reentered;
+        private boolean lost;
+
+        @Actor
+        public void owner() {
+            reentered = hold.extend(99, 200);
+        }
+
+        @Actor
+        public void watchdog() {
+            lost = hold.loseIfPast(100);
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = words(reentered, lost);
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = BOTH, expect = Expect.FORBIDDEN, desc = "To be caught: looking and writing are two steps.")
+    @Outcome(id = NEITHER, expect = Expect.FORBIDDEN, desc = "Refused for a loss that nobody declared.")
+    @Outcome(id = REENTERED, expect = Expect.ACCEPTABLE, desc = "The re-entry came first.")
+    @Outcome(id = LOST, expect = Expect.ACCEPTABLE, desc = "The deadline came first.")
+    @State
+    public static class CoreBroken {
+        private volatile long state = 100;
+
+        private boolean change(long ifAtLeast, long ifAtMost, long to) {
+            long old = state;
+            if (old < ifAtLeast || old > ifAtMost) {
+                return false;
+            }
+            state = to;
+            return true;
+        }
+
+        private boolean reentered;
+        private boolean lost;
+
+        @Actor
+        public void owner() {
+            reentered = change(100, Long.MAX_VALUE, 200);
+        }
+
+        @Actor
+        public void watchdog() {
+            lost = change(1, 100, -10);
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = words(reentered, lost);
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = BOTH, expect = Expect.FORBIDDEN, desc = "The listener heard of a loss, the owner goes on.")
+    @Outcome(id = NEITHER, expect = Expect.FORBIDDEN, desc = "Refused for a loss that nobody declared.")
+    @Outcome(id = WRONG, expect = Expect.FORBIDDEN, desc = "The unlocks do not say what happened.")
+    @Outcome(id = REENTERED, expect = Expect.ACCEPTABLE, desc = "The re-entry came first.")
+    @Outcome(id = LOST, expect = Expect.ACCEPTABLE, desc = "The deadline came first.")
+    @State
+    public static class Twin {
+        private final String name = OnTwin.name();
+        private final HandClock clock = new HandClock();
+        private final Client client = OnTwin.Still.client(clock);
+        private final Sync sync = new Sync(client, OnTwin.keys(name), false);
+        private volatile Hold first;
+        private boolean reentered;
+        private int unlocked;
+        private int thrown;
+
+        @Actor
+        public void owner() {
+            sync.lock(30_000, true);
+            Hold held = sync.held();
+            // Else a re-entry would end when the first lock does.
+            clock.advanceTo(1_000_000);
+            first = held;
+            sync.lock(30_000, true);
+            reentered = client.holds.get(sync.keys(), Thread.currentThread()) == held;
+            unlock();
+            unlock();
+        }
+
+        private void unlock() {
+            try {
+                sync.unlock();
+                unlocked++;
+            } catch (LockLostException e) {
+                thrown++;
+            }
+        }
+
+        @Actor
+        public void watchdog() {
+            while (first == null) {
+                Thread.onSpinWait();
+            }
+            clock.advanceTo(1 + LockOptions.validityNanos(30_000));
+            new Renewals(client).inspect(clock.nanoTime(), new ArrayList<>(), false);
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            boolean right = unlocked == (reentered ? 2 : 1) && thrown == (reentered ? 0 : 1);
+            boolean empty = client.holds.all().isEmpty() && client.gate.size() == 0;
+            r.r1 = right && empty ? words(reentered, first.lossReason() != null) : WRONG;
+            OnTwin.Still.forget(name);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+package io.github.redislocks;
+
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.Reply;
+import org.openjdk.jcstress.annotations.Actor;
+import org.openjdk.jcstress.annotations.Arbiter;
+import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressTest;
+import org.openjdk.jcstress.annotations.Outcome;
+import org.openjdk.jcstress.annotations.State;
+import org.openjdk.jcstress.infra.results.L_Result;
+
+/**
+ * Claim: a lock is held until it was unlocked as often as it was locked, and not longer.
+ *
+ * <pre>
+ *   java -jar target/jcstress.jar -t 'HoldCount'
+ *
+ *   wrong count      FORBIDDEN   the count was not the number of locks less unlocks
+ *   two at once      FORBIDDEN   an inner unlock let the other in
+ *   counted          acceptable  the last unlock let the other in
+ * </pre>
+ *
+ * The broken twin has a Redis in which an inner unlock frees the lock.
+ */
+public class HoldCount {
+
+    private static final String WRONG = "wrong count";
+    private static final String TWO = "two at once";
+    private static final String COUNTED = "counted";
+
+    /** Locks twice, visits between the unlocks; whether the counts were right. */
+    private static boolean visit(RedisReentrantLock lock, Room room, int number) {
+        boolean right = lock.getHoldCount() == 0;
+        lock.lock();
+        right &= lock.getHoldCount() == 1;
+        lock.lock();
+        right &= lock.getHoldCount() == 2;
+        lock.unlock();
+        right &= lock.getHoldCount() == 1;
+        room.visit(number);
+        try {
+            lock.unlock();
+        } catch (LockLostException e) {
+            // The broken one has been freed before.
+        }
+        return right && lock.getHoldCount() == 0;
+    }
+
+    private static String words(boolean counted, Room room) {
+        String visits = room.afterVisits(2);
+        return !visits.equals("one at a time") ? TWO : counted ? COUNTED : WRONG;
+    }
+
+    @JCStressTest
+    @Outcome(id = WRONG, expect = Expect.FORBIDDEN, desc = "The count was not the number of locks less unlocks.")
+    @Outcome(id = TWO, expect = Expect.FORBIDDEN, desc = "An inner unlock let the other in.")
+    @Outcome(id = COUNTED, expect = Expect.ACCEPTABLE, desc = "The last unlock let the other in.")
+    @State
+    public static class TwinOneClient {
+        private final String name = OnTwin.name();
+        private final RedisReentrantLock here = OnTwin.Live.HERE.reentrantLock(name);
+        private final RedisReentrantLock there = OnTwin.Live.HERE.reentrantLock(name);
+        private final Room room = new Room(Room.A_MOMENT_NANOS);
+        private boolean counted;
+        private boolean countedThere;
+
+        @Actor
+        public void here() {
+            counted = visit(here, room, 1);
+        }
+
+        @Actor
+        public void there() {
+            countedThere = visit(there, room, 2);
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = words(counted && countedThere, room);
+            OnTwin.Live.forget(name);
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = WRONG, expect = Expect.FORBIDDEN, desc = "The count was not the number of locks less unlocks.")
+    @Outcome(id = TWO, expect = Expect.FORBIDDEN, desc = "An inner unlock let the other in.")
+    @Outcome(id = COUNTED, expect = Expect.ACCEPTABLE, desc = "The last unlock let the other in.")
+    @State
+    public static class TwinTwoClients {
+        private final String name = OnTwin.name();
+        private final RedisReentrantLock here = OnTwin.Live.HERE.reentrantLock(name);
+        private final RedisReentrantLock there = OnTwin.Live.THERE.reentrantLock(name);
+        private final Room room = new Room(Room.A_MOMENT_NANOS);
+        private boolean counted;
+        private boolean countedThere;
+
+        @Actor
+        public void here() {
+            counted = visit(here, room, 1);
+        }
+
+        @Actor
+        public void there() {
+            countedThere = visit(there, room, 2);
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = words(counted && countedThere, room);
+            OnTwin.Live.forget(name);
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = WRONG, expect = Expect.FORBIDDEN, desc = "The count was not the number of locks less unlocks.")
+    @Outcome(id = TWO, expect = Expect.FORBIDDEN, desc = "To be caught: an inner unlock frees the lock.")
+    @Outcome(id = COUNTED, expect = Expect.ACCEPTABLE, desc = "The last unlock let the other in.")
+    @State
+    public static class TwinBroken {
+        private static final RedisLocks HERE = OnTwin.Live.client(TwinBroken::freedByInnerUnlock);
+        private static final RedisLocks THERE = OnTwin.Live.client(TwinBroken::freedByInnerUnlock);
+
+        private static Redis freedByInnerUnlock(Redis honest) {
+            return new Tampered(honest, (redis, call, timeout) -> {
+                Reply reply = redis.run(call, timeout);
+                if (call.script().name().equals("release_inner")) {
+                    String key = call.keys().get(0);
+                    String name = key.substring(key.indexOf('{') + 1, key.indexOf('}'));
+                    String token = OnTwin.Live.SERVER.hash(key).get("token");
+                    if (token != null) {
+                        redis.run(Protocol.force(OnTwin.keys(name), token), timeout);
+                    }
+                }
+                return reply;
+            });
+        }
+
+        private final String name = OnTwin.name();
+        private final RedisReentrantLock here = HERE.reentrantLock(name);
+        private final RedisReentrantLock there = THERE.reentrantLock(name);
+        private final Room room = new Room(Room.A_WHILE_NANOS);
+        private boolean counted;
+        private boolean countedThere;
+
+        @Actor
+        public void here() {
+            counted = visit(here, room, 1);
+        }
+
+        @Actor
+        public void there() {
+            countedThere = visit(there, room, 2);
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = words(counted && countedThere, room);
+            OnTwin.Live.forget(name);
+        }
+    }
+}

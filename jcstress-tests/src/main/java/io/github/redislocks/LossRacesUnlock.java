@@ -1,0 +1,157 @@
+package io.github.redislocks;
+
+import org.openjdk.jcstress.annotations.Actor;
+import org.openjdk.jcstress.annotations.Arbiter;
+import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressTest;
+import org.openjdk.jcstress.annotations.Outcome;
+import org.openjdk.jcstress.annotations.State;
+import org.openjdk.jcstress.infra.results.L_Result;
+
+/**
+ * Claim: a hold that is declared lost while its owner unlocks ends once: either the loss is told and {@code unlock()}
+ * throws, or {@code unlock()} returns and no loss is told.
+ *
+ * <pre>
+ *   java -jar target/jcstress.jar -t 'LossRacesUnlock'
+ *
+ *   lost and released    FORBIDDEN   the listener heard of a loss, the owner of none
+ *   neither              FORBIDDEN   the owner was thrown at for a loss that nobody declared
+ *   lost                 acceptable  the loss came first
+ *   released             acceptable  the unlock came first
+ * </pre>
+ *
+ * {@code Core*} is {@code Hold} alone, {@code Twin*} the whole way of an unlock. The broken twin looks at the state
+ * first and writes it then, in two steps.
+ */
+public class LossRacesUnlock {
+
+    static final String BOTH = "lost and released";
+    static final String NEITHER = "neither";
+    static final String LOST = "lost";
+    static final String RELEASED = "released";
+
+    static String words(boolean lost, boolean released) {
+        if (lost) {
+            return released ? BOTH : LOST;
+        }
+        return released ? RELEASED : NEITHER;
+    }
+
+    /** An open hold that nobody knows of; made by the thread that holds. */
+    static Hold hold(long deadlineNanos) {
+        Attempt attempt =
+                new Attempt(7, OnTwin.keys("n"), "owner", new Attempt.Wish(30_000, true, false), Patience.endless());
+        return new Hold(attempt, new Attempt.Grant(5, false, deadlineNanos, 0, true), 0, Long.MAX_VALUE, null);
+    }
+
+    @JCStressTest
+    @Outcome(id = BOTH, expect = Expect.FORBIDDEN, desc = "The listener heard of a loss, the owner of none.")
+    @Outcome(id = NEITHER, expect = Expect.FORBIDDEN, desc = "A loss that nobody declared.")
+    @Outcome(id = LOST, expect = Expect.ACCEPTABLE, desc = "The loss came first.")
+    @Outcome(id = RELEASED, expect = Expect.ACCEPTABLE, desc = "The unlock came first.")
+    @State
+    public static class Core {
+        private final Hold hold = hold(100);
+        private boolean lost;
+        private boolean released;
+
+        @Actor
+        public void owner() {
+            if (hold.beginRelease(50) != 0) {
+                hold.released();
+                released = true;
+            }
+        }
+
+        @Actor
+        public void watchdog() {
+            lost = hold.lose(LockLost.Reason.TAKEN);
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            boolean agrees = lost == (hold.lossReason() != null) && !hold.isOpen() && !hold.isReleasing();
+            r.r1 = agrees ? words(lost, released) : "the state tells another story";
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = BOTH, expect = Expect.FORBIDDEN, desc = "To be caught: looking and writing are two steps.")
+    @Outcome(id = NEITHER, expect = Expect.FORBIDDEN, desc = "A loss that nobody declared.")
+    @Outcome(id = LOST, expect = Expect.ACCEPTABLE, desc = "The loss came first.")
+    @Outcome(id = RELEASED, expect = Expect.ACCEPTABLE, desc = "The unlock came first.")
+    @State
+    public static class CoreBroken {
+        private volatile long state = 100;
+        private boolean lost;
+        private boolean released;
+
+        private boolean end(long ended) {
+            if (state <= 0) {
+                return false;
+            }
+            state = ended;
+            return true;
+        }
+
+        @Actor
+        public void owner() {
+            released = end(-1);
+        }
+
+        @Actor
+        public void watchdog() {
+            lost = end(-11);
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = words(lost, released);
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = BOTH, expect = Expect.FORBIDDEN, desc = "The listener heard of a loss, the owner of none.")
+    @Outcome(id = NEITHER, expect = Expect.FORBIDDEN, desc = "A loss that nobody declared.")
+    @Outcome(id = LOST, expect = Expect.ACCEPTABLE, desc = "The loss came first.")
+    @Outcome(id = RELEASED, expect = Expect.ACCEPTABLE, desc = "The unlock came first.")
+    @State
+    public static class Twin {
+        private final String name = OnTwin.name();
+        private final Client client = OnTwin.Still.client(new HandClock());
+        private final Sync sync = new Sync(client, OnTwin.keys(name), false);
+        private volatile boolean held;
+        private boolean lost;
+        private boolean released;
+
+        @Actor
+        public void owner() {
+            sync.lock(30_000, true);
+            held = true;
+            try {
+                sync.unlock();
+                released = true;
+            } catch (LockLostException e) {
+                released = false;
+            }
+        }
+
+        @Actor
+        public void watchdog() {
+            while (!held) {
+                Thread.onSpinWait();
+            }
+            for (Hold hold : client.holds.all()) {
+                lost |= client.lose(hold, LockLost.Reason.TAKEN);
+            }
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            boolean clean = client.holds.all().isEmpty() && client.gate.size() == 0;
+            r.r1 = clean ? words(lost, released) : "something stays behind in the client";
+            OnTwin.Still.forget(name);
+        }
+    }
+}

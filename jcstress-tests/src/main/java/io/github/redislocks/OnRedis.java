@@ -1,0 +1,39 @@
+package io.github.redislocks;
+
+import io.github.redislocks.redis.JedisRedis;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisUri;
+import java.util.function.UnaryOperator;
+
+/** A redis-server and two clients of it, as two JVMs have. */
+final class OnRedis {
+
+    /** The system property by which {@link Proof} tells the JVMs of the tests of the server that they share. */
+    static final String PROPERTY = "redis.url";
+
+    private static final int CONNECTIONS = 8;
+    private static final RedisUri SERVER = RedisUri.parse(uri());
+
+    static final RedisLocks HERE = client(redis -> redis);
+    static final RedisLocks THERE = client(redis -> redis);
+
+    private OnRedis() {}
+
+    /** A client whose Redis may be tampered with. */
+    static RedisLocks client(UnaryOperator<Redis> tampering) {
+        Redis redis = new JedisRedis(SERVER.address(), SERVER.config(), CONNECTIONS);
+        return RedisLocks.on(tampering.apply(redis), LockOptions.DEFAULTS, null, Clock.SYSTEM);
+    }
+
+    /** The given server, or one that ends with this JVM. */
+    private static String uri() {
+        String shared = System.getProperty(PROPERTY, given());
+        return shared == null ? OwnServer.start().uri() : shared;
+    }
+
+    /** The server in the environment variable {@code REDIS_URL}, or null. */
+    static String given() {
+        String url = System.getenv("REDIS_URL");
+        return url == null || url.isBlank() ? null : url;
+    }
+}

@@ -1,0 +1,139 @@
+package io.github.redislocks;
+
+import io.github.redislocks.redis.Reply;
+import java.util.ArrayList;
+import java.util.List;
+import org.openjdk.jcstress.annotations.Actor;
+import org.openjdk.jcstress.annotations.Arbiter;
+import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressTest;
+import org.openjdk.jcstress.annotations.Outcome;
+import org.openjdk.jcstress.annotations.State;
+import org.openjdk.jcstress.infra.results.L_Result;
+
+/**
+ * Claim: a renewal that is answered while its owner unlocks neither revives the hold nor declares it lost: that it
+ * found nothing to renew is what the unlock did.
+ *
+ * <pre>
+ *   java -jar target/jcstress.jar -t 'RenewalRacesUnlock'
+ *
+ *   revived                  FORBIDDEN   the hold is held after unlock()
+ *   lost                     FORBIDDEN   a loss was declared, or unlock() threw
+ *   renewed, then released   acceptable  the renewal came first
+ *   released                 acceptable  the unlock came first
+ * </pre>
+ *
+ * {@code Core*} is {@code Hold} alone; {@code Twin} has the watchdog's own renewal, sent and answered by the second
+ * actor. The broken twin looks at the deadline first and moves it then, in two steps.
+ */
+public class RenewalRacesUnlock {
+
+    private static final String REVIVED = "revived";
+    private static final String LOST = "lost";
+    private static final String RENEWED = "renewed, then released";
+    private static final String RELEASED = "released";
+
+    @JCStressTest
+    @Outcome(id = REVIVED, expect = Expect.FORBIDDEN, desc = "The hold is held after unlock().")
+    @Outcome(id = RENEWED, expect = Expect.ACCEPTABLE, desc = "The renewal came first.")
+    @Outcome(id = RELEASED, expect = Expect.ACCEPTABLE, desc = "The unlock came first.")
+    @State
+    public static class Core {
+        private final Hold hold = LossRacesUnlock.hold(100);
+        private boolean renewed;
+
+        @Actor
+        public void owner() {
+            hold.beginRelease(50);
+            hold.released();
+        }
+
+        @Actor
+        public void watchdog() {
+            renewed = hold.extend(50, 200);
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = hold.isOpen() || hold.lossReason() != null ? REVIVED : renewed ? RENEWED : RELEASED;
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = REVIVED, expect = Expect.FORBIDDEN, desc = "To be caught: looking and moving are two steps.")
+    @Outcome(id = RENEWED, expect = Expect.ACCEPTABLE, desc = "The renewal came first.")
+    @Outcome(id = RELEASED, expect = Expect.ACCEPTABLE, desc = "The unlock came first.")
+    @State
+    public static class CoreBroken {
+        private volatile long state = 100;
+        private boolean renewed;
+
+        @Actor
+        public void owner() {
+            state = -1;
+        }
+
+        @Actor
+        public void watchdog() {
+            if (state > 50) {
+                state = 200;
+                renewed = true;
+            }
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = state > 0 ? REVIVED : renewed ? RENEWED : RELEASED;
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = REVIVED, expect = Expect.FORBIDDEN, desc = "The hold is held after unlock().")
+    @Outcome(id = LOST, expect = Expect.FORBIDDEN, desc = "A loss was declared, or unlock() threw.")
+    @Outcome(id = RENEWED, expect = Expect.ACCEPTABLE, desc = "The renewal came first.")
+    @Outcome(id = RELEASED, expect = Expect.ACCEPTABLE, desc = "The unlock came first.")
+    @State
+    public static class Twin {
+        private final String name = OnTwin.name();
+        private final HandClock clock = new HandClock();
+        private final Client client = OnTwin.Still.client(clock);
+        private final Sync sync = new Sync(client, OnTwin.keys(name), false);
+        private volatile Hold hold;
+        private boolean thrown;
+        private boolean renewed;
+
+        @Actor
+        public void owner() {
+            sync.lock(30_000, true);
+            hold = sync.held();
+            try {
+                sync.unlock();
+            } catch (LockLostException e) {
+                thrown = true;
+            }
+        }
+
+        @Actor
+        public void watchdog() {
+            while (hold == null) {
+                Thread.onSpinWait();
+            }
+            List<Watchdog.Job> due = new ArrayList<>();
+            new Renewals(client).inspect(client.renewalNanos() + 2, due, true);
+            for (Watchdog.Job job : due) {
+                Reply reply = OnTwin.Still.SERVER.run(job.call(clock.nanoTime(), 1_000_000_000), 1_000_000_000);
+                renewed = reply.is("OK");
+                job.answered(reply, clock.nanoTime());
+            }
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            boolean open = hold.isOpen() || OnTwin.Still.SERVER.pttl(OnTwin.key(name)) != -2;
+            boolean lost = thrown || hold.lossReason() != null || client.suspect() != 0;
+            r.r1 = open ? REVIVED : lost ? LOST : renewed ? RENEWED : RELEASED;
+            OnTwin.Still.forget(name);
+        }
+    }
+}

@@ -1,0 +1,207 @@
+package io.github.redislocks;
+
+import org.openjdk.jcstress.annotations.Actor;
+import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressTest;
+import org.openjdk.jcstress.annotations.Outcome;
+import org.openjdk.jcstress.annotations.State;
+import org.openjdk.jcstress.infra.results.II_Result;
+import org.openjdk.jcstress.infra.results.L_Result;
+
+/**
+ * Claim: what a holder wrote before {@code unlock()} is visible to the next holder, whichever clients of the JVM they
+ * use, though no field of theirs is volatile.
+ *
+ * <pre>
+ *   java -jar target/jcstress.jar -t 'Visibility'
+ *
+ *   half of it       FORBIDDEN   the later write was seen, the earlier was not
+ *   all of it        acceptable  the reader came second
+ *   nothing of it    acceptable  the reader came first
+ * </pre>
+ *
+ * The twin of Redis makes an edge of its own, which sockets do not, and might hide that {@code Sync} makes none. So the
+ * edge is tested alone as well, {@code Core*}: each of two threads writes, passes the edge, and reads what the other
+ * writes. Both passed it, one after the other, so the later one must see the earlier's write.
+ *
+ * <pre>
+ *   0, 0             FORBIDDEN   neither saw the other
+ *   all others       acceptable
+ * </pre>
+ *
+ * Broken twins: an edge that only reads, and a Redis that says yes to everybody.
+ */
+public class Visibility {
+
+    private static final String HALF = "half of it";
+    private static final String ALL = "all of it";
+    private static final String NOTHING = "nothing of it";
+
+    /** Plain on purpose. */
+    private static final class Notes {
+        private int first;
+        private int second;
+        private boolean read;
+
+        /** Writes one thing, waits until it is read or for as long as this, and writes the other. */
+        void write(long stayNanos) {
+            first = 1;
+            long end = System.nanoTime() + stayNanos;
+            while (!read && System.nanoTime() < end) {
+                Thread.yield();
+            }
+            second = 1;
+        }
+
+        String read() {
+            int sum = first + second;
+            read = true;
+            return sum == 0 ? NOTHING : sum == 2 ? ALL : HALF;
+        }
+    }
+
+    private static void write(RedisReentrantLock lock, Notes notes) {
+        lock.lock();
+        try {
+            notes.write(Room.A_MOMENT_NANOS);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static String read(RedisReentrantLock lock, Notes notes) {
+        lock.lock();
+        try {
+            return notes.read();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = "0, 0", expect = Expect.FORBIDDEN, desc = "Neither saw the other: there is no edge.")
+    @Outcome(expect = Expect.ACCEPTABLE, desc = "The later one saw the earlier's write.")
+    @State
+    public static class CoreEdge {
+        private int mine;
+        private int yours;
+
+        @Actor
+        public void one(II_Result r) {
+            mine = 1;
+            Sync.publish();
+            r.r1 = yours;
+        }
+
+        @Actor
+        public void other(II_Result r) {
+            yours = 1;
+            Sync.publish();
+            r.r2 = mine;
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = "0, 0", expect = Expect.FORBIDDEN, desc = "To be caught: reading alone makes no edge.")
+    @Outcome(expect = Expect.ACCEPTABLE, desc = "The later one saw the earlier's write.")
+    @State
+    public static class CoreBrokenEdge {
+        private static volatile long edge;
+        private int mine;
+        private int yours;
+        private long seen;
+
+        @Actor
+        public void one(II_Result r) {
+            mine = 1;
+            seen = edge;
+            r.r1 = yours;
+        }
+
+        @Actor
+        public void other(II_Result r) {
+            yours = 1;
+            seen = edge;
+            r.r2 = mine;
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = HALF, expect = Expect.FORBIDDEN, desc = "The later write was seen, the earlier was not.")
+    @Outcome(id = ALL, expect = Expect.ACCEPTABLE, desc = "The reader came second.")
+    @Outcome(id = NOTHING, expect = Expect.ACCEPTABLE, desc = "The reader came first.")
+    @State
+    public static class TwinOneClient {
+        private final String name = OnTwin.name();
+        private final RedisReentrantLock lock = OnTwin.Live.HERE.reentrantLock(name);
+        private final Notes notes = new Notes();
+
+        @Actor
+        public void writer() {
+            write(lock, notes);
+        }
+
+        @Actor
+        public void reader(L_Result r) {
+            r.r1 = read(lock, notes);
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = HALF, expect = Expect.FORBIDDEN, desc = "The later write was seen, the earlier was not.")
+    @Outcome(id = ALL, expect = Expect.ACCEPTABLE, desc = "The reader came second.")
+    @Outcome(id = NOTHING, expect = Expect.ACCEPTABLE, desc = "The reader came first.")
+    @State
+    public static class TwinTwoClients {
+        private final String name = OnTwin.name();
+        private final RedisReentrantLock here = OnTwin.Live.HERE.reentrantLock(name);
+        private final RedisReentrantLock there = OnTwin.Live.THERE.reentrantLock(name);
+        private final Notes notes = new Notes();
+
+        @Actor
+        public void writer() {
+            write(here, notes);
+        }
+
+        @Actor
+        public void reader(L_Result r) {
+            r.r1 = read(there, notes);
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = HALF, expect = Expect.FORBIDDEN, desc = "To be caught: Redis says yes to everybody.")
+    @Outcome(id = ALL, expect = Expect.ACCEPTABLE, desc = "The reader came second.")
+    @Outcome(id = NOTHING, expect = Expect.ACCEPTABLE, desc = "The reader came first.")
+    @State
+    public static class TwinBroken {
+        private static final RedisLocks HERE = OnTwin.Live.client(Tampered::withoutExclusion);
+        private static final RedisLocks THERE = OnTwin.Live.client(Tampered::withoutExclusion);
+        private final String name = OnTwin.name();
+        private final RedisReentrantLock here = HERE.reentrantLock(name);
+        private final RedisReentrantLock there = THERE.reentrantLock(name);
+        private final Notes notes = new Notes();
+
+        @Actor
+        public void writer() {
+            here.lock();
+            notes.write(Room.A_WHILE_NANOS);
+            unlockAnyway(here);
+        }
+
+        @Actor
+        public void reader(L_Result r) {
+            there.lock();
+            r.r1 = notes.read();
+            unlockAnyway(there);
+        }
+
+        private static void unlockAnyway(RedisReentrantLock lock) {
+            try {
+                lock.unlock();
+            } catch (LockLostException e) {
+                // Redis knows of one hold only.
+            }
+        }
+    }
+}
