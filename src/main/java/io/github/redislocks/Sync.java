@@ -191,9 +191,13 @@ final class Sync {
                 client.ended(hold);
                 throw unlockLost(hold);
             }
-            hold.released();
-            client.holds.remove(hold);
-            client.succession.handOn(keys, hold.attempt, heir, hold.turnStartNanos, reply, sent);
+            try {
+                client.succession.handOn(keys, hold.attempt, heir, hold.turnStartNanos, reply, sent);
+            } finally {
+                // Not before: close() waits for releases, and an heir that has gone has to be taken out of Redis.
+                hold.released();
+                client.holds.remove(hold);
+            }
         } catch (RedisException e) {
             client.succession.releaseLater(hold, call, heir);
             if (client.clock.nanoTime() >= until && hold.releaseFailed(LockLost.Reason.UNCONFIRMED)) {
