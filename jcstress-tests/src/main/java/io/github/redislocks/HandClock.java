@@ -1,8 +1,11 @@
 package io.github.redislocks;
 
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 
-/** Time that stands still until an actor moves it; who parks on it spins. */
+/**
+ * Time that stands still until an actor moves it. Who parks for a time spins; who parks for good has to be unparked.
+ */
 final class HandClock implements Clock {
 
     private final AtomicLong nanos = new AtomicLong(1);
@@ -14,7 +17,15 @@ final class HandClock implements Clock {
 
     @Override
     public void park(Object blocker, long waitNanos) {
-        Thread.yield();
+        if (waitNanos == Long.MAX_VALUE) {
+            LockSupport.park(blocker);
+        } else {
+            Thread.yield();
+        }
+    }
+
+    void advance(long by) {
+        nanos.addAndGet(by);
     }
 
     void advanceTo(long time) {

@@ -26,10 +26,8 @@ final class OnTwin {
             return RedisLocks.on(tampering.apply(SERVER.another()), LockOptions.DEFAULTS, null, Clock.SYSTEM);
         }
 
-        /** Removes what a lock leaves behind, so that the twin does not grow. */
         static void forget(String name) {
-            SERVER.del(key(name));
-            SERVER.del(key(name) + ":fence");
+            OnTwin.forget(SERVER, name);
         }
     }
 
@@ -41,17 +39,39 @@ final class OnTwin {
 
         private Still() {}
 
-        /** A client without threads. */
+        /** A client without a watchdog. */
         static Client client(HandClock clock) {
-            Client client = new Client("client", LockOptions.DEFAULTS, null, clock, SERVER);
+            return client("client", clock, SERVER);
+        }
+
+        /** A client without a watchdog, with a connection of its own. */
+        static Client client(String id, HandClock clock, UnaryOperator<Redis> tampering) {
+            return client(id, clock, tampering.apply(SERVER.another()));
+        }
+
+        private static Client client(String id, HandClock clock, Redis redis) {
+            Client client = new Client(id, LockOptions.DEFAULTS, null, clock, redis);
             client.serverTime.saw(CHECKED, clock.nanoTime());
             return client;
         }
 
         static void forget(String name) {
-            SERVER.del(key(name));
-            SERVER.del(key(name) + ":fence");
+            OnTwin.forget(SERVER, name);
         }
+    }
+
+    /** Two clients without a watchdog, as two JVMs have, for all states of a test: no heartbeat helps them. */
+    static final class Hand {
+        static final HandClock CLOCK = new HandClock();
+        static final Client HERE = Still.client("here", CLOCK, redis -> redis);
+        static final Client THERE = Still.client("there", CLOCK, redis -> redis);
+
+        private Hand() {}
+    }
+
+    /** Removes what a lock leaves behind, so that the twin does not grow. */
+    private static void forget(InMemoryRedis server, String name) {
+        keys(name).all().forEach(server::del);
     }
 
     /** A name that no other state has. */

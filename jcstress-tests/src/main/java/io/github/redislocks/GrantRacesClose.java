@@ -1,0 +1,133 @@
+package io.github.redislocks;
+
+import io.github.redislocks.redis.Redis;
+import java.util.function.UnaryOperator;
+import org.openjdk.jcstress.annotations.Actor;
+import org.openjdk.jcstress.annotations.Arbiter;
+import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressTest;
+import org.openjdk.jcstress.annotations.Outcome;
+import org.openjdk.jcstress.annotations.State;
+import org.openjdk.jcstress.infra.results.L_Result;
+
+/**
+ * Claim: a waiter whose client is closed while the lock is handed to it has it and unlocks it, or has it and hears that
+ * it was lost, or leaves with an exception; when {@code close()} has returned, the lock is free for the next.
+ *
+ * <pre>
+ *   jcstress-tests/run GrantRacesClose
+ *
+ *   nobody's             FORBIDDEN   all have gone, and the lock or a place in its line is not free
+ *   had it               acceptable  the grant came first, and the unlock before the end
+ *   had it, and lost it  acceptable  the grant came first, and the end before the unlock
+ *   left                 acceptable  the close came first
+ * </pre>
+ *
+ * In {@code TwinBroken} the client closes without a word to Redis.
+ */
+public class GrantRacesClose {
+
+    private static Client client(UnaryOperator<Redis> tampering) {
+        return OnTwin.Still.client("closing", new HandClock(), tampering);
+    }
+
+    private static boolean lock(Sync sync) {
+        sync.lock(30_000, true);
+        return true;
+    }
+
+    @JCStressTest
+    @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "All have gone, and the lock is not free.")
+    @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first, and the unlock then.")
+    @Outcome(id = Handover.LOST, expect = Expect.ACCEPTABLE, desc = "The grant came first, and the end then.")
+    @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The close came first.")
+    @State
+    public static class TwinTwoClients {
+        private final Client closing = client(redis -> redis);
+        private final Handover race = new Handover(OnTwin.Hand.HERE, closing);
+        private String story;
+
+        @Actor
+        public void holder() {
+            race.hold();
+            Aside.Task close = Aside.start(closing::close);
+            race.unlock();
+            close.join();
+        }
+
+        @Actor
+        public void waiter() {
+            story = race.await(GrantRacesClose::lock);
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = race.isFree() ? story : Handover.ORPHANED;
+        }
+    }
+
+    /** The holder is of the client that closes: its hold is lost, or its unlock hands the lock to the waiter. */
+    @JCStressTest
+    @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "All have gone, and the lock is not free.")
+    @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first, and the unlock then.")
+    @Outcome(id = Handover.LOST, expect = Expect.ACCEPTABLE, desc = "The grant came first, and the end then.")
+    @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The close came first.")
+    @State
+    public static class TwinOneClient {
+        private final Client closing = client(redis -> redis);
+        private final Handover race = new Handover(closing, closing);
+        private String story;
+
+        @Actor
+        public void holder() {
+            race.hold();
+            Aside.Task close = Aside.start(closing::close);
+            try {
+                race.unlock();
+            } catch (LockLostException e) {
+                // Closed before.
+            }
+            close.join();
+        }
+
+        @Actor
+        public void waiter() {
+            story = race.await(GrantRacesClose::lock);
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = race.isFree() ? story : Handover.ORPHANED;
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "To be caught: the leave is not sent.")
+    @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first, and the unlock then.")
+    @Outcome(id = Handover.LOST, expect = Expect.ACCEPTABLE, desc = "The grant came first, and the end then.")
+    @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The close came first.")
+    @State
+    public static class TwinBroken {
+        private final Client closing = client(redis -> Tampered.without(redis, "leave", "DONE"));
+        private final Handover race = new Handover(OnTwin.Hand.HERE, closing);
+        private String story;
+
+        @Actor
+        public void holder() {
+            race.hold();
+            closing.close();
+            race.dawdle();
+            race.unlock();
+        }
+
+        @Actor
+        public void waiter() {
+            story = race.await(GrantRacesClose::lock);
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = race.isFree() ? story : Handover.ORPHANED;
+        }
+    }
+}

@@ -1,0 +1,261 @@
+package io.github.redislocks;
+
+import org.openjdk.jcstress.annotations.Actor;
+import org.openjdk.jcstress.annotations.Arbiter;
+import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressTest;
+import org.openjdk.jcstress.annotations.Outcome;
+import org.openjdk.jcstress.annotations.State;
+import org.openjdk.jcstress.infra.results.L_Result;
+
+/**
+ * Claim: a waiter whose time is over while the lock is handed to it either has it, or has left; then the lock is free
+ * for the next, at once.
+ *
+ * <pre>
+ *   jcstress-tests/run GrantRacesTimeout
+ *
+ *   nobody's         FORBIDDEN   both have gone, and the lock or a place in its line is not free
+ *   both             FORBIDDEN   it was granted, and has left
+ *   had it           acceptable  the grant came first
+ *   left             acceptable  the timeout came first
+ * </pre>
+ *
+ * {@code CoreVerdict} is the verdict of {@code Attempt} alone, {@code CoreGate} the line of {@code Gate}. The broken
+ * ones look first and write then; in {@code TwinBroken} a waiter that gives up does not say so to Redis.
+ */
+public class GrantRacesTimeout {
+
+    private static final String BOTH = "both";
+    private static final long PATIENCE_NANOS = 1_000_000;
+
+    private static Attempt attempt(long number) {
+        return new Attempt(
+                number, OnTwin.keys("n"), "owner", new Attempt.Wish(30_000, true, false), Patience.endless());
+    }
+
+    private static String words(boolean granted, boolean left) {
+        if (granted) {
+            return left ? BOTH : Handover.HAD;
+        }
+        return left ? Handover.LEFT : Handover.ORPHANED;
+    }
+
+    @JCStressTest
+    @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "Refused twice.")
+    @Outcome(id = BOTH, expect = Expect.FORBIDDEN, desc = "It was granted, and has left.")
+    @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first.")
+    @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The timeout came first.")
+    @State
+    public static class CoreVerdict {
+        private final Attempt attempt = attempt(1);
+        private boolean granted;
+        private boolean left;
+
+        @Actor
+        public void mailbox() {
+            granted = attempt.decide(new Attempt.Grant(5, false, 0, 0, false));
+        }
+
+        @Actor
+        public void waiter() {
+            left = attempt.leave(null);
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = words(granted, left);
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = BOTH, expect = Expect.FORBIDDEN, desc = "To be caught: looking and writing are two steps.")
+    @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first.")
+    @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The timeout came first.")
+    @State
+    public static class CoreVerdictBroken {
+        private volatile Attempt.Verdict verdict;
+        private boolean granted;
+        private boolean left;
+
+        private boolean decide(Attempt.Verdict news) {
+            if (verdict != null) {
+                return false;
+            }
+            verdict = news;
+            return true;
+        }
+
+        @Actor
+        public void mailbox() {
+            granted = decide(new Attempt.Grant(5, false, 0, 0, false));
+        }
+
+        @Actor
+        public void waiter() {
+            left = decide(Attempt.Left.LEFT);
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = words(granted, left);
+        }
+    }
+
+    /** The contender hands its turn on while the only one that waits behind it leaves; who has the turn exits then. */
+    @JCStressTest
+    @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "The turn is with somebody that has gone.")
+    @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "It had the turn, and handed it on.")
+    @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "It left before it was its turn.")
+    @State
+    public static class CoreGate {
+        private final Gate gate = new Gate();
+        private final Attempt contender = attempt(1);
+        private final Attempt waiter = attempt(2);
+        private String story;
+
+        public CoreGate() {
+            gate.enter(contender);
+            gate.enter(waiter);
+        }
+
+        @Actor
+        public void contender() {
+            gate.exit(contender.keys, contender.number);
+        }
+
+        @Actor
+        public void waiter() {
+            if (gate.leave(waiter) == Gate.Left.CONTENDING) {
+                gate.exit(waiter.keys, waiter.number);
+                story = Handover.HAD;
+            } else {
+                story = Handover.LEFT;
+            }
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = gate.size() == 0 ? story : Handover.ORPHANED;
+        }
+    }
+
+    /** A line whose first is looked up in one step, and removed or given the turn in another. */
+    @JCStressTest
+    @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "To be caught: two steps.")
+    @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "It had the turn, and handed it on.")
+    @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "It left before it was its turn.")
+    @State
+    public static class CoreGateBroken {
+        private volatile int turn = 1;
+        private volatile int waiting = 2;
+        private String story;
+
+        @Actor
+        public void contender() {
+            turn = waiting;
+        }
+
+        @Actor
+        public void waiter() {
+            if (turn == 2) {
+                turn = 0;
+                story = Handover.HAD;
+            } else {
+                waiting = 0;
+                story = Handover.LEFT;
+            }
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = turn == 0 ? story : Handover.ORPHANED;
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "Both have gone, and the lock is not free.")
+    @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first.")
+    @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The timeout came first.")
+    @State
+    public static class TwinTwoClients {
+        private final Handover race = new Handover(OnTwin.Hand.HERE, OnTwin.Hand.THERE);
+        private String story;
+
+        @Actor
+        public void holder() {
+            unlockInTime(race);
+        }
+
+        @Actor
+        public void waiter() {
+            story = race.await(sync -> sync.tryLock(PATIENCE_NANOS, 30_000, true));
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = race.isFree() ? story : Handover.ORPHANED;
+        }
+    }
+
+    private static void unlockInTime(Handover race) {
+        race.hold();
+        OnTwin.Hand.CLOCK.advance(PATIENCE_NANOS);
+        race.unlock();
+    }
+
+    @JCStressTest
+    @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "Both have gone, and the lock is not free.")
+    @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first.")
+    @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The timeout came first.")
+    @State
+    public static class TwinOneClient {
+        private final Handover race = new Handover(OnTwin.Hand.HERE, OnTwin.Hand.HERE);
+        private String story;
+
+        @Actor
+        public void holder() {
+            unlockInTime(race);
+        }
+
+        @Actor
+        public void waiter() {
+            story = race.await(sync -> sync.tryLock(PATIENCE_NANOS, 30_000, true));
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = race.isFree() ? story : Handover.ORPHANED;
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "To be caught: the leave is not sent.")
+    @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first.")
+    @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The timeout came first.")
+    @State
+    public static class TwinBroken {
+        private static final Client SILENT =
+                OnTwin.Still.client("silent", OnTwin.Hand.CLOCK, redis -> Tampered.without(redis, "leave", "DONE"));
+        private final Handover race = new Handover(OnTwin.Hand.HERE, SILENT);
+        private String story;
+
+        @Actor
+        public void holder() {
+            race.hold();
+            OnTwin.Hand.CLOCK.advance(PATIENCE_NANOS);
+            race.dawdle();
+            race.unlock();
+        }
+
+        @Actor
+        public void waiter() {
+            story = race.await(sync -> sync.tryLock(PATIENCE_NANOS, 30_000, true));
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = race.isFree() ? story : Handover.ORPHANED;
+        }
+    }
+}
