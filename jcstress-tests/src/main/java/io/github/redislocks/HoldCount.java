@@ -114,6 +114,35 @@ public class HoldCount {
 
     @JCStressTest
     @Outcome(id = WRONG, expect = Expect.FORBIDDEN, desc = "The count was not the number of locks less unlocks.")
+    @Outcome(id = TWO, expect = Expect.FORBIDDEN, desc = "An inner unlock let the other in.")
+    @Outcome(id = COUNTED, expect = Expect.ACCEPTABLE, desc = "The last unlock let the other in.")
+    @State
+    public static class RedisTwoClients {
+        private final String name = OnTwin.name();
+        private final RedisReentrantLock here = OnRedis.HERE.reentrantLock(name);
+        private final RedisReentrantLock there = OnRedis.THERE.reentrantLock(name);
+        private final Room room = new Room(Room.A_MOMENT_NANOS);
+        private boolean counted;
+        private boolean countedThere;
+
+        @Actor
+        public void here() {
+            counted = visit(here, room, 1);
+        }
+
+        @Actor
+        public void there() {
+            countedThere = visit(there, room, 2);
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = words(counted && countedThere, room);
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = WRONG, expect = Expect.FORBIDDEN, desc = "The count was not the number of locks less unlocks.")
     @Outcome(id = TWO, expect = Expect.FORBIDDEN, desc = "To be caught: an inner unlock frees the lock.")
     @Outcome(id = COUNTED, expect = Expect.ACCEPTABLE, desc = "The last unlock let the other in.")
     @State
@@ -125,11 +154,9 @@ public class HoldCount {
             return new Tampered(honest, (redis, call, timeout) -> {
                 Reply reply = redis.run(call, timeout);
                 if (call.script().name().equals("release_inner")) {
-                    String key = call.keys().get(0);
-                    String name = key.substring(key.indexOf('{') + 1, key.indexOf('}'));
-                    String token = OnTwin.Live.SERVER.hash(key).get("token");
+                    String token = OnTwin.Live.SERVER.hash(call.keys().get(0)).get("token");
                     if (token != null) {
-                        redis.run(Protocol.force(OnTwin.keys(name), token), timeout);
+                        redis.run(Protocol.force(Tampered.keysOf(call), token), timeout);
                     }
                 }
                 return reply;

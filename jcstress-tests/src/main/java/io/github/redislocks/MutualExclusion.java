@@ -18,7 +18,8 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *   one at a time    acceptable  all visits count
  * </pre>
  *
- * The broken twin has a Redis that says yes to everybody.
+ * The broken twins have a Redis that says yes to everybody, and one that says yes to all who found the lock free before
+ * any of them took it: it takes luck to meet that.
  */
 public class MutualExclusion {
 
@@ -217,6 +218,35 @@ public class MutualExclusion {
     public static class TwinBroken {
         private static final RedisLocks HERE = OnTwin.Live.client(Tampered::withoutExclusion);
         private static final RedisLocks THERE = OnTwin.Live.client(Tampered::withoutExclusion);
+        private final String name = OnTwin.name();
+        private final RedisReentrantLock here = HERE.reentrantLock(name);
+        private final RedisReentrantLock there = THERE.reentrantLock(name);
+        private final Room room = new Room(Room.A_WHILE_NANOS);
+
+        @Actor
+        public void here() {
+            visitAnyway(here, room, 1);
+        }
+
+        @Actor
+        public void there() {
+            visitAnyway(there, room, 2);
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = room.afterVisits(2);
+            OnTwin.Live.forget(name);
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = TWO, expect = Expect.FORBIDDEN, desc = "To be caught: looking and taking are two steps.")
+    @Outcome(id = ONE, expect = Expect.ACCEPTABLE, desc = "All visits count.")
+    @State
+    public static class TwinLucky {
+        private static final RedisLocks HERE = OnTwin.Live.client(Tampered::lookingFirst);
+        private static final RedisLocks THERE = OnTwin.Live.client(Tampered::lookingFirst);
         private final String name = OnTwin.name();
         private final RedisReentrantLock here = HERE.reentrantLock(name);
         private final RedisReentrantLock there = THERE.reentrantLock(name);

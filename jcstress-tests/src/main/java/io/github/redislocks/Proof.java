@@ -46,7 +46,8 @@ public final class Proof {
             "-spinStyle",
             "THREAD_YIELD",
             "-strideCount",
-            "1");
+            "1",
+            "-v");
 
     /**
      * Tests that are run in one go.

@@ -33,6 +33,24 @@ final class Tampered implements Redis {
         });
     }
 
+    /** Whoever finds a lock free has it, whoever came in between. */
+    static Redis lookingFirst(Redis honest) {
+        return new Tampered(honest, (redis, call, timeout) -> {
+            if (!call.script().name().equals("acquire")) {
+                return redis.run(call, timeout);
+            }
+            boolean free = redis.run(Protocol.locked(keysOf(call)), timeout).is("FREE");
+            Reply reply = redis.run(call, timeout);
+            return free && !reply.is("OK") ? new Reply("OK", List.of(1L, 0L)) : reply;
+        });
+    }
+
+    /** The keys of the lock that a call is about. */
+    static Keys keysOf(Call call) {
+        String key = call.keys().get(0);
+        return OnTwin.keys(key.substring(key.indexOf('{') + 1, key.indexOf('}')));
+    }
+
     /** Calls of a script are answered, and not run. */
     static Redis without(Redis honest, String script, String answer) {
         return new Tampered(

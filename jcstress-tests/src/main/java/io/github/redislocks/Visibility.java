@@ -170,6 +170,28 @@ public class Visibility {
     }
 
     @JCStressTest
+    @Outcome(id = HALF, expect = Expect.FORBIDDEN, desc = "The later write was seen, the earlier was not.")
+    @Outcome(id = ALL, expect = Expect.ACCEPTABLE, desc = "The reader came second.")
+    @Outcome(id = NOTHING, expect = Expect.ACCEPTABLE, desc = "The reader came first.")
+    @State
+    public static class RedisTwoClients {
+        private final String name = OnTwin.name();
+        private final RedisReentrantLock here = OnRedis.HERE.reentrantLock(name);
+        private final RedisReentrantLock there = OnRedis.THERE.reentrantLock(name);
+        private final Notes notes = new Notes();
+
+        @Actor
+        public void writer() {
+            write(here, notes);
+        }
+
+        @Actor
+        public void reader(L_Result r) {
+            r.r1 = read(there, notes);
+        }
+    }
+
+    @JCStressTest
     @Outcome(id = HALF, expect = Expect.FORBIDDEN, desc = "To be caught: Redis says yes to everybody.")
     @Outcome(id = ALL, expect = Expect.ACCEPTABLE, desc = "The reader came second.")
     @Outcome(id = NOTHING, expect = Expect.ACCEPTABLE, desc = "The reader came first.")
