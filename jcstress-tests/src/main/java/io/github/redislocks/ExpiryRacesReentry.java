@@ -75,6 +75,7 @@ public class ExpiryRacesReentry {
     @Outcome(id = LOST, expect = Expect.ACCEPTABLE, desc = "The deadline came first.")
     @State
     public static class CoreBroken {
+        private final Gap gap = new Gap();
         private volatile long state = 100;
 
         private boolean change(long ifAtLeast, long ifAtMost, long to) {
@@ -82,6 +83,7 @@ public class ExpiryRacesReentry {
             if (old < ifAtLeast || old > ifAtMost) {
                 return false;
             }
+            gap.pass();
             state = to;
             return true;
         }

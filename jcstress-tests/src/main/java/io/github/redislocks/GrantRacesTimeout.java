@@ -74,6 +74,7 @@ public class GrantRacesTimeout {
     @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The timeout came first.")
     @State
     public static class CoreVerdictBroken {
+        private final Gap gap = new Gap();
         private volatile Attempt.Verdict verdict;
         private boolean granted;
         private boolean left;
@@ -82,6 +83,7 @@ public class GrantRacesTimeout {
             if (verdict != null) {
                 return false;
             }
+            gap.pass();
             verdict = news;
             return true;
         }
@@ -147,13 +149,16 @@ public class GrantRacesTimeout {
     @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "It left before it was its turn.")
     @State
     public static class CoreGateBroken {
+        private final Gap gap = new Gap();
         private volatile int turn = 1;
         private volatile int waiting = 2;
         private String story;
 
         @Actor
         public void contender() {
-            turn = waiting;
+            int first = waiting;
+            gap.pass();
+            turn = first;
         }
 
         @Actor
@@ -163,6 +168,7 @@ public class GrantRacesTimeout {
                 story = Handover.HAD;
             } else {
                 waiting = 0;
+                gap.pass();
                 story = Handover.LEFT;
             }
         }

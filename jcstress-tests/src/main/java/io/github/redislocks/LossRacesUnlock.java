@@ -83,6 +83,7 @@ public class LossRacesUnlock {
     @Outcome(id = RELEASED, expect = Expect.ACCEPTABLE, desc = "The unlock came first.")
     @State
     public static class CoreBroken {
+        private final Gap gap = new Gap();
         private volatile long state = 100;
         private boolean lost;
         private boolean released;
@@ -91,6 +92,7 @@ public class LossRacesUnlock {
             if (state <= 0) {
                 return false;
             }
+            gap.pass();
             state = ended;
             return true;
         }

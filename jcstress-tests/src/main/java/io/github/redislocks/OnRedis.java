@@ -27,13 +27,7 @@ final class OnRedis {
 
     /** The given server, or one that ends with this JVM. */
     private static String uri() {
-        String shared = System.getProperty(PROPERTY, given());
+        String shared = System.getProperty(PROPERTY, OwnServer.given());
         return shared == null ? OwnServer.start().uri() : shared;
-    }
-
-    /** The server in the environment variable {@code REDIS_URL}, or null. */
-    static String given() {
-        String url = System.getenv("REDIS_URL");
-        return url == null || url.isBlank() ? null : url;
     }
 }

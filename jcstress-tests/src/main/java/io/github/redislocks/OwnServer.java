@@ -35,6 +35,12 @@ final class OwnServer implements AutoCloseable {
         this.port = port;
     }
 
+    /** The server in the environment variable {@code REDIS_URL}, or null. */
+    static String given() {
+        String url = System.getenv("REDIS_URL");
+        return url == null || url.isBlank() ? null : url;
+    }
+
     static OwnServer start() {
         try {
             Path folder = Files.createTempDirectory("redis-locks-jcstress-");

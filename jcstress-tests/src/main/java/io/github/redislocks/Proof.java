@@ -73,7 +73,7 @@ public final class Proof {
             new Part("on Redis", "Redis((?!Broken|Lucky).)*", 10, 1, 8_000),
             new Part("broken, on Redis", "Redis((?!Lucky).)*Broken((?!Lucky).)*", 4, 1, 1_000));
 
-    private static final Part LUCK = new Part("broken, caught by luck", "[A-Za-z]*Lucky", 10, 10, 5_000);
+    private static final Part LUCK = new Part("broken, caught by luck", "[A-Za-z]*Lucky", 100, 10, 5_000);
 
     private final List<String> table = new ArrayList<>();
     private final String filter;
@@ -96,7 +96,7 @@ public final class Proof {
             System.exit(2);
         }
         Path folder = Files.createDirectories(Path.of("target", "jcstress")).toAbsolutePath();
-        String given = OnRedis.given();
+        String given = OwnServer.given();
         OwnServer own = given == null ? OwnServer.start() : null;
         Proof proof = new Proof(words.isEmpty() ? "" : words.get(0), own == null ? given : own.uri(), folder);
         try {
@@ -179,6 +179,7 @@ public final class Proof {
                 .redirectErrorStream(true)
                 .redirectOutput(output(part).toFile())
                 .start();
+        Runtime.getRuntime().addShutdownHook(new Thread(jcstress::destroy));
         try {
             // Its status tells nothing new: what is broken on purpose has to fail.
             jcstress.waitFor();

@@ -66,17 +66,20 @@ public class RenewalRacesUnlock {
     @Outcome(id = RELEASED, expect = Expect.ACCEPTABLE, desc = "The unlock came first.")
     @State
     public static class CoreBroken {
+        private final Gap gap = new Gap();
         private volatile long state = 100;
         private boolean renewed;
 
         @Actor
         public void owner() {
             state = -1;
+            gap.pass();
         }
 
         @Actor
         public void watchdog() {
             if (state > 50) {
+                gap.pass();
                 state = 200;
                 renewed = true;
             }
