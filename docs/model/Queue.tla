@@ -1,0 +1,381 @@
+------------------------------- MODULE Queue -------------------------------
+(***************************************************************************)
+(* The line of waiters: places that are leases, grants for a claim that a   *)
+(* message tells, heartbeats that find what no message told, leaving.       *)
+(* What Lease checks already (re-entry, renewal, marks) is left out.        *)
+(*                                                                         *)
+(* Time is a set of countdowns, as in Lease. Everybody is prompt, except by *)
+(* a fault: Tick waits for all that is due. A request lost, an answer lost, *)
+(* a tick that does not wait (a pause, a delay), a slow clock, a crash, a   *)
+(* subscription cut: each costs one of Faults. A message of the mailbox may *)
+(* come late or never without any. So safety is checked under all ways to   *)
+(* spend the faults, and liveness for the time after the last.              *)
+(***************************************************************************)
+EXTENDS Naturals, Sequences, FiniteSets, TLC
+
+CONSTANTS
+    Clients,    \* each is one client, of which one thread passes the gate
+    Attempts,   \* calls of lock() per client
+    Fair,       \* whether a free lock goes to the first in line only
+    Lease, Claim, Life, Heartbeat, Timeout,
+    Drift,      \* the margin; a client's clock stands still for so many ticks in all at most
+    Behind,     \* how much the client's idea of Redis' time is behind, since connecting
+    Faults,
+    Broken      \* the rule that is left out, or "nothing"
+
+VARIABLES
+    srv,        \* Redis: hash, time to live, last token, queue in order
+    cl,         \* the clients
+    mail,       \* messages on their way to a mailbox
+    stray,      \* requests that may still run, though nobody waits for the answer
+    faults      \* how many are left
+
+vars == <<srv, cl, mail, stray, faults>>
+
+None == "none"
+Max(x, y) == IF x > y THEN x ELSE y
+Less(x) == IF x > 0 THEN x - 1 ELSE 0
+Minus(x, y) == IF x > y THEN x - y ELSE 0
+
+(***************************************************************************)
+(* The scripts. Each gives an answer, a new state and the messages it       *)
+(* publishes.                                                               *)
+(***************************************************************************)
+
+Out(s, ans, msgs) == [s |-> s, ans |-> ans, msgs |-> msgs]
+Ans(code, token) == [code |-> code, token |-> token]
+
+Indexes(s, c) == {i \in 1..Len(s.q) : s.q[i].c = c}
+Placed(s, c) == IF Indexes(s, c) = {} THEN 0 ELSE s.q[CHOOSE i \in Indexes(s, c) : TRUE].a
+Without(s, c) == [s EXCEPT !.q = SelectSeq(@, LAMBDA p : p.c # c)]
+
+\* line_up in line.lua
+LineUp(s, c, a) ==
+    IF Placed(s, c) = a
+    THEN [s EXCEPT !.q = [i \in 1..Len(@) |-> IF @[i].c = c THEN [@[i] EXCEPT !.life = Life] ELSE @[i]]]
+    ELSE [s EXCEPT !.q = Append(Without(s, c).q, [c |-> c, a |-> a, life |-> Life])]
+
+\* own in line.lua
+Own(s, c, a, lease) == [s EXCEPT !.owner = c, !.a = a, !.ttl = lease, !.token = s.last + 1, !.last = s.last + 1]
+Free(s) == [s EXCEPT !.owner = None, !.a = 0, !.ttl = 0, !.token = 0]
+Extend(s, lease) == [s EXCEPT !.ttl = Max(@, lease)]
+
+\* grant in line.lua: a place that has lapsed is dropped, one whose client cannot be told keeps its place.
+Grant(s, asker, lease) ==
+    LET ready(i) == s.q[i].life > 0 /\ (s.q[i].c = asker \/ cl[s.q[i].c].sub)
+        all == {i \in 1..Len(s.q) : ready(i)}
+        live == SelectSeq(s.q, LAMBDA p : p.life > 0)
+    IN IF all = {} THEN Out([s EXCEPT !.q = live], Ans(None, 0), {})
+       ELSE LET first == CHOOSE i \in all : \A j \in all : i <= j
+                p == s.q[first]
+                t == Own([s EXCEPT !.q = SelectSeq(SubSeq(s.q, 1, first - 1), LAMBDA x : x.life > 0)
+                                         \o SubSeq(s.q, first + 1, Len(s.q))],
+                         p.c, p.a, IF p.c = asker THEN lease ELSE Claim)
+            IN Out(t, Ans(p.c, t.token),
+                   IF p.c = asker THEN {} ELSE {[c |-> p.c, a |-> p.a, token |-> t.token, age |-> 0]})
+
+\* acquire.lua, with a place
+\* @lua acquire.lua @java Protocol#acquire
+Acquire(s, r) ==
+    LET won == Grant(LineUp(s, r.c, r.a), r.c, Lease)
+        own == Own(Without(s, r.c), r.c, r.a, Lease)
+    IN
+    IF r.na = 0 THEN Out(s, Ans("LATE", 0), {})
+    ELSE IF Placed(s, r.c) > r.a \/ (s.owner = r.c /\ s.a > r.a) THEN Out(s, Ans("STALE", 0), {})
+    ELSE IF s.owner \notin {None, r.c} THEN Out(LineUp(s, r.c, r.a), Ans("QUEUED", s.last), {})
+    ELSE IF s.owner = r.c /\ s.a = r.a THEN Out(Extend(s, Lease), Ans("OK", s.token), {})
+    ELSE IF Fair /\ s.q # <<>>
+         THEN Out(won.s, IF won.ans.code = r.c THEN Ans("OK", won.ans.token) ELSE Ans("QUEUED", won.ans.token), won.msgs)
+    ELSE Out(own, Ans("OK", own.token), {})
+
+\* heartbeat.lua
+\* @lua heartbeat.lua @java Protocol#heartbeat
+Beat(s, r) ==
+    LET lined == LineUp(s, r.c, r.a)
+        won == Grant(lined, r.c, Claim)
+    IN
+    IF r.na = 0 /\ Broken # "lateBeat" THEN Out(s, Ans("LATE", 0), {})
+    ELSE IF s.owner = r.c /\ s.a = r.a THEN Out(Extend(s, Claim), Ans("GRANTED", s.token), {})
+    ELSE IF Placed(s, r.c) > r.a \/ (s.owner = r.c /\ s.a > r.a) THEN Out(s, Ans("STALE", 0), {})
+    ELSE IF s.owner # None THEN Out(lined, Ans("QUEUED", s.last), {})
+    ELSE Out(won.s, IF won.ans.code = r.c THEN Ans("GRANTED", won.ans.token) ELSE Ans("QUEUED", won.s.last), won.msgs)
+
+\* release.lua and leave.lua, without an heir
+End(s, c, a) ==
+    LET left == IF Placed(s, c) <= a THEN Without(s, c) ELSE s IN
+    IF s.owner = c /\ s.a = a /\ Broken # "leavePlaceOnly" THEN Grant(Free(left), None, 0)
+    ELSE Out(left, Ans("DONE", 0), {})
+
+Run(s, r) == IF r.op = "acquire" THEN Acquire(s, r) ELSE Beat(s, r)
+
+\* PUBLISH: a message may be lost, which is the same as one that never comes.
+Publish(msgs) == mail' \in {mail, mail \union msgs}
+
+-----------------------------------------------------------------------------
+
+NoCall == [op |-> None]
+NoStand == [age |-> 0, last |-> 0, is |-> FALSE]
+Call(c, op, a) == [op |-> op, age |-> 0, ans |-> Ans(None, 0), r |-> [op |-> op, c |-> c, a |-> a, na |-> Timeout]]
+
+Fault == faults > 0 /\ faults' = faults - 1
+NoFault == UNCHANGED faults
+Holds(c) == cl[c].st = "held" /\ cl[c].left > 0
+
+Later(errands, a, wait) == errands \union {[a |-> a, wait |-> wait]}
+
+\* Client.begin, Contention.ask
+\* @lua acquire.lua @java Client#begin
+Begin(c) ==
+    /\ cl[c].live /\ cl[c].st = "idle" /\ cl[c].a < Attempts /\ cl[c].call = NoCall
+    /\ cl' = [cl EXCEPT ![c].st = "wait", ![c].a = @ + 1, ![c].call = Call(c, "acquire", cl[c].a + 1)]
+    /\ UNCHANGED <<srv, mail, stray, faults>>
+
+MayAsk(c) == cl[c].live /\ cl[c].st = "wait" /\ ~cl[c].stand.is /\ cl[c].call = NoCall
+\* Contention.ask
+\* @lua acquire.lua @java Contention#ask
+Ask(c) ==
+    /\ MayAsk(c)
+    /\ cl' = [cl EXCEPT ![c].call = Call(c, "acquire", cl[c].a)]
+    /\ UNCHANGED <<srv, mail, stray, faults>>
+
+MayBeat(c) ==
+    cl[c].live /\ cl[c].st = "wait" /\ cl[c].stand.is /\ cl[c].hb = 0 /\ cl[c].call = NoCall /\ Broken # "noTimer"
+\* Heartbeats.Heartbeat.call
+\* @lua heartbeat.lua @java Heartbeats.Heartbeat#call
+StartBeat(c) ==
+    /\ MayBeat(c)
+    /\ cl' = [cl EXCEPT ![c].call = Call(c, "beat", cl[c].a)]
+    /\ UNCHANGED <<srv, mail, stray, faults>>
+
+MayServe(c) == cl[c].call # NoCall /\ cl[c].call.ans.code = None
+\* @lua line.lua @java Client#run
+Serve(c) ==
+    LET out == Run(srv, cl[c].call.r) IN
+    /\ MayServe(c)
+    /\ srv' = out.s
+    /\ Publish(out.msgs)
+    /\ cl' = [cl EXCEPT ![c].call.ans = out.ans, ![c].call.r.na = 0]
+    /\ UNCHANGED <<stray, faults>>
+
+\* @world
+RunLate(r) ==
+    LET out == Run(srv, r) IN
+    /\ srv' = out.s
+    /\ Publish(out.msgs)
+    /\ stray' = stray \ {r}
+    /\ UNCHANGED <<cl, faults>>
+
+Idle(me) == [me EXCEPT !.st = "idle", !.stand = NoStand, !.hb = 0, !.left = 0, !.conf = FALSE, !.quiet = 0]
+
+\* Contention.settle; what an unanswered request may do later is undone by Succession.leaveLater.
+Settle(me, a, validity, conf) ==
+    IF validity = 0 THEN [me EXCEPT !.stand = NoStand]
+    ELSE [Idle(me) EXCEPT !.st = "held", !.left = validity, !.conf = conf,
+             !.errands = IF me.quiet > 0 /\ Broken # "noLateLeave" THEN Later(@, a, me.quiet) ELSE @]
+
+ClaimOf == IF Broken = "fullLease" THEN Lease ELSE Claim
+
+\* Contention.ask and Heartbeats.Heartbeat.answered
+MayReceive(c) == cl[c].live /\ cl[c].call # NoCall /\ cl[c].call.ans.code # None
+\* @lua heartbeat.lua @java Heartbeats.Heartbeat#answered
+Receive(c) ==
+    LET me == [cl[c] EXCEPT !.call = NoCall]
+        call == cl[c].call
+        code == call.ans.code
+        mine == me.st = "wait" /\ me.a = call.r.a
+        held == me.st = "held" /\ me.a = call.r.a
+    IN
+    /\ MayReceive(c)
+    /\ cl' = [cl EXCEPT ![c] =
+        CASE mine /\ code = "OK" -> Settle(me, me.a, Minus(Lease, Drift + call.age), TRUE)
+          [] mine /\ code = "GRANTED" -> Settle(me, me.a, Minus(ClaimOf, Drift + call.age), FALSE)
+          [] mine /\ code = "QUEUED" ->
+                [me EXCEPT !.stand = [age |-> call.age, last |-> call.ans.token, is |-> TRUE], !.hb = Heartbeat]
+          \* The attempt ended while it was asked for, so it may have a place or the lock again.
+          [] ~mine /\ ~(held /\ code = "GRANTED") /\ code \in {"GRANTED", "QUEUED"} /\ Broken # "endedBeat" ->
+                [me EXCEPT !.errands = Later(@, call.r.a, 0)]
+          [] OTHER -> me]
+    /\ UNCHANGED <<srv, mail, stray, faults>>
+
+\* A request or its answer is lost; it may run later, for as long as it is worth it.
+\* @lua heartbeat.lua @java Heartbeats.Heartbeat#failed
+Unanswered(c) ==
+    LET me == cl[c]
+        rest == Minus(Timeout, me.call.age) + Drift
+        mine == me.st = "wait" /\ me.a = me.call.r.a
+    IN
+    /\ me.live /\ me.call # NoCall /\ Fault
+    /\ cl' = [cl EXCEPT ![c] =
+        [me EXCEPT !.call = NoCall,
+                   !.hb = IF mine /\ me.stand.is THEN Heartbeat ELSE @,
+                   !.quiet = IF mine THEN Max(@, rest) ELSE @,
+                   !.errands = IF mine THEN @ ELSE Later(@, me.call.r.a, rest)]]
+    /\ stray' \in {stray, stray \union (IF me.call.ans.code = None THEN {me.call.r} ELSE {})}
+    /\ UNCHANGED <<srv, mail>>
+
+\* Mailbox.deliver, then Contention.date: only a token that is new since the last answer was given after that request.
+\* @lua line.lua @java Mailbox#deliver
+Deliver(m) ==
+    LET me == cl[m.c]
+        matches == me.live /\ me.st = "wait" /\ (me.a = m.a \/ Broken \in {"lateGrant", "attemptIgnored"})
+        fresh == me.stand.is /\ (m.token > me.stand.last \/ Broken \in {"lateGrant", "tokenIgnored"})
+        validity == IF Broken = "datedByServer" THEN Minus(Claim, Drift + Minus(m.age, Behind))
+                    ELSE IF fresh THEN Minus(ClaimOf, Drift + me.stand.age) ELSE 0
+    IN
+    /\ mail' = mail \ {m}
+    /\ matches
+    /\ cl' = [cl EXCEPT ![m.c] = Settle(me, me.a, validity, FALSE)]
+    /\ UNCHANGED <<srv, stray, faults>>
+
+\* Renewals.Renewal of a claim: renew.lua
+MayConfirm(c) == cl[c].live /\ Holds(c) /\ ~cl[c].conf
+\* @lua renew.lua @java Renewals.Renewal#answered
+Confirm(c) ==
+    /\ MayConfirm(c)
+    /\ IF srv.owner = c /\ srv.a = cl[c].a
+       THEN /\ srv' = Extend(srv, Lease)
+            /\ cl' = [cl EXCEPT ![c].conf = TRUE, ![c].left = Max(@, Lease - Drift)]
+       ELSE srv' = srv /\ cl' = [cl EXCEPT ![c] = Idle(@)]
+    /\ UNCHANGED <<mail, stray, faults>>
+
+\* Sync.release
+\* @lua release.lua @java Sync#release
+Release(c) ==
+    /\ cl[c].live /\ Holds(c)
+    /\ cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.errands = Later(@, cl[c].a, 0)]]
+    /\ UNCHANGED <<srv, mail, stray, faults>>
+
+\* Client.isValid
+MayLapse(c) == cl[c].live /\ cl[c].st = "held" /\ cl[c].left = 0
+\* @lua - @java Client#isValid
+Lapse(c) ==
+    /\ MayLapse(c)
+    /\ cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.open = @ \union {cl[c].a}]]
+    /\ UNCHANGED <<srv, mail, stray, faults>>
+
+\* Contention.giveUp, Succession.depart: if something may still run, a second leave comes after it.
+\* @lua leave.lua @java Contention#giveUp
+GiveUp(c) ==
+    /\ cl[c].live /\ cl[c].st = "wait" /\ (cl[c].call = NoCall \/ cl[c].call.op = "beat")
+    /\ cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.errands = Later(@, cl[c].a, cl[c].quiet)]]
+    /\ UNCHANGED <<srv, mail, stray, faults>>
+
+\* Errand: a leave is sent only while its attempt holds nothing; a hold that is over is declared lost first: Client.holds.
+MayDo(c, e) ==
+    cl[c].live /\ e.wait = 0 /\ (cl[c].st = "held" /\ cl[c].a = e.a => cl[c].left > 0 \/ Broken = "staleHolds")
+\* @lua leave.lua @java Errand#call
+DoErrand(c, e) ==
+    LET out == End(srv, c, e.a) IN
+    /\ MayDo(c, e)
+    /\ IF cl[c].st = "held" /\ cl[c].a = e.a
+       THEN UNCHANGED <<srv, mail, faults>> /\ cl' = [cl EXCEPT ![c].errands = @ \ {e}]
+       ELSE /\ srv' = out.s
+            /\ Publish(out.msgs)
+            /\ \/ cl' = [cl EXCEPT ![c].errands = @ \ {e}] /\ NoFault
+               \/ UNCHANGED cl /\ Fault
+    /\ UNCHANGED stray
+
+\* A process is killed. Redis may or may not notice that its mailbox has nobody behind it.
+\* @world
+Crash(c) ==
+    /\ cl[c].live /\ Fault
+    /\ \E sub \in {cl[c].sub, FALSE} :
+        cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.live = FALSE, !.sub = sub, !.errands = {}, !.open = {},
+                                                !.call = NoCall, !.slow = 0]]
+    /\ stray' = stray \union (IF MayServe(c) THEN {cl[c].call.r} ELSE {})
+    /\ UNCHANGED <<srv, mail>>
+
+\* @world
+Cut(c) == cl[c].live /\ cl[c].sub /\ Fault /\ cl' = [cl EXCEPT ![c].sub = FALSE] /\ UNCHANGED <<srv, mail, stray>>
+
+\* Mailbox.subscribe; then all waiters ask at once: Client.hurry.
+\* @lua - @java Mailbox#subscribe
+Resubscribe(c) ==
+    /\ cl[c].live /\ ~cl[c].sub
+    /\ cl' = [cl EXCEPT ![c].sub = TRUE, ![c].hb = 0]
+    /\ UNCHANGED <<srv, mail, stray, faults>>
+
+-----------------------------------------------------------------------------
+
+Due ==
+    \E c \in Clients :
+        \/ MayAsk(c) \/ MayBeat(c) \/ MayServe(c) \/ MayReceive(c) \/ MayLapse(c)
+        \/ MayConfirm(c) /\ cl[c].left = 1
+        \/ \E e \in cl[c].errands : MayDo(c, e)
+
+OlderCall(call) ==
+    IF call = NoCall \/ call.ans.code # None THEN call ELSE [call EXCEPT !.r.na = Less(@)]
+Aged(call) == IF call = NoCall THEN call ELSE [call EXCEPT !.age = IF @ < Lease THEN @ + 1 ELSE @]
+
+Counts(c) == cl[c].live /\ (cl[c].left > 0 \/ cl[c].call # NoCall \/ cl[c].stand.is)
+
+Moved(me, slow) ==
+    LET m == [me EXCEPT !.call = OlderCall(@)] IN
+    IF slow THEN [m EXCEPT !.slow = @ + 1]
+    ELSE [m EXCEPT !.left = Less(@), !.hb = Less(@), !.quiet = Less(@), !.call = Aged(@),
+                   !.stand = IF @.is /\ @.age < Claim THEN [@ EXCEPT !.age = @ + 1] ELSE @,
+                   !.errands = {[e EXCEPT !.wait = Less(@)] : e \in @}]
+
+\* @world
+Tick ==
+    \E slow \in {{}} \union {{c} : c \in {d \in Clients : Counts(d) /\ cl[d].slow < Drift}} :
+        /\ IF Due \/ slow # {} THEN Fault ELSE NoFault
+        /\ srv' = LET s == [srv EXCEPT !.q = [i \in 1..Len(@) |-> [@[i] EXCEPT !.life = Less(@)]]]
+                  IN IF Broken = "noLease" THEN s
+                     ELSE IF s.ttl = 1 THEN Free(s) ELSE [s EXCEPT !.ttl = Less(@)]
+        /\ cl' = [c \in Clients |->
+                    LET m == Moved(cl[c], c \in slow) IN IF Counts(c) THEN m ELSE [m EXCEPT !.slow = 0]]
+        /\ stray' = {r \in {[x EXCEPT !.na = Less(@)] : x \in stray} : r.na > 0 \/ Broken = "lateBeat"}
+        /\ mail' = IF Broken = "datedByServer"
+                   THEN {[m EXCEPT !.age = IF m.c \in slow \/ @ > Lease THEN @ ELSE @ + 1] : m \in mail} ELSE mail
+
+Init ==
+    /\ srv = [owner |-> None, a |-> 0, ttl |-> 0, token |-> 0, last |-> 0, q |-> <<>>]
+    /\ cl = [c \in Clients |->
+                [live |-> TRUE, sub |-> TRUE, st |-> "idle", a |-> 0, stand |-> NoStand, hb |-> 0, left |-> 0,
+                 conf |-> FALSE, call |-> NoCall, quiet |-> 0, errands |-> {}, open |-> {}, slow |-> 0]]
+    /\ mail = {} /\ stray = {} /\ faults = Faults
+
+Steps(c) ==
+    \/ Ask(c) \/ StartBeat(c) \/ Serve(c) \/ Receive(c) \/ Confirm(c) \/ Lapse(c)
+    \/ \E e \in cl[c].errands : DoErrand(c, e)
+
+Next ==
+    \/ Tick
+    \/ \E r \in stray : RunLate(r)
+    \/ \E m \in mail : Deliver(m)
+    \/ \E c \in Clients :
+        \/ Steps(c) \/ Begin(c) \/ Release(c) \/ GiveUp(c) \/ Unanswered(c) \/ Crash(c) \/ Cut(c) \/ Resubscribe(c)
+
+Symmetry == Permutations(Clients)
+
+Spec == Init /\ [][Next]_vars
+
+\* Time goes on, or somebody who is due acts. That is enough: time waits for all that is due, but for the few faults.
+FairSpec == Spec /\ WF_vars(Tick \/ \E c \in Clients : Steps(c))
+
+-----------------------------------------------------------------------------
+
+Honest == \A c \in Clients : cl[c].live /\ Holds(c) => srv.owner = c /\ srv.a = cl[c].a
+
+Exclusion == \A c, d \in Clients : cl[c].live /\ cl[d].live /\ Holds(c) /\ Holds(d) => c = d
+
+\* What a living client has in Redis, the lock or a place, is wanted, or will be taken away.
+Wanted(c, a, states) ==
+    \/ ~cl[c].live
+    \/ cl[c].a = a /\ cl[c].st \in states
+    \/ a \in cl[c].open
+    \/ \E e \in cl[c].errands : e.a = a
+    \/ cl[c].call # NoCall /\ cl[c].call.r.a = a
+
+NoOrphan ==
+    /\ srv.owner \in Clients => Wanted(srv.owner, srv.a, {"wait", "held"})
+    /\ \A i \in 1..Len(srv.q) : Wanted(srv.q[i].c, srv.q[i].a, {"wait"})
+
+\* A later hold has a greater token: those of the resource in Fencing rely on it.
+Growing == [][srv'.last >= srv.last /\ (srv'.owner # None => srv'.token = srv'.last)]_vars
+
+\* Nobody who lives waits for ever, whoever died.
+NoLostWakeUp == \A c \in Clients : (cl[c].st = "wait") ~> (cl[c].st # "wait")
+
+=============================================================================
