@@ -100,7 +100,8 @@ final class Heartbeats implements Watchdog.Ward {
             client.serverTime.saw(reply, sentNanos);
             long claim = LockOptions.claimMillis(attempt.leaseMillis);
             Attempt.Grant grant = Attempt.Grant.claimed(reply, sentNanos, client.clock.nanoTime(), claim);
-            if (!attempt.decide(grant) && !(attempt.verdict() instanceof Attempt.Grant)) {
+            if (!attempt.decide(grant) && client.hasEnded(attempt)) {
+                // It may have been granted before by other news, and released: then this is a hold that nobody has.
                 leave(client.clock.nanoTime());
             }
         }

@@ -101,6 +101,27 @@ class GuardTest extends FakeTime {
     }
 
     @Test
+    void heartbeat_thatRunsWhenItsHoldHasBeenReleased_leavesNoHold() throws InterruptedException {
+        other.lock();
+        Waiter waiter = new Waiter();
+        waiter.startAndQueue();
+        HeldCalls held = redis.hold(script("heartbeat"));
+        clock.advanceMillis(1_500);
+        held.awaitParked(1, Duration.ofSeconds(5));
+        other.unlock();
+        await().until(() -> Boolean.TRUE.equals(waiter.held.get()));
+        waiter.end();
+        assertThat(server.hash(KEY)).as("released").isEmpty();
+        held.release();
+        settle();
+        assertThat(redis.log().count("leave")).isEqualTo(1);
+        assertThat(server.hash(KEY)).isEmpty();
+        assertThat(other.tryLock()).isTrue();
+        assertThat(other.previousHolderLost()).isFalse();
+        other.unlock();
+    }
+
+    @Test
     void message_forAnHeirWhoseTurnIsOnItsWay_isDatedByTheAnswerThatBringsIt() throws InterruptedException {
         locks.client().mailbox.open(SECOND);
         lock.lock();
