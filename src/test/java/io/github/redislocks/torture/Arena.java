@@ -35,7 +35,7 @@ final class Arena implements AutoCloseable {
     private final int connections;
     private final List<WorkerJvm> workers = new ArrayList<>();
     private final List<String> names = new ArrayList<>();
-    private final Thread stalls;
+    private final List<Thread> stalls = new ArrayList<>();
     private int incarnations;
 
     Arena(String name, TestLocks.Brand brand, int workerCount, long seed) throws InterruptedException {
@@ -58,7 +58,11 @@ final class Arena implements AutoCloseable {
             throw new UncheckedIOException(e);
         }
         log = EventLog.append(folder, Event.NEMESIS);
-        stalls = Stalls.watch(log, Event.NEMESIS);
+        stalls.add(Stalls.watch(log, Event.NEMESIS));
+        if (servers.idle() != null) {
+            Jedis idle = servers.idle().client();
+            stalls.add(Stalls.watch(log, Event.NEMESIS, () -> idle.set("written", "for nobody")));
+        }
         for (int i = 0; i < workerCount; i++) {
             workers.add(start(i));
         }
@@ -142,8 +146,8 @@ final class Arena implements AutoCloseable {
     @Override
     public void close() {
         workers.forEach(WorkerJvm::close);
-        stalls.interrupt();
-        join(stalls);
+        stalls.forEach(Thread::interrupt);
+        stalls.forEach(Arena::join);
         log.close();
         servers.close();
         resource.close();

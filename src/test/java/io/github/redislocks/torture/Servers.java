@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Jedis;
 
 /** The server of the locks, with what the faults of a round need besides: files, a proxy in front, a replica. */
@@ -15,6 +16,7 @@ final class Servers implements AutoCloseable {
 
     private final List<RedisServer> servers = new ArrayList<>();
     private final FaultyProxy proxy;
+    private final @Nullable RedisServer idle;
 
     @SuppressWarnings("NullAway") // Tests are not checked for nulls.
     Servers(List<Fault> faults) {
@@ -22,12 +24,19 @@ final class Servers implements AutoCloseable {
         if (faults.contains(Fault.RESTART_WITH_DATA)) {
             settings.addAll(List.of("--appendonly", "yes", "--appendfsync", "always"));
         }
+        idle = faults.contains(Fault.RESTART_WITH_DATA) ? RedisServer.start(settings.toArray(String[]::new)) : null;
         servers.add(RedisServer.start(settings.toArray(String[]::new)));
         if (faults.contains(Fault.PROMOTE_CURRENT) || faults.contains(Fault.PROMOTE_LAGGING)) {
             servers.add(RedisServer.start(settings.toArray(String[]::new)));
             follow();
         }
         proxy = faults.stream().anyMatch(fault -> fault.isProxied) ? FaultyProxy.to(current()) : null;
+    }
+
+    /** Another server that writes to the same disk, for nobody: where it is slow, so is the disk. Or null. */
+    @Nullable
+    RedisServer idle() {
+        return idle;
     }
 
     /** Where the workers go. */
@@ -108,5 +117,8 @@ final class Servers implements AutoCloseable {
             proxy.close();
         }
         servers.forEach(RedisServer::close);
+        if (idle != null) {
+            idle.close();
+        }
     }
 }
