@@ -35,7 +35,7 @@ final class Checker {
         Checker checker = new Checker(history, report);
         report.acquisitions = history.holds.size();
         checker.overlaps();
-        checker.updates();
+        Updates.check(history, report);
         checker.tokens();
         checker.losses();
         checker.others();
@@ -56,7 +56,7 @@ final class Checker {
             History.Hold lastInside = null;
             for (History.Hold hold : holds) {
                 if (longest != null && hold.in.nanos() < longest.believedNanos) {
-                    if (dataLostBetween(longest.in.nanos(), hold.in.nanos())) {
+                    if (history.dataLostBetween(longest.in.nanos(), hold.in.nanos())) {
                         report.overlapsByDataLoss++;
                     } else {
                         report.overlaps++;
@@ -75,45 +75,6 @@ final class Checker {
                 lastInside = lastInside == null || hold.leftNanos() > lastInside.leftNanos() ? hold : lastInside;
             }
         });
-    }
-
-    private boolean dataLostBetween(long from, long to) {
-        return history.strikes.stream().anyMatch(strike -> strike.fault().losesData && strike.touches(from, to));
-    }
-
-    /** Two changes that began from the same value: one of them is lost. */
-    private void updates() {
-        Map<String, List<History.Write>> sameValue = history.writes.stream()
-                .collect(Collectors.groupingBy(write -> write.event().lock() + " "
-                        + write.event().text() + " " + write.event().number()));
-        sameValue.forEach((value, writes) -> {
-            if (writes.size() < 2) {
-                return;
-            }
-            boolean fenced = writes.get(0).event().text().equals(Event.FENCED);
-            if (fenced) {
-                report.lostWithTokens += writes.size() - 1;
-            } else if (writes.stream().anyMatch(this::isExcused)) {
-                report.lostExcused += writes.size() - 1;
-                return;
-            } else {
-                report.lostWithoutTokens += writes.size() - 1;
-            }
-            report.violation(
-                    writes.get(0).event().nanos(),
-                    "lost update: %s was read by %s",
-                    value,
-                    writes.stream().map(write -> write.event().actor()).toList());
-        });
-    }
-
-    /** Whether its thread stood still past its deadline, or the server forgot the hold. */
-    private boolean isExcused(History.Write write) {
-        History.Hold hold = write.hold();
-        long written = write.event().nanos();
-        boolean stoodStill = hold.ending == History.Ending.LOST
-                && history.stallNanos(write.event().worker(), hold.believedNanos, written) > 0;
-        return stoodStill || dataLostBetween(hold.in.nanos(), written);
     }
 
     /** A token is greater than those of all holds that had begun before this one was asked for. */

@@ -103,6 +103,31 @@ class CheckerTest {
     }
 
     @Test
+    void changeOfOneThatStoodStill_isExcused_andSoAreThoseThatGoThroughTheSameValuesAgain() {
+        at(0, "a/t0", Kind.ASK, -1, "LOCK");
+        at(0, "a/t0", Kind.IN, 1, Event.RENEWED);
+        at(5, "a/t0", Kind.HELD, 0, "");
+        at(5_000, "a/stalls", Kind.STALL, 4_990_000_000L, "");
+        wrote("b/t0", 2, 3_100, 7);
+        wrote("b/t0", 3, 3_200, 8);
+        at(5_010, "a/t0", Kind.WROTE, 7, Event.PLAIN);
+        at(5_020, "a/t0", Kind.LOST, 0, "EXPIRED");
+        at(5_020, "a/t0", Kind.TOLD, 1, "EXPIRED");
+        wrote("b/t0", 4, 5_100, 8);
+        Report report = check();
+        assertThat(report.lostExcused).isEqualTo(1);
+        assertThat(report.lostWithoutTokens).isZero();
+
+        wrote("b/t0", 5, 5_200, 8);
+        assertThat(check().lostWithoutTokens).as("by nobody who stood still").isEqualTo(1);
+    }
+
+    private void wrote(String actor, long token, long millis, long value) {
+        hold(actor, token, millis, millis + 20);
+        at(millis + 10, actor, Kind.WROTE, value, Event.PLAIN);
+    }
+
+    @Test
     void lockFreeWhileSomebodyWaits_isMeasuredFromTheLaterOfBoth() {
         hold("a/t0", 1, 0, 100);
         at(50, "b/t0", Kind.ASK, -1, "LOCK");

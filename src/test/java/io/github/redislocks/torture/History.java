@@ -215,6 +215,11 @@ final class History {
                 .orElse(0);
     }
 
+    /** Whether the server forgot holds in a time. */
+    boolean dataLostBetween(long from, long to) {
+        return strikes.stream().anyMatch(strike -> strike.fault().losesData && strike.touches(from, to));
+    }
+
     /** The longest that a worker stood still in a time, for whatever reason. */
     long stallNanos(String worker, long from, long to) {
         return stalls.stream()
