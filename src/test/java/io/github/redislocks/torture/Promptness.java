@@ -17,6 +17,9 @@ final class Promptness {
     /** Data lost: told by the next renewal. */
     private static final long TOLD = LEASE / 3 + TimeUnit.MILLISECONDS.toNanos(500);
 
+    /** What is left of a lease after a third, at which it is renewed, and the longest fault that keeps holds. */
+    private static final long SPARE = LEASE - LEASE / 3 - TimeUnit.MILLISECONDS.toNanos(1_500);
+
     private final History history;
     private final Report report;
     /** Entries of each thread, in order. */
@@ -137,8 +140,12 @@ final class Promptness {
             report.violation(
                     history.beginNanos, "%d losses, exceptions %s without a cause", report.losses, report.exceptions);
         }
-        if (history.strikes.stream().allMatch(strike -> strike.fault().keepsHolds) && report.losses > 0) {
-            report.violation(history.beginNanos, "%d losses although the server kept all holds", report.losses);
+        if (history.strikes.stream().allMatch(strike -> strike.fault().keepsHolds)) {
+            history.holds.stream()
+                    .filter(hold -> hold.ending == History.Ending.LOST)
+                    .filter(hold -> history.stallNanos(hold.endNanos - LEASE, hold.endNanos) < SPARE)
+                    .forEach(hold ->
+                            report.violation(hold.endNanos, "%s was lost although the server kept all holds", hold.in));
         }
     }
 
