@@ -50,6 +50,10 @@ final class FakeClock implements Clock {
         });
     }
 
+    boolean isParked(Thread thread) {
+        return parked.containsKey(thread);
+    }
+
     /** When the next parked thread wants to wake, or {@link Long#MAX_VALUE}. */
     long nextWake() {
         return parked.values().stream().mapToLong(Long::longValue).min().orElse(Long.MAX_VALUE);

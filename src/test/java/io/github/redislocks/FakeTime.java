@@ -6,6 +6,7 @@ import io.github.redislocks.fixture.twin.InMemoryRedis;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
 
@@ -27,17 +28,36 @@ abstract class FakeTime {
     @AfterEach
     void close() {
         redis.heal();
+        whileTimePasses(() -> true, this::closeAll);
+    }
+
+    private void closeAll() {
+        locks.close();
+        others.close();
+        server.close();
+    }
+
+    /** Does what waits by the clock, which runs a little whenever the calling thread waits. */
+    void whileTimePasses(Runnable action) {
+        Thread caller = Thread.currentThread();
+        whileTimePasses(() -> clock.isParked(caller), action);
+    }
+
+    private void whileTimePasses(BooleanSupplier when, Runnable action) {
         Thread ticker = new Thread(() -> {
             while (!Thread.currentThread().isInterrupted()) {
-                clock.advanceMillis(1);
+                if (when.getAsBoolean()) {
+                    clock.advanceMillis(1);
+                }
                 Thread.onSpinWait();
             }
         });
         ticker.start();
-        locks.close();
-        others.close();
-        ticker.interrupt();
-        server.close();
+        try {
+            action.run();
+        } finally {
+            ticker.interrupt();
+        }
     }
 
     /** Moves time on and waits until everything that was due has been done. */

@@ -1,0 +1,155 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.redislocks.fixture.twin.Fault;
+import io.github.redislocks.fixture.twin.HeldCalls;
+import io.github.redislocks.redis.Call;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Re-entry and unlock when Redis does not answer, or refuses. */
+class UnansweredTest extends FakeTime {
+
+    @AfterEach
+    void forgetInterrupts() {
+        assertThat(Thread.interrupted()).isFalse();
+    }
+
+    private static boolean isReentry(Call call) {
+        return call.script().name().equals("reenter");
+    }
+
+    private void assertHeld(int times) {
+        assertThat(lock.getHoldCount()).isEqualTo(times);
+        assertThat(server.hash(KEY)).containsEntry("holds", Integer.toString(times));
+    }
+
+    @Test
+    void reentry_executedButNotAnswered_countsOnce() {
+        lock.lock();
+        redis.failNext(1, UnansweredTest::isReentry, Fault.REPLY_LOST);
+        whileTimePasses(lock::lock);
+        assertHeld(2);
+    }
+
+    @Test
+    void reentry_refused_saysSoAtOnceAndLeavesTheHoldAsItWas() {
+        lock.lock();
+        redis.failNext(
+                1,
+                UnansweredTest::isReentry,
+                Fault.refused("NOPERM User u has no permissions to run the 'evalsha' command"));
+        assertThatExceptionOfType(LockUnavailableException.class)
+                .isThrownBy(lock::lock)
+                .withMessageContaining("was not entered once more")
+                .withMessageContaining("as often as before");
+        assertHeld(1);
+    }
+
+    @Test
+    void reentry_whileRedisIsAway_triesForItsTimeAndLeavesTheHoldAsItWas() {
+        RedisLocks patient = RedisLocks.on(redis, LockOptions.DEFAULTS, null, clock);
+        RedisReentrantLock held = patient.reentrantLock("job");
+        held.lock();
+        redis.down(true);
+        long began = clock.nanoTime();
+        whileTimePasses(() -> assertThatThrownBy(held::lock).isInstanceOf(LockUnavailableException.class));
+        assertThat(clock.nanoTime() - began)
+                .isGreaterThan(LockOptions.DEFAULTS.retryFor().toNanos());
+        assertThat(held.getHoldCount()).isEqualTo(1);
+        redis.heal();
+        held.unlock();
+        whileTimePasses(patient::close);
+    }
+
+    @Test
+    void reentry_timedWhileRedisIsAway_endsWithItsTime() {
+        lock.lock();
+        redis.down(true);
+        long began = clock.nanoTime();
+        whileTimePasses(() -> assertThatThrownBy(() -> lock.tryLock(50, TimeUnit.MILLISECONDS))
+                .isInstanceOf(LockUnavailableException.class));
+        assertThat(clock.nanoTime() - began).isGreaterThanOrEqualTo(50_000_000);
+        assertHeld(1);
+    }
+
+    @Test
+    void reentry_interruptedWhileRedisIsAway_endsByThatAndLeavesTheHoldAsItWas() {
+        lock.lock();
+        redis.failNext(
+                3,
+                call -> {
+                    if (isReentry(call)) {
+                        Thread.currentThread().interrupt();
+                    }
+                    return isReentry(call);
+                },
+                Fault.REQUEST_LOST);
+        whileTimePasses(() -> assertThatThrownBy(lock::lockInterruptibly).isInstanceOf(InterruptedException.class));
+        assertHeld(1);
+    }
+
+    @Test
+    void reentry_byAnInterruptedThread_isAsOfAnyLock() {
+        lock.lock();
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(lock::lockInterruptibly).isInstanceOf(InterruptedException.class);
+        Thread.currentThread().interrupt();
+        lock.lock();
+        assertThat(Thread.interrupted()).isTrue();
+        assertHeld(2);
+    }
+
+    @Test
+    void reentry_unansweredUntilTheDeadline_isALoss_andAcquiresAnew() {
+        lock.lock(Duration.ofSeconds(3));
+        long token = lock.fencingToken();
+        redis.failNext(Integer.MAX_VALUE, UnansweredTest::isReentry, Fault.REQUEST_LOST);
+        whileTimePasses(lock::lock);
+        assertThat(lock.fencingToken()).isGreaterThan(token);
+        assertThat(losses).singleElement().extracting(LockLost::reason).isEqualTo(LockLost.Reason.UNCONFIRMED);
+        lock.unlock();
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+    }
+
+    @Test
+    void unlock_notAnsweredUntilTheDeadline_isALoss() {
+        lock.lock(Duration.ofSeconds(3));
+        HeldCalls held = redis.hold(call -> call.script().name().equals("release"));
+        Thread mover = new Thread(() -> {
+            held.awaitParked(1, Duration.ofSeconds(5));
+            clock.advanceMillis(3_000);
+        });
+        mover.start();
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(lock::unlock)
+                .satisfies(e -> assertThat(e.reason()).isEqualTo(LockLost.Reason.UNCONFIRMED));
+        held.release();
+    }
+
+    @Test
+    void unlock_ofALostHold_saysSoAsOftenAsItWasHeld() {
+        lock.lock();
+        lock.lock();
+        server.del(KEY);
+        pass(10_000);
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+        assertThatThrownBy(lock::unlock)
+                .isInstanceOf(IllegalMonitorStateException.class)
+                .isNotInstanceOf(LockLostException.class);
+    }
+
+    @Test
+    void isLocked_whileRedisIsAway_saysThatItCannotKnow() {
+        redis.down(true);
+        assertThatExceptionOfType(LockUnavailableException.class)
+                .isThrownBy(lock::isLocked)
+                .withMessageContaining("could not be looked at");
+    }
+}
