@@ -1,10 +1,12 @@
 ----------------------------- MODULE Condition -----------------------------
 (***************************************************************************)
-(* A signal and those who wait for it, any of whom may die at any time. The *)
-(* line is taken as Queue has it; time is only that what is dead lapses in  *)
-(* the end. One signal; a wake-up without one is allowed, as in Java.       *)
+(* A signal and those who wait for it, any of whom may die at any time, or  *)
+(* not be told of a grant. What keeps the lock is left to Queue; time is    *)
+(* only that what is dead lapses in the end. The line is looked at only by  *)
+(* a script that somebody runs: nothing in Redis happens by itself but that *)
+(* a lease ends. One signal; a wake-up without one is allowed, as in Java.  *)
 (***************************************************************************)
-EXTENDS Sequences, Naturals
+EXTENDS Sequences, Naturals, FiniteSets
 
 CONSTANTS
     Clients,    \* each waits in the Condition at first
@@ -16,96 +18,121 @@ VARIABLES
     owner,      \* who has the lock
     good,       \* the released mark of the last hold
     live,       \* who has not died
+    lapsed,     \* the dead whose places in Redis are past their deadlines
+    deaf,       \* whose mailbox has nobody behind it, as Redis sees it: dead, or cut off for a while
     signalled,  \* whether the signal was given
-    woken       \* who has the lock back
+    woken       \* who has had the lock back
 
-vars == <<cond, line, owner, good, live, signalled, woken>>
+vars == <<cond, line, owner, good, live, lapsed, deaf, signalled, woken>>
 
 None == "none"
 Holder == "holder"
 
-Moved(c, sig) == Append(line, [c |-> c, sig |-> sig])
+Lines(q, k, w) == [q |-> q, k |-> k, w |-> w]
+Rest(q, i) == SubSeq(q, 1, i - 1) \o SubSeq(q, i + 1, Len(q))
+Waits(c) == \E i \in 1..Len(cond) : cond[i] = c
+Queues(c) == \E i \in 1..Len(line) : line[i].c = c
 
-\* signal in line.lua, for a line that this place is taken from or that stays as it is
-PassOn(rest) ==
-    IF cond = <<>> THEN line' = rest /\ UNCHANGED cond
-    ELSE line' = Append(rest, [c |-> Head(cond), sig |-> TRUE]) /\ cond' = Tail(cond)
+\* signal in line.lua: the first of the Condition k that lives goes to the line q, the signal with it.
+RECURSIVE PassOn(_, _)
+PassOn(q, k) ==
+    IF k = <<>> THEN Lines(q, k, None)
+    ELSE IF Head(k) \in lapsed THEN PassOn(q, Tail(k))
+    ELSE Lines(Append(q, [c |-> Head(k), sig |-> TRUE]), Tail(k), None)
+
+\* grant in line.lua, from place i on. Who takes a place away, or passes it by, gives its signal to the next.
+RECURSIVE Walk(_, _, _, _)
+Walk(q, k, i, asker) ==
+    IF i > Len(q) THEN Lines(q, k, None)
+    ELSE LET p == q[i]
+             dropped == IF p.sig /\ Broken # "signalDies" THEN PassOn(Rest(q, i), k) ELSE Lines(Rest(q, i), k, None)
+             passed == IF p.sig /\ Broken # "signalStays" THEN PassOn([q EXCEPT ![i].sig = FALSE], k) ELSE Lines(q, k, None)
+         IN IF p.c \in lapsed THEN Walk(dropped.q, dropped.k, i, asker)
+            ELSE IF p.c = asker \/ p.c \notin deaf THEN Lines(Rest(q, i), k, p.c)
+            ELSE Walk(passed.q, passed.k, i + 1, asker)
+
+\* wake in line.lua, by who has the lock after a hold that was lost: all of the Condition come to the line.
+Wake(r) ==
+    IF r.w = None \/ Broken = "noWake" THEN r
+    ELSE LET there == SelectSeq(r.k, LAMBDA c : c \notin lapsed)
+         IN Lines(r.q \o [j \in 1..Len(there) |-> [c |-> there[j], sig |-> FALSE]], <<>>, r.w)
+
+Becomes(r) == line' = r.q /\ cond' = r.k /\ owner' = r.w
 
 \* @lua signal.lua @java RedisCondition#signal
 Signal ==
     /\ owner = Holder /\ Holder \in live /\ ~signalled /\ cond # <<>>
-    /\ PassOn(line)
+    /\ LET r == PassOn(line, cond) IN line' = r.q /\ cond' = r.k
     /\ signalled' = TRUE
-    /\ UNCHANGED <<owner, good, live, woken>>
+    /\ UNCHANGED <<owner, good, live, lapsed, deaf, woken>>
 
+\* The released mark counts for who comes next; a grant in the same script uses it up.
 \* @lua release.lua @java Sync#release
 Release ==
     /\ owner \in live
-    /\ owner' = None /\ good' = TRUE
+    /\ LET r == Walk(line, cond, 1, None) IN Becomes(r) /\ good' = (r.w = None)
     /\ woken' = IF owner = Holder THEN woken ELSE woken \union {owner}
-    /\ UNCHANGED <<cond, line, live, signalled>>
+    /\ UNCHANGED <<live, lapsed, deaf, signalled>>
 
-\* The lock goes to the first in line, who may be dead without Redis knowing; past others only if they are dead. After a
-\* hold that was lost, all of the Condition come to the line: wake in line.lua.
-\* @lua heartbeat.lua @java Heartbeats.Heartbeat#answered
-Grant ==
-    /\ owner = None
-    /\ \E i \in 1..Len(line) :
-        LET rest == SubSeq(line, 1, i - 1) \o SubSeq(line, i + 1, Len(line)) IN
-        /\ \A j \in 1..(i - 1) : line[j].c \notin live
-        /\ owner' = line[i].c
-        /\ IF good \/ Broken = "noWake" THEN line' = rest /\ UNCHANGED cond
-           ELSE line' = rest \o [j \in 1..Len(cond) |-> [c |-> cond[j], sig |-> FALSE]] /\ cond' = <<>>
-    /\ good' = FALSE
-    /\ UNCHANGED <<live, signalled, woken>>
-
-\* One that waits in the Condition finds a lock that its holder lost, perhaps with the signal, and queues.
+\* A waiter finds the lock free. One that waits in the Condition queues only if the last hold was lost.
 \* @lua heartbeat.lua @java Heartbeats.Heartbeat#answered
 Beat(c) ==
-    /\ owner = None /\ ~good /\ c \in live /\ Broken # "noWake"
-    /\ \E i \in 1..Len(cond) : cond[i] = c
-    /\ cond' = SelectSeq(cond, LAMBDA d : d # c)
-    /\ line' = Moved(c, FALSE)
-    /\ UNCHANGED <<owner, good, live, signalled, woken>>
+    /\ owner = None /\ c \in live
+    /\ Queues(c) \/ (Waits(c) /\ ~good /\ Broken # "noWake")
+    /\ LET q == IF Queues(c) THEN line ELSE Append(line, [c |-> c, sig |-> FALSE])
+           r == Walk(q, SelectSeq(cond, LAMBDA d : d # c), 1, c)
+       IN Becomes(IF good THEN r ELSE Wake(r))
+    /\ good' = (good /\ owner' = None)
+    /\ UNCHANGED <<live, lapsed, deaf, signalled, woken>>
 
-\* A place that nobody renews is dropped by whoever meets it, and its signal goes to the next: drop in line.lua.
-\* @lua line.lua @java Heartbeats#inspect
-Drop(c) ==
-    /\ c \notin live
-    /\ \/ /\ \E i \in 1..Len(cond) : cond[i] = c
-          /\ cond' = SelectSeq(cond, LAMBDA d : d # c)
-          /\ UNCHANGED line
-       \/ \E i \in 1..Len(line) :
-            LET rest == SelectSeq(line, LAMBDA p : p.c # c) IN
-            /\ line[i].c = c
-            /\ IF line[i].sig /\ Broken # "signalDies" THEN PassOn(rest) ELSE line' = rest /\ UNCHANGED cond
-    /\ UNCHANGED <<owner, good, live, signalled, woken>>
-
-\* The lease of a dead owner ends, and nothing marks it as released.
+\* The lease of a dead owner ends, and nothing marks it as released. Nobody is told.
 \* @world
 Expire ==
     /\ owner # None /\ owner \notin live
     /\ owner' = None
-    /\ UNCHANGED <<cond, line, good, live, signalled, woken>>
+    /\ UNCHANGED <<cond, line, good, live, lapsed, deaf, signalled, woken>>
+
+\* A place that nobody renews is past its deadline; it stays until a script meets it.
+\* @world
+Lapse(c) ==
+    /\ c \notin live \union lapsed
+    /\ lapsed' = lapsed \union {c}
+    /\ UNCHANGED <<cond, line, owner, good, live, deaf, signalled, woken>>
 
 \* @world
-Crash ==
-    /\ \E c \in live : live' = live \ {c}
-    /\ UNCHANGED <<cond, line, owner, good, signalled, woken>>
+Crash(c) ==
+    /\ c \in live
+    /\ live' = live \ {c}
+    /\ UNCHANGED <<cond, line, owner, good, lapsed, deaf, signalled, woken>>
+
+\* A subscription breaks, of a dead client or a living one.
+\* @world
+Cut(c) ==
+    /\ c \notin deaf
+    /\ deaf' = deaf \union {c}
+    /\ UNCHANGED <<cond, line, owner, good, live, lapsed, signalled, woken>>
+
+\* @lua - @java Mailbox#subscribe
+Resubscribe(c) ==
+    /\ c \in deaf \intersect live
+    /\ deaf' = deaf \ {c}
+    /\ UNCHANGED <<cond, line, owner, good, live, lapsed, signalled, woken>>
 
 Init ==
-    /\ cond \in {s \in [1..2 -> Clients] : s[1] # s[2]}
-    /\ line = <<>> /\ owner = Holder /\ good = FALSE /\ live = Clients \union {Holder}
+    /\ cond \in {s \in [1..Cardinality(Clients) -> Clients] : \A i, j \in DOMAIN s : i # j => s[i] # s[j]}
+    /\ line = <<>> /\ owner = Holder /\ good = FALSE
+    /\ live = Clients \union {Holder} /\ lapsed = {} /\ deaf = {}
     /\ signalled = FALSE /\ woken = {}
 
-Steps == Release \/ Grant \/ Expire \/ \E c \in Clients : Beat(c) \/ Drop(c)
-
-Next == Steps \/ Signal \/ Crash
+Next ==
+    \/ Signal \/ Release \/ Expire
+    \/ \E c \in Clients : Beat(c) \/ Lapse(c) \/ Cut(c) \/ Resubscribe(c)
+    \/ \E c \in live : Crash(c)
 
 FairSpec ==
     /\ Init /\ [][Next]_vars
-    /\ WF_vars(Release) /\ WF_vars(Grant) /\ WF_vars(Expire)
-    /\ \A c \in Clients : WF_vars(Beat(c)) /\ WF_vars(Drop(c))
+    /\ WF_vars(Release) /\ WF_vars(Expire)
+    /\ \A c \in Clients : WF_vars(Beat(c)) /\ WF_vars(Lapse(c))
 
 -----------------------------------------------------------------------------
 

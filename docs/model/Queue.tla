@@ -19,7 +19,7 @@ CONSTANTS
     Fair,       \* whether a free lock goes to the first in line only
     Lease, Claim, Life, Heartbeat, Timeout,
     Drift,      \* the margin; a client's clock stands still for so many ticks in all at most
-    Behind,     \* how much the client's idea of Redis' time is behind, since connecting
+    Behind,     \* how much a client's idea of Redis' time comes to be behind: by a step of that clock, or by drift
     Faults,
     Broken      \* the rule that is left out, or "nothing"
 
@@ -72,7 +72,7 @@ Grant(s, asker, lease) ==
                                          \o SubSeq(s.q, first + 1, Len(s.q))],
                          p.c, p.a, IF p.c = asker THEN lease ELSE Claim)
             IN Out(t, Ans(p.c, t.token),
-                   IF p.c = asker THEN {} ELSE {[c |-> p.c, a |-> p.a, token |-> t.token, age |-> 0]})
+                   IF p.c = asker THEN {} ELSE {[c |-> p.c, a |-> p.a, token |-> t.token, behind |-> cl[p.c].behind, age |-> 0]})
 
 \* acquire.lua, with a place
 \* @lua acquire.lua @java Protocol#acquire
@@ -84,7 +84,7 @@ Acquire(s, r) ==
     ELSE IF Placed(s, r.c) > r.a \/ (s.owner = r.c /\ s.a > r.a) THEN Out(s, Ans("STALE", 0), {})
     ELSE IF s.owner \notin {None, r.c} THEN Out(LineUp(s, r.c, r.a), Ans("QUEUED", s.last), {})
     ELSE IF s.owner = r.c /\ s.a = r.a THEN Out(Extend(s, Lease), Ans("OK", s.token), {})
-    ELSE IF Fair /\ s.q # <<>>
+    ELSE IF Fair /\ s.q # <<>> /\ Broken # "barging"
          THEN Out(won.s, IF won.ans.code = r.c THEN Ans("OK", won.ans.token) ELSE Ans("QUEUED", won.ans.token), won.msgs)
     ELSE Out(own, Ans("OK", own.token), {})
 
@@ -213,13 +213,16 @@ Unanswered(c) ==
     /\ stray' \in {stray, stray \union (IF me.call.ans.code = None THEN {me.call.r} ELSE {})}
     /\ UNCHANGED <<srv, mail>>
 
+\* What is not done: to date a grant by the time of Redis in its message, and what the client takes Redis' time to be.
+DatedByServer == Broken \in {"datedAfterStep", "datedAfterDrift"}
+
 \* Mailbox.deliver, then Contention.date: only a token that is new since the last answer was given after that request.
 \* @lua line.lua @java Mailbox#deliver
 Deliver(m) ==
     LET me == cl[m.c]
         matches == me.live /\ me.st = "wait" /\ (me.a = m.a \/ Broken \in {"lateGrant", "attemptIgnored"})
         fresh == me.stand.is /\ (m.token > me.stand.last \/ Broken \in {"lateGrant", "tokenIgnored"})
-        validity == IF Broken = "datedByServer" THEN Minus(Claim, Drift + Minus(m.age, Behind))
+        validity == IF DatedByServer THEN Minus(Claim, Drift + Minus(m.age, m.behind))
                     ELSE IF fresh THEN Minus(ClaimOf, Drift + me.stand.age) ELSE 0
     IN
     /\ mail' = mail \ {m}
@@ -262,7 +265,7 @@ GiveUp(c) ==
 
 \* Errand: a leave is sent only while its attempt holds nothing; a hold that is over is declared lost first: Client.holds.
 MayDo(c, e) ==
-    cl[c].live /\ e.wait = 0 /\ (cl[c].st = "held" /\ cl[c].a = e.a => cl[c].left > 0 \/ Broken = "staleHolds")
+    cl[c].live /\ e.wait = 0 /\ (cl[c].st = "held" /\ cl[c].a = e.a => cl[c].left > 0)
 \* @lua leave.lua @java Errand#call
 DoErrand(c, e) ==
     LET out == End(srv, c, e.a) IN
@@ -316,6 +319,18 @@ Moved(me, slow) ==
                    !.stand = IF @.is /\ @.age < Claim THEN [@ EXCEPT !.age = @ + 1] ELSE @,
                    !.errands = {[e EXCEPT !.wait = Less(@)] : e \in @}]
 
+\* While it does not wait, a client's clock drifts as long as it likes.
+Drifted(me) ==
+    IF Broken = "datedAfterDrift" /\ me.st = "idle" /\ me.behind < Behind THEN [me EXCEPT !.behind = @ + 1] ELSE me
+
+\* Redis' clock is set forward, at a time when there is no lease that this could end early.
+\* @world
+Step ==
+    /\ Broken = "datedAfterStep" /\ srv.owner = None /\ srv.q = <<>>
+    /\ \A c \in Clients : cl[c].behind = 0
+    /\ cl' = [c \in Clients |-> [cl[c] EXCEPT !.behind = Behind]]
+    /\ UNCHANGED <<srv, mail, stray, faults>>
+
 \* @world
 Tick ==
     \E slow \in {{}} \union {{c} : c \in {d \in Clients : Counts(d) /\ cl[d].slow < Drift}} :
@@ -324,16 +339,16 @@ Tick ==
                   IN IF Broken = "noLease" THEN s
                      ELSE IF s.ttl = 1 THEN Free(s) ELSE [s EXCEPT !.ttl = Less(@)]
         /\ cl' = [c \in Clients |->
-                    LET m == Moved(cl[c], c \in slow) IN IF Counts(c) THEN m ELSE [m EXCEPT !.slow = 0]]
+                    LET m == Drifted(Moved(cl[c], c \in slow)) IN IF Counts(c) THEN m ELSE [m EXCEPT !.slow = 0]]
         /\ stray' = {r \in {[x EXCEPT !.na = Less(@)] : x \in stray} : r.na > 0 \/ Broken = "lateBeat"}
-        /\ mail' = IF Broken = "datedByServer"
+        /\ mail' = IF DatedByServer
                    THEN {[m EXCEPT !.age = IF m.c \in slow \/ @ > Lease THEN @ ELSE @ + 1] : m \in mail} ELSE mail
 
 Init ==
     /\ srv = [owner |-> None, a |-> 0, ttl |-> 0, token |-> 0, last |-> 0, q |-> <<>>]
     /\ cl = [c \in Clients |->
                 [live |-> TRUE, sub |-> TRUE, st |-> "idle", a |-> 0, stand |-> NoStand, hb |-> 0, left |-> 0,
-                 conf |-> FALSE, call |-> NoCall, quiet |-> 0, errands |-> {}, open |-> {}, slow |-> 0]]
+                 conf |-> FALSE, call |-> NoCall, quiet |-> 0, errands |-> {}, open |-> {}, slow |-> 0, behind |-> 0]]
     /\ mail = {} /\ stray = {} /\ faults = Faults
 
 Steps(c) ==
@@ -341,7 +356,7 @@ Steps(c) ==
     \/ \E e \in cl[c].errands : DoErrand(c, e)
 
 Next ==
-    \/ Tick
+    \/ Tick \/ Step
     \/ \E r \in stray : RunLate(r)
     \/ \E m \in mail : Deliver(m)
     \/ \E c \in Clients :
@@ -374,6 +389,15 @@ NoOrphan ==
 
 \* A later hold has a greater token: those of the resource in Fencing rely on it.
 Growing == [][srv'.last >= srv.last /\ (srv'.owner # None => srv'.token = srv'.last)]_vars
+
+\* Who is fair gives a free lock to nobody who came later than one that lives and can be told.
+InTurn ==
+    [][LET w == srv'.owner
+           ahead(i) == \E j \in 1..(i - 1) : srv.q[j].c = w /\ srv.q[j].a = srv'.a
+           new == w # None /\ <<w, srv'.a>> # <<srv.owner, srv.a>>
+       IN Fair /\ new =>
+            \A i \in 1..Len(srv.q) :
+                srv.q[i].life > 0 /\ cl[srv.q[i].c].sub /\ srv.q[i].c # w => ahead(i)]_vars
 
 \* Nobody who lives waits for ever, whoever died.
 NoLostWakeUp == \A c \in Clients : (cl[c].st = "wait") ~> (cl[c].st # "wait")
