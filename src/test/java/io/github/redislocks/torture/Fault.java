@@ -39,8 +39,11 @@ enum Fault {
     NARROW_POOL(1_000, Bounds.NONE, Trait.KEEPS_HOLDS),
     /** The server refuses what needs memory, but not to renew and release. */
     MEMORY_FULL(1_000, Bounds.NONE, Trait.KEEPS_HOLDS),
-    /** The user may not publish any more: waiters find their grants by heartbeats. */
-    NO_PUBLISH(1_000, 1_200, Trait.KEEPS_HOLDS);
+    /**
+     * The user may not publish any more: waiters find their grants by heartbeats. One whose time is over before its
+     * heartbeat hands its grant on, and the next one needs a heartbeat as well.
+     */
+    NO_PUBLISH(1_000, 2_200, Trait.KEEPS_HOLDS);
 
     private enum Trait {
         QUIET,
