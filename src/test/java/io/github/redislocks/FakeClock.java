@@ -50,8 +50,9 @@ final class FakeClock implements Clock {
         });
     }
 
+    /** Whether a thread is parked until a time that has not come. */
     boolean isParked(Thread thread) {
-        return parked.containsKey(thread);
+        return parked.getOrDefault(thread, 0L) > nanoTime();
     }
 
     /** When the next parked thread wants to wake, or {@link Long#MAX_VALUE}. */

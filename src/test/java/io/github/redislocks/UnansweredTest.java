@@ -3,6 +3,7 @@ package io.github.redislocks;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.fixture.twin.HeldCalls;
@@ -112,7 +113,8 @@ class UnansweredTest extends FakeTime {
         redis.failNext(Integer.MAX_VALUE, UnansweredTest::isReentry, Fault.REQUEST_LOST);
         whileTimePasses(lock::lock);
         assertThat(lock.fencingToken()).isGreaterThan(token);
-        assertThat(losses).singleElement().extracting(LockLost::reason).isEqualTo(LockLost.Reason.UNCONFIRMED);
+        await().until(() -> losses.size() == 1);
+        assertThat(losses.get(0).reason()).isEqualTo(LockLost.Reason.UNCONFIRMED);
         lock.unlock();
         assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
     }
