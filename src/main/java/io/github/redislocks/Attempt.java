@@ -85,6 +85,8 @@ final class Attempt {
 
     private final AtomicReference<@Nullable Verdict> verdict = new AtomicReference<>();
 
+    /** Since when its caller has wanted the lock; not yet while it waits in a Condition. */
+    volatile long beganNanos = Long.MAX_VALUE;
     /** Whether it is the one of its client that contends in Redis; set by the gate. */
     volatile boolean turn;
     /** Whether anything in Redis may bear its number. */

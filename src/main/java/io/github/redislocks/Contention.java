@@ -25,7 +25,6 @@ final class Contention {
     private final Attempt attempt;
     private final Patience patience;
     private final @Nullable Hold lost;
-    private final long beganNanos;
 
     private boolean asked;
     private boolean answered;
@@ -40,7 +39,7 @@ final class Contention {
         this.attempt = attempt;
         this.patience = patience;
         this.lost = lost;
-        this.beganNanos = client.clock.nanoTime();
+        attempt.beganNanos = client.clock.nanoTime();
     }
 
     /** Returns the hold, or null if the lock was busy for as long as the caller had patience. */
@@ -106,7 +105,7 @@ final class Contention {
         client.succession.depart(attempt);
         // Without any answer "busy" is known only if nothing speaks against Redis: others of this client were served.
         if (!answered && attempt.standing == null && (failure != null || client.outage.age(now) > 0)) {
-            throw client.notAcquired(attempt.keys, now - beganNanos, mayExist, failure);
+            throw client.notAcquired(attempt.keys, now - attempt.beganNanos, mayExist, failure);
         }
         return null;
     }
@@ -164,7 +163,7 @@ final class Contention {
         if (hopeless
                 || (!patience.isTimed() && outage > client.options.retryFor().toNanos())) {
             attempt.decide(new Attempt.Failure(client.notAcquired(
-                    attempt.keys, Math.max(outage, now - beganNanos), attempt.quietFromNanos() != 0, e)));
+                    attempt.keys, Math.max(outage, now - attempt.beganNanos), attempt.quietFromNanos() != 0, e)));
         }
     }
 

@@ -29,11 +29,11 @@ final class Heartbeats implements Watchdog.Ward {
                 continue;
             }
             if (outage > 0 && !attempt.timed) {
-                if (outage > bearable) {
+                if (outage > bearable && client.outage.met(attempt.beganNanos)) {
                     attempt.decide(new Attempt.Failure(client.notAcquired(attempt.keys, outage, attempt.known, null)));
                     continue;
                 }
-                next = Math.min(next, now + bearable - outage + 1);
+                next = Math.min(next, now + Math.max(PAUSE_NANOS, bearable - outage + 1));
             }
             if (attempt.standing == null || attempt.heartbeatInFlight) {
                 continue;

@@ -6,6 +6,7 @@ final class Outage {
     private final long memoryNanos;
     private volatile long sinceNanos;
     private volatile long lastFailureNanos;
+    private volatile long lastUnansweredNanos;
 
     Outage(long memoryNanos) {
         this.memoryNanos = memoryNanos;
@@ -23,6 +24,12 @@ final class Outage {
             sinceNanos = sentNanos;
         }
         lastFailureNanos = now;
+        lastUnansweredNanos = sentNanos;
+    }
+
+    /** Whether a request that was sent since a time has failed: what failed before says nothing to who came later. */
+    boolean met(long sinceNanos) {
+        return lastUnansweredNanos > sinceNanos;
     }
 
     /** How long the outage has lasted; 0 if there is none. */

@@ -469,6 +469,24 @@ class GuardTest extends FakeTime {
     }
 
     @Test
+    void lock_asTheOutageEnds_isNotFailedBeforeItsRequestIsAnswered() throws InterruptedException {
+        redis.down(true);
+        whileTimePasses(() -> assertThatThrownBy(lock::lock).isInstanceOf(LockUnavailableException.class));
+        redis.down(false);
+        HeldCalls held = redis.hold(script("acquire"));
+        Waiter waiter = new Waiter();
+        waiter.start();
+        held.awaitParked(1, Duration.ofSeconds(5));
+        settle();
+        held.release();
+        await().until(() -> !waiter.isAlive() || waiter.held.get() != null);
+        assertThat(waiter.held.get())
+                .as("what Redis answered counts, not the outage before")
+                .isTrue();
+        waiter.end();
+    }
+
+    @Test
     void leave_thatFails_isSentAgain() throws InterruptedException {
         other.lock();
         Thread waiter = new Thread(() -> {

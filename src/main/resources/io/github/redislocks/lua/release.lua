@@ -1,7 +1,7 @@
 -- Ends a hold, whatever its count (a late copy of a re-entry may have counted twice), and hands the lock on.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, then if there is a successor: owner, attempt, lease(ms), claim(ms), life(ms) or '', keep (1|0)
--- returns  FREED | GRANTED | SUCCEEDED token lost now | QUEUED last-token pttl now | GONE
+-- returns  FREED | GRANTED | SUCCEEDED token lost | QUEUED last-token pttl now | GONE
 local held = redis.call('hmget', KEYS[1], 'owner', 'attempt', 'token', 'waited', 'lost')
 local mine = held[1] == ARGV[1] and held[2] == ARGV[2]
 local successor = ARGV[3]

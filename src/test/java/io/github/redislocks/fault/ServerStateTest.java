@@ -12,6 +12,7 @@ import io.github.redislocks.fixture.CommandCount;
 import io.github.redislocks.fixture.FaultyProxy;
 import io.github.redislocks.fixture.RedisServer;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -277,6 +278,31 @@ class ServerStateTest {
                 assertThatThrownBy(() -> waiter.get(8, TimeUnit.SECONDS))
                         .hasCauseInstanceOf(LockUnavailableException.class);
             }
+            server.resume();
+        }
+    }
+
+    @Test
+    void serverHangs_allWhoWantTheLockAreToldAtOnce() throws Exception {
+        try (RedisLocks brief = RedisLocks.builder()
+                .uri(server.uri())
+                .retryFor(Duration.ofSeconds(1))
+                .commandTimeout(Duration.ofMillis(300))
+                .build()) {
+            RedisReentrantLock mine = brief.reentrantLock("job");
+            server.pause();
+            long began = System.nanoTime();
+            List<Future<Boolean>> callers = new ArrayList<>();
+            for (int i = 0; i < 20; i++) {
+                callers.add(locking(mine, () -> true));
+            }
+            for (Future<Boolean> caller : callers) {
+                assertThatThrownBy(() -> caller.get(20, TimeUnit.SECONDS))
+                        .hasCauseInstanceOf(LockUnavailableException.class);
+            }
+            assertThat(Duration.ofNanos(System.nanoTime() - began))
+                    .as("they do not ask one after another")
+                    .isLessThan(Duration.ofSeconds(3));
             server.resume();
         }
     }

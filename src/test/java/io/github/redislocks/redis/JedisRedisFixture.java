@@ -6,15 +6,12 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.RedisServer;
+import io.github.redislocks.fixture.Snippets;
 import io.github.redislocks.fixture.VirtualThreads;
 import io.github.redislocks.redis.RedisException.Unanswered;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -42,10 +39,12 @@ abstract class JedisRedisFixture {
     /** Less than {@link #SHORT}, so that a timeout that counts twice is found; not less than a busy machine needs. */
     static final Duration SLACK = Duration.ofMillis(400);
 
-    static final Call PING = call("return {'PONG'}");
-    static final Call COUNT = call("return {'OK', redis.call('incr', KEYS[1])}", "counter");
-    static final Call WRONG_TYPE = call("return {redis.call('hset', KEYS[1], 'f', 'v')}", "text");
-    static final Call ENDLESS = call("while true do end");
+    private static final Snippets SCRIPTS = new Snippets(JedisRedisFixture.class, "calls.lua");
+
+    static final Call PING = call("ping");
+    static final Call COUNT = call("count", "counter");
+    static final Call WRONG_TYPE = call("hset", "text");
+    static final Call ENDLESS = call("endless");
 
     /** For tests that do it no harm; each with keys of its own. */
     static RedisServer shared;
@@ -70,20 +69,11 @@ abstract class JedisRedisFixture {
         }
     }
 
-    static Call call(String source, String... keyAndArgs) {
+    /** A call of a script of calls.lua. */
+    static Call call(String name, String... keyAndArgs) {
         List<String> all = List.of(keyAndArgs);
-        Script script = new Script("a script", source, sha1(source));
-        return new Call(
-                script, all.isEmpty() ? all : all.subList(0, 1), all.isEmpty() ? all : all.subList(1, all.size()));
-    }
-
-    static String sha1(String source) {
-        try {
-            return HexFormat.of()
-                    .formatHex(MessageDigest.getInstance("SHA-1").digest(source.getBytes(StandardCharsets.UTF_8)));
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException(e);
-        }
+        int keys = Math.min(1, all.size());
+        return new Call(SCRIPTS.script(name), all.subList(0, keys), all.subList(keys, all.size()));
     }
 
     <C extends AutoCloseable> C closing(C closeable) {

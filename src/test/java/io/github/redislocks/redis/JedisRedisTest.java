@@ -31,7 +31,7 @@ class JedisRedisTest extends JedisRedisFixture {
         JedisClientConfig config =
                 DefaultJedisClientConfig.builder().protocol(protocol).build();
         JedisRedis redis = closing(new JedisRedis(server.address(), config, 2));
-        Call call = call("return {'OK', 1790000000000001, KEYS[1], ARGV[1], ''}", "k€y", "ärg");
+        Call call = call("echo", "k€y", "ärg");
         Reply reply = redis.run(call, LONG);
         assertThat(reply).isEqualTo(new Reply("OK", List.of(1_790_000_000_000_001L, "k€y", "ärg", ""), false));
         assertThat(redis.runAll(List.of(call, PING), LONG))
@@ -41,12 +41,12 @@ class JedisRedisTest extends JedisRedisFixture {
     @Test
     void run_errorReply_refusedWithTheServersText() {
         JedisRedis redis = to(shared);
-        redis.run(call("redis.call('set', KEYS[1], 'v') return {'OK'}", "text"), LONG);
+        redis.run(call("set", "text"), LONG);
         assertThatThrownBy(() -> redis.run(WRONG_TYPE, LONG))
                 .isInstanceOf(Refused.class)
                 .hasMessageContaining("WRONGTYPE")
                 .hasMessageContaining(redis.address());
-        assertThatThrownBy(() -> redis.run(call("return redis.error_reply('OOM too much')"), LONG))
+        assertThatThrownBy(() -> redis.run(call("error"), LONG))
                 .isInstanceOfSatisfying(
                         Refused.class, e -> assertThat(e.passing()).isTrue());
         assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
@@ -55,10 +55,10 @@ class JedisRedisTest extends JedisRedisFixture {
     @Test
     void run_answerWithoutCode_isNoAnswer() {
         JedisRedis redis = to(shared);
-        assertThatThrownBy(() -> redis.run(call("return 1"), LONG))
+        assertThatThrownBy(() -> redis.run(call("no list"), LONG))
                 .isInstanceOf(Unanswered.class)
                 .hasMessageContaining("no code");
-        assertThat(redis.runAll(List.of(call("return {'OK', false}"), PING), LONG))
+        assertThat(redis.runAll(List.of(call("false in a list"), PING), LONG))
                 .satisfiesExactly(
                         bad -> assertThat(bad.failure()).isInstanceOf(Unanswered.class),
                         good -> assertThat(good.failure()).isNull());
@@ -82,7 +82,7 @@ class JedisRedisTest extends JedisRedisFixture {
                 .clientName("my-app")
                 .build();
         JedisRedis redis = closing(new JedisRedis(shared.address(), config, 2));
-        redis.run(call("redis.call('set', KEYS[1], 'v') return {'OK'}", "in-three"), LONG);
+        redis.run(call("set", "in-three"), LONG);
         try (Jedis admin = shared.client()) {
             assertThat(admin.clientList()).contains("name=my-app");
             assertThat(admin.exists("in-three")).isFalse();
