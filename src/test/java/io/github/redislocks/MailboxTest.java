@@ -54,6 +54,16 @@ class MailboxTest {
     }
 
     @Test
+    void subscriptionThatIsCutAgainAndAgain_isMadeAnewAsSoonEachTime() {
+        for (int i = 1; i <= 12; i++) {
+            int times = i;
+            cut();
+            clock.advanceMillis(200);
+            await().until(() -> reopened.get() == times);
+        }
+    }
+
+    @Test
     void subscriptionThatCannotBeMade_isTriedAgain() {
         mailbox.open(TIMEOUT_NANOS);
         redis.down(true);
