@@ -227,6 +227,28 @@ class CheckerTest {
     }
 
     @Test
+    void lockThatStaysIdleWithoutMessages_isJudgedFromTheLastWhoGaveUp() {
+        hold("a/t0", 1, 0, 10);
+        struck(Fault.NO_PUBLISH, "", 0, 4_000);
+        at(20, "b/t0", Kind.ASK, 1_000_000_000, "TIMED");
+        at(30, "c/t0", Kind.ASK, -1, "LOCK");
+        at(1_020, "b/t0", Kind.NO, 0, "");
+        at(2_200, "c/t0", Kind.IN, 2, Event.RENEWED);
+        at(2_210, "c/t0", Kind.FREED, 0, "");
+        assertThat(check().violations()).isEmpty();
+
+        at(2_220, "b/t0", Kind.ASK, 1_000_000_000, "TIMED");
+        at(2_230, "c/t0", Kind.ASK, -1, "LOCK");
+        at(3_220, "b/t0", Kind.NO, 0, "");
+        at(4_450, "c/t0", Kind.IN, 3, Event.RENEWED);
+        at(4_460, "c/t0", Kind.FREED, 0, "");
+        assertThat(check().violations())
+                .singleElement()
+                .asString()
+                .contains("was free while somebody waited (NO_PUBLISH): 1230 ms, the bound is 1200 ms");
+    }
+
+    @Test
     void waiterOfAPausedWorker_doesNotWait() {
         hold("a/t0", 1, 0, 10);
         at(5, "b/t0", Kind.ASK, -1, "LOCK");

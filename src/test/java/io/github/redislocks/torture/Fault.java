@@ -39,16 +39,14 @@ enum Fault {
     NARROW_POOL(1_000, Bounds.NONE, Trait.KEEPS_HOLDS),
     /** The server refuses what needs memory, but not to renew and release. */
     MEMORY_FULL(1_000, Bounds.NONE, Trait.KEEPS_HOLDS),
-    /**
-     * The user may not publish any more: waiters find their grants by heartbeats. One whose time is over before its
-     * heartbeat hands its grant on, and the next one needs a heartbeat as well.
-     */
-    NO_PUBLISH(1_000, 2_200, Trait.KEEPS_HOLDS);
+    /** The user may not publish any more: waiters find their grants by heartbeats. */
+    NO_PUBLISH(1_000, 1_200, Trait.KEEPS_HOLDS, Trait.TELLS_NOBODY);
 
     private enum Trait {
         QUIET,
         KEEPS_HOLDS,
         LOSES_DATA,
+        TELLS_NOBODY,
         PROXIED
     }
 
@@ -74,6 +72,8 @@ enum Fault {
     final boolean keepsHolds;
     /** The server forgets holds that it has granted. */
     final boolean losesData;
+    /** Nobody hears of a grant: who gives up hands on one that he may have had, and a new heartbeat must find it. */
+    final boolean tellsNobody;
     /** Clients go through a proxy. */
     final boolean isProxied;
 
@@ -84,6 +84,7 @@ enum Fault {
         this.isQuiet = all.contains(Trait.QUIET);
         this.keepsHolds = all.contains(Trait.KEEPS_HOLDS);
         this.losesData = all.contains(Trait.LOSES_DATA);
+        this.tellsNobody = all.contains(Trait.TELLS_NOBODY);
         this.isProxied = all.contains(Trait.PROXIED);
     }
 }

@@ -92,6 +92,9 @@ final class Promptness {
                     .toList();
             long from = idle.fromNanos();
             long millis = near.isEmpty() ? Fault.NOTHING.idleMillis : 0;
+            if (near.stream().anyMatch(strike -> strike.fault().tellsNobody)) {
+                from = Math.max(from, lastGivenUp(idle));
+            }
             for (History.Strike strike : near) {
                 boolean unbounded = strike.fault().idleMillis == Fault.Bounds.NONE;
                 from = unbounded ? Math.max(from, strike.endNanos()) : from;
@@ -103,6 +106,17 @@ final class Promptness {
                 bound(from, idle.toNanos(), millis * 1_000_000, what);
             }
         }
+    }
+
+    /** When the last waiter gave up while the lock was idle; 0 if none did. */
+    private long lastGivenUp(Idle idle) {
+        return history.waits.stream()
+                .filter(wait -> wait.ask.lock().equals(idle.lock()) && wait.ask.number() != 0)
+                .filter(wait -> wait.ending == History.Ending.REFUSED || wait.ending == History.Ending.FAILED)
+                .mapToLong(wait -> wait.endNanos)
+                .filter(nanos -> nanos > idle.fromNanos() && nanos < idle.toNanos())
+                .max()
+                .orElse(0);
     }
 
     /** A timed try never ends early with false, and never later than its time and a little. */
