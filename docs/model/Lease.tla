@@ -28,9 +28,10 @@ VARIABLES
     srv,        \* Redis: the hash of the lock, its time to live, the released mark
     cl,         \* the clients
     stray,      \* requests that may still run, though nobody waits for the answer
-    silent      \* whether a loss was hidden from the next holder
+    owed,       \* whether a hold was lost after its caller had it, and no holder has been told since
+    silent      \* whether a holder was not told
 
-vars == <<srv, cl, stray, silent>>
+vars == <<srv, cl, stray, owed, silent>>
 
 None == "none"
 Max(x, y) == IF x > y THEN x ELSE y
@@ -53,9 +54,12 @@ Mine(s, r) ==
 Own(s, r, good) ==
     [ans |-> "OK",
      s |-> [owner |-> r.c, a |-> r.a, holds |-> 1, ttl |-> r.lease, lost |-> ~good,
-            good |-> FALSE, last |-> <<r.c, r.a>>]]
+            good |-> FALSE]]
 
 Same(s, answer) == [ans |-> answer, s |-> s]
+
+\* A hold that was never returned to its caller took the news of a loss with it.
+Untold(s) == s.lost /\ Broken # "newsLost"
 
 \* acquire.lua, mode barge
 \* @lua acquire.lua @java Protocol#acquire
@@ -66,7 +70,7 @@ Acquire(s, r) ==
     ELSE IF s.a = r.a \/ Broken = "staleAdopted"
          THEN [ans |-> "OK", s |-> IF Broken = "doneBefore" THEN s ELSE Extend(s, r.lease)]
     ELSE IF s.a > r.a THEN Same(s, "STALE")
-    ELSE Own(s, r, s.a > r.suspect \/ Broken = "phantomIsGood")
+    ELSE Own(s, r, (s.a > r.suspect \/ Broken = "phantomIsGood") /\ ~Untold(s))
 
 \* reenter.lua
 \* @lua reenter.lua @java Protocol#reenter
@@ -94,7 +98,7 @@ Release(s, r) ==
 \* @lua leave.lua @java Protocol#leave
 Leave(s, r) ==
     IF ~Mine(s, r) THEN Same(s, "DONE")
-    ELSE [ans |-> "DONE", s |-> Free(s, r.a > r.suspect \/ Broken = "leaveMarks")]
+    ELSE [ans |-> "DONE", s |-> Free(s, (r.a > r.suspect \/ Broken = "leaveMarks") /\ ~Untold(s))]
 
 \* renew.lua
 \* @lua renew.lua @java Protocol#renew
@@ -123,9 +127,10 @@ Request(c, op, lease) ==
 
 Keep(r) == stray' \in {stray, stray \union {r}} /\ Cardinality(stray') <= Max(Strays, Cardinality(stray))
 
-\* A new hold whose owner is not told of the loss before it.
-Hides(s) ==
-    s.last # srv.last /\ ~s.lost /\ \E d \in Clients : \E a \in cl[d].open : srv.last = <<d, a>>
+\* What the step from srv to s ends or replaces, if its caller had it and has not released it, is a loss.
+Owe(s) ==
+    owed' = (owed \/ /\ srv.owner \in Clients /\ srv.a \in cl[srv.owner].open
+                     /\ <<s.owner, s.a>> # <<srv.owner, srv.a>>)
 
 \* Redis runs a request whose sender is waiting; the answer is on its way.
 \* @lua hold.lua @java Client#run
@@ -135,17 +140,17 @@ Serve(c, lane) ==
     /\ LET out == Run(srv, call.r) IN
         /\ srv' = out.s
         /\ cl' = [cl EXCEPT ![c][lane].ans = out.ans, ![c][lane].r.na = 0]
-        /\ silent' = (silent \/ Hides(out.s))
-    /\ UNCHANGED stray
+        /\ Owe(out.s)
+    /\ UNCHANGED <<stray, silent>>
 
 \* Redis runs a request that nobody waits for any more, or runs it again.
 \* @world
 RunLate(r) ==
     LET out == Run(srv, r) IN
     /\ srv' = out.s
-    /\ silent' = (silent \/ Hides(out.s))
+    /\ Owe(out.s)
     /\ stray' = stray \ {r}
-    /\ UNCHANGED cl
+    /\ UNCHANGED <<cl, silent>>
 
 \* A thread without a hold or a wish for one. The record of the loss stays with it.
 Idle(me) == [me EXCEPT !.st = "idle", !.call = NoCall, !.ren = NoCall, !.left = 0, !.count = 0, !.tries = 0, !.quiet = 0]
@@ -157,7 +162,7 @@ Lost(me) == [Idle(me) EXCEPT !.suspect = me.a]
 
 Call(r) == [op |-> r.op, age |-> 0, ans |-> None, r |-> r]
 
-Send(c, r) == cl' = [cl EXCEPT ![c].call = Call(r)] /\ Keep(r) /\ UNCHANGED <<srv, silent>>
+Send(c, r) == cl' = [cl EXCEPT ![c].call = Call(r)] /\ Keep(r) /\ UNCHANGED <<srv, owed, silent>>
 
 Holds(c) == cl[c].st = "held" /\ cl[c].left > 0
 
@@ -165,7 +170,7 @@ Asking(c, me) ==
     LET r == [Request(c, "acquire", Short) EXCEPT !.a = me.a, !.n = 0] IN
     /\ cl' = [cl EXCEPT ![c] = [me EXCEPT !.tries = @ + 1, !.call = Call(r)]]
     /\ Keep(r)
-    /\ UNCHANGED <<srv, silent>>
+    /\ UNCHANGED <<srv, owed, silent>>
 
 \* Client.begin: a new call of lock() has a new number, and asks.
 \* @lua acquire.lua @java Client#begin
@@ -218,7 +223,10 @@ Receive(c) ==
                 IF call.ans = "DONE" THEN [me EXCEPT !.call = NoCall, !.count = @ - 1]
                 ELSE Lost(me)
           [] call.op = "release" -> Idle(me)]
-    /\ UNCHANGED <<srv, stray, silent>>
+    /\ LET settled == call.op = "acquire" /\ call.ans = "OK" /\ validity > 0 IN
+        /\ silent' = (silent \/ (settled /\ owed /\ ~srv.lost))
+        /\ owed' = (owed /\ ~settled)
+    /\ UNCHANGED <<srv, stray>>
 
 \* A request times out, or its connection breaks. The answer, if there was one, is lost.
 \* @lua acquire.lua @java Contention#failed
@@ -231,7 +239,7 @@ Unanswered(c) ==
           [] me.call.op = "exit" -> [me EXCEPT !.call = NoCall, !.count = @ - 1]
           [] me.call.op = "release" ->
                 [Idle(me) EXCEPT !.errands = Later(@, "release", me.a, 0)]]
-    /\ UNCHANGED <<srv, stray, silent>>
+    /\ UNCHANGED <<srv, stray, owed, silent>>
 
 \* Contention.giveUp -> Succession.depart: the leave runs when no request of the attempt can run any more.
 \* @lua leave.lua @java Contention#giveUp
@@ -239,7 +247,7 @@ GiveUp(c) ==
     /\ cl[c].st = "trying" /\ cl[c].call = NoCall
     /\ cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT
                 !.errands = Later(@, "leave", cl[c].a, IF Broken = "earlyLeave" THEN 0 ELSE cl[c].quiet)]]
-    /\ UNCHANGED <<srv, stray, silent>>
+    /\ UNCHANGED <<srv, stray, owed, silent>>
 
 \* Sync.reenter
 \* @lua reenter.lua @java Sync#reenter
@@ -257,14 +265,14 @@ StartRelease(c) ==
         /\ cl' = [cl EXCEPT ![c].st = "releasing", ![c].left = 0, ![c].open = @ \ {cl[c].a}, ![c].call = Call(r),
                             ![c].ren = NoCall]
         /\ Keep(r)
-    /\ UNCHANGED <<srv, silent>>
+    /\ UNCHANGED <<srv, owed, silent>>
 
 \* Client.isValid: the deadline has passed, and the hold is lost.
 \* @lua - @java Client#isValid
 Lapse(c) ==
     /\ cl[c].st = "held" /\ cl[c].left = 0
     /\ cl' = [cl EXCEPT ![c] = Lost(@)]
-    /\ UNCHANGED <<srv, stray, silent>>
+    /\ UNCHANGED <<srv, stray, owed, silent>>
 
 \* Renewals.Renewal.call
 \* @lua renew.lua @java Renewals.Renewal#call
@@ -272,7 +280,7 @@ StartRenewal(c) ==
     /\ Renews /\ Holds(c) /\ cl[c].ren = NoCall
     /\ LET r == [Request(c, "renew", Long) EXCEPT !.n = 0] IN
         cl' = [cl EXCEPT ![c].ren = Call(r)] /\ Keep(r)
-    /\ UNCHANGED <<srv, silent>>
+    /\ UNCHANGED <<srv, owed, silent>>
 
 \* Renewals.Renewal.answered, failed. A deadline that has passed is never moved on: Hold.extend.
 \* @lua renew.lua @java Renewals.Renewal#answered
@@ -284,7 +292,7 @@ EndRenewal(c) ==
         ELSE IF me.ren.ans = "GONE"
         THEN Lost(me)
         ELSE [me EXCEPT !.ren = NoCall]]
-    /\ UNCHANGED <<srv, stray, silent>>
+    /\ UNCHANGED <<srv, stray, owed, silent>>
 
 \* Errand: sent until it is answered; a leave only while its attempt holds nothing (Succession.leaveLater).
 \* @lua leave.lua @java Errand#call
@@ -298,6 +306,7 @@ DoErrand(c, e) ==
        ELSE /\ srv' = Run(srv, r).s
             /\ cl' \in {cl, [cl EXCEPT ![c].errands = @ \ {e}]}
             /\ Keep(r)
+    /\ Owe(srv')
     /\ UNCHANGED silent
 
 \* Another, of whom only this counts: it takes a free lock, and gives it back or vanishes.
@@ -306,8 +315,8 @@ Other ==
     /\ Rival
     /\ IF srv.owner = None
        THEN LET s == Own(srv, [c |-> "rival", a |-> 1, lease |-> Long], srv.good).s IN
-            srv' = s /\ silent' = (silent \/ Hides(s))
-       ELSE srv.owner = "rival" /\ srv' = Free(srv, TRUE) /\ UNCHANGED silent
+            srv' = s /\ silent' = (silent \/ (owed /\ ~s.lost)) /\ owed' = FALSE
+       ELSE srv.owner = "rival" /\ srv' = Free(srv, TRUE) /\ UNCHANGED <<owed, silent>>
     /\ UNCHANGED <<cl, stray>>
 
 (***************************************************************************)
@@ -335,16 +344,18 @@ Tick ==
                  LET m == Moved(cl[c], c \in slow) IN IF Counts(c) THEN m ELSE [m EXCEPT !.slow = 0]]
     \* An acquisition whose time is over changes nothing any more: as good as gone.
     /\ stray' = {r \in {Older(r) : r \in stray} : r.op # "acquire" \/ r.na > 0 \/ Broken = "noNotAfter"}
+    /\ Owe(srv')
     /\ UNCHANGED silent
 
 -----------------------------------------------------------------------------
 
 Init ==
-    /\ srv = [owner |-> None, a |-> 0, holds |-> 0, ttl |-> 0, lost |-> FALSE, good |-> TRUE, last |-> <<None, 0>>]
+    /\ srv = [owner |-> None, a |-> 0, holds |-> 0, ttl |-> 0, lost |-> FALSE, good |-> TRUE]
     /\ cl = [c \in Clients |->
                 [st |-> "idle", a |-> 0, count |-> 0, left |-> 0, call |-> NoCall, ren |-> NoCall, tries |-> 0,
                  quiet |-> 0, errands |-> {}, open |-> {}, suspect |-> 0, slow |-> 0]]
     /\ stray = {}
+    /\ owed = FALSE
     /\ silent = FALSE
 
 Next ==
@@ -378,7 +389,7 @@ NoOrphan ==
         \/ srv.a \in me.open
         \/ \E e \in me.errands : e.a = srv.a
 
-\* The next holder is told of a hold that was lost after its caller had it.
+\* The next who holds is told of a hold that was lost after its caller had it.
 Told == ~silent
 
 \* A script that runs twice at once leaves the state that it left the first time; where it said OK, it says OK again.

@@ -583,6 +583,19 @@ class ScriptTest {
     }
 
     @Test
+    void lossThatNobodyWasToldOf_isToldToTheNext() {
+        acquire(1, "a:1");
+        leave(1, "a:1", true, null);
+        assertThat(acquire(1, "b:1").number(1)).isEqualTo(1);
+        leave(1, "b:1", false, null);
+        assertThat(acquire(1, "c:1").number(1)).as("b's caller never had it").isEqualTo(1);
+        assertThat(acquire(2, "c:1").number(1)).as("nor c's at its first call").isEqualTo(1);
+        assertThat(leave(2, "c:1", false, attempt(1, "c:2")).number(1)).isEqualTo(1);
+        release(1, "c:2");
+        assertThat(acquire(1, "d:1").number(1)).as("c knew").isZero();
+    }
+
+    @Test
     void leave_ofAnEarlierAttempt_touchesNoLaterOne() {
         acquire(2, "a:1");
         leave(1, "a:1", false, null);

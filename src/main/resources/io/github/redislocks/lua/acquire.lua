@@ -55,8 +55,9 @@ if held[1] then
         extend(lease)
         return {'OK', tonumber(held[3]), held[4] and 1 or 0, now}
     end
-    -- What an earlier call of this thread left behind: the thread knows nothing of it, so nobody holds it.
-    last = held[3] .. (holder <= tonumber(ARGV[7]) and '' or '+')
+    -- What an earlier call of this thread left behind: the thread knows nothing of it, so nobody holds it, and nobody
+    -- was told of a loss before it.
+    last = held[3] .. ((holder <= tonumber(ARGV[7]) or held[4]) and '' or '+')
     redis.call('del', lock)
 else
     last = redis.call('get', fence)

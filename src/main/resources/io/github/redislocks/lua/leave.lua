@@ -23,7 +23,9 @@ if score and heir ~= '' and life ~= '' and not place(heir) then
     put(heir, tonumber(score), tonumber(ARGV[5]), 1, tonumber(ARGV[7]), tonumber(life), '')
 end
 if held[1] == owner and tonumber(held[2]) == attempt then
-    local reply = pass_on(held[3] .. (ARGV[3] == '0' and '+' or ''), heir, ARGV[5], ARGV[6], ARGV[7], life, '0')
+    -- A loss before it is still to be told if this hold was not returned to anybody.
+    local good = ARGV[3] == '0' and not held[4]
+    local reply = pass_on(held[3] .. (good and '+' or ''), heir, ARGV[5], ARGV[6], ARGV[7], life, '0')
     if reply[1] == 'SUCCEEDED' or reply[1] == 'QUEUED' then
         return reply
     end
