@@ -2,18 +2,27 @@ package io.github.redislocks.torture;
 
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /** Locks that are wrong, each in one way, so that the checker can be seen to catch it. */
-record BrokenLocks(TestLocks library, TestLocks.Brand brand, ConcurrentMap<String, ReentrantLock> locals)
+record BrokenLocks(TestLocks library, TestLocks.Brand brand, ConcurrentMap<String, Counted> locals)
         implements TestLocks {
 
     /** How often a waiter that nobody wakes looks again. */
     private static final long DEAF_NANOS = TimeUnit.SECONDS.toNanos(4);
     /** So many µs share a token. */
     private static final long REPEATED = TimeUnit.SECONDS.toMicros(1);
+
+    /** A lock of the JDK whose holds have tokens. */
+    private static final class Counted extends ReentrantLock {
+
+        private static final long serialVersionUID = 1L;
+
+        private long token;
+    }
 
     BrokenLocks(TestLocks library, TestLocks.Brand brand) {
         this(library, brand, new ConcurrentHashMap<>());
@@ -24,8 +33,8 @@ record BrokenLocks(TestLocks library, TestLocks.Brand brand, ConcurrentMap<Strin
         TestLock right = library.lock(name, fair);
         return switch (brand) {
             case LIBRARY -> right;
-            case LOCAL -> new Local(locals.computeIfAbsent(name, any -> new ReentrantLock()));
-            case DEAF, REPEATING, SILENT -> new Wrong(right, brand);
+            case LOCAL -> new Local(locals.computeIfAbsent(name, any -> new Counted()));
+            default -> new Wrong(right, brand);
         };
     }
 
@@ -34,20 +43,22 @@ record BrokenLocks(TestLocks library, TestLocks.Brand brand, ConcurrentMap<Strin
         library.close();
     }
 
-    private record Local(ReentrantLock lock) implements TestLock {
+    private record Local(Counted lock) implements TestLock {
 
         @Override
         public boolean acquire(Way way) throws InterruptedException {
-            if (way.patience >= 0) {
-                return lock.tryLock(way.patience, TimeUnit.NANOSECONDS);
+            if (way.patience < 0) {
+                lock.lock();
+            } else if (!lock.tryLock(way.patience, TimeUnit.NANOSECONDS)) {
+                return false;
             }
-            lock.lock();
+            lock.token = lock.getHoldCount() == 1 ? System.nanoTime() : lock.token;
             return true;
         }
 
         @Override
         public long token() {
-            return System.nanoTime();
+            return lock.token;
         }
 
         @Override
@@ -61,10 +72,19 @@ record BrokenLocks(TestLocks library, TestLocks.Brand brand, ConcurrentMap<Strin
         }
 
         @Override
-        public void await(long nanos) {
-            lock.unlock();
-            LockSupport.parkNanos(nanos);
-            lock.lock();
+        public int holdCount() {
+            return lock.getHoldCount();
+        }
+
+        @Override
+        public boolean previousHolderLost() {
+            return false;
+        }
+
+        @Override
+        public void await(long nanos) throws InterruptedException {
+            lock.newCondition().await(nanos, TimeUnit.NANOSECONDS);
+            lock.token = System.nanoTime();
         }
 
         @Override
@@ -76,6 +96,11 @@ record BrokenLocks(TestLocks library, TestLocks.Brand brand, ConcurrentMap<Strin
 
         @Override
         public boolean acquire(Way way) throws InterruptedException {
+            if (brand == TestLocks.Brand.GRUDGING
+                    && way == Way.TRY
+                    && ThreadLocalRandom.current().nextBoolean()) {
+                return false;
+            }
             if (brand != TestLocks.Brand.DEAF) {
                 return right.acquire(way);
             }
@@ -105,6 +130,16 @@ record BrokenLocks(TestLocks library, TestLocks.Brand brand, ConcurrentMap<Strin
             if (brand != TestLocks.Brand.SILENT || right.isHeld()) {
                 right.release();
             }
+        }
+
+        @Override
+        public int holdCount() {
+            return brand == TestLocks.Brand.COUNTLESS ? Math.min(1, right.holdCount()) : right.holdCount();
+        }
+
+        @Override
+        public boolean previousHolderLost() {
+            return brand != TestLocks.Brand.DISCREET && right.previousHolderLost();
         }
 
         @Override

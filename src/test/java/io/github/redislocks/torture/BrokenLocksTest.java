@@ -15,7 +15,7 @@ class BrokenLocksTest {
         try (Arena arena = new Arena("broken-" + brand, brand, 2, 1)) {
             Nemesis nemesis = new Nemesis(arena, 1);
             nemesis.sleep(RUN_MILLIS / 2, RUN_MILLIS / 2);
-            nemesis.strike(fault);
+            nemesis.strikeHolder(fault);
             nemesis.sleep(RUN_MILLIS / 2, RUN_MILLIS / 2);
             Report report = arena.finish(brand.name());
             System.out.println(Report.head() + System.lineSeparator() + report.line());
@@ -44,6 +44,24 @@ class BrokenLocksTest {
         Report report = run(TestLocks.Brand.REPEATING, Fault.NOTHING);
         assertThat(report.badTokens).isPositive();
         assertThat(report.overlaps).isZero();
+    }
+
+    @Test
+    void lockThatHidesLossesFromTheNext_isFound() throws InterruptedException {
+        Report report = run(TestLocks.Brand.DISCREET, Fault.KILL_WORKER);
+        assertThat(report.violations()).anyMatch(text -> text.contains("was not told that the hold before was lost"));
+    }
+
+    @Test
+    void lockThatForgetsItsCount_isFound() throws InterruptedException {
+        Report report = run(TestLocks.Brand.COUNTLESS, Fault.NOTHING);
+        assertThat(report.violations()).anyMatch(text -> text.contains("counts 1 after reenter, not 2"));
+    }
+
+    @Test
+    void lockThatRefusesThoughItIsFree_isFound() throws InterruptedException {
+        Report report = run(TestLocks.Brand.GRUDGING, Fault.NOTHING);
+        assertThat(report.violations()).anyMatch(text -> text.contains("was refused though nobody had"));
     }
 
     @Test

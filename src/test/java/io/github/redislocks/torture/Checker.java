@@ -37,6 +37,7 @@ final class Checker {
         checker.overlaps();
         Updates.check(history, report);
         checker.tokens();
+        Trace.check(history, report);
         checker.losses();
         checker.others();
         Promptness.check(history, report);

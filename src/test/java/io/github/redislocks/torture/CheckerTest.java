@@ -259,6 +259,91 @@ class CheckerTest {
     }
 
     @Test
+    void holdsThatNoOrderExplains_areFound() {
+        hold("a/t0", 3, 0, 10);
+        hold("b/t0", 2, 10, 20);
+        assertThat(check().violations())
+                .anyMatch(text -> text.contains("hold 3 of a/t0 on lock has no moment to begin"));
+    }
+
+    @Test
+    void lossThatTheNextIsNotToldOf_isFound() {
+        struck(Fault.PAUSE_WORKER, "a", 2, 8);
+        at(0, "a/t0", Kind.ASK, -1, "LOCK");
+        at(0, "a/t0", Kind.IN, 1, Event.RENEWED);
+        at(10, "a/t0", Kind.LOST, 0, "EXPIRED");
+        at(10, "a/t0", Kind.TOLD, 1, "EXPIRED");
+        at(20, "b/t0", Kind.ASK, -1, "LOCK");
+        at(30, "b/t0", Kind.ALARM, 0, "");
+        at(30, "b/t0", Kind.IN, 2, Event.RENEWED);
+        at(40, "b/t0", Kind.FREED, 0, "");
+        assertThat(check().violations()).isEmpty();
+
+        events.removeIf(event -> event.kind() == Kind.ALARM);
+        assertThat(check().violations())
+                .singleElement()
+                .asString()
+                .contains("hold 2 of b/t0 on lock was not told that the hold before was lost: hold 1");
+
+        struck(Fault.FLUSHALL, "", 5, 6);
+        assertThat(check().violations()).as("what Redis forgot it cannot tell").isEmpty();
+    }
+
+    @Test
+    void killedHolderThatTheNextIsNotToldOf_isFound_unlessItWasAboutToUnlock() {
+        at(0, "a/t0", Kind.ASK, -1, "LOCK");
+        at(0, "a/t0", Kind.IN, 1, Event.RENEWED);
+        struck(Fault.KILL_WORKER, "a", 100, 101);
+        hold("b/t0", 2, 200, 210);
+        assertThat(check().violations()).anyMatch(text -> text.contains("was not told that the hold before was lost"));
+
+        at(99, "a/t0", Kind.OUT, 0, Event.UNLOCK);
+        assertThat(check().violations()).isEmpty();
+    }
+
+    @Test
+    void alarmAfterAGoodRelease_isFound_unlessAFaultMayHaveCausedIt() {
+        hold("a/t0", 1, 0, 10);
+        at(20, "b/t0", Kind.ALARM, 0, "");
+        hold("b/t0", 2, 20, 30);
+        assertThat(check().violations()).singleElement().asString().contains("was told of a loss after hold 1 of a/t0");
+
+        struck(Fault.KILL_ALL, "", 15, 16);
+        assertThat(check().violations()).noneMatch(text -> text.contains("was told of a loss"));
+    }
+
+    @Test
+    void tryThatIsRefusedWithoutAnOwner_isFound() {
+        hold("a/t0", 1, 0, 10);
+        at(5, "b/t0", Kind.ASK, 0, "TRY");
+        at(6, "b/t0", Kind.NO, 0, "");
+        assertThat(check().violations()).isEmpty();
+
+        at(20, "b/t0", Kind.ASK, 0, "TRY");
+        at(21, "b/t0", Kind.NO, 0, "");
+        assertThat(check().violations()).singleElement().asString().contains("b/t0 was refused though nobody had");
+    }
+
+    @Test
+    void countThatIsWrong_isFound() {
+        at(0, "a/t0", Kind.ASK, -1, "LOCK");
+        at(0, "a/t0", Kind.IN, 1, Event.RENEWED);
+        at(1, "a/t0", Kind.COUNT, 2, Event.REENTER);
+        at(2, "a/t0", Kind.OUT, 0, Event.AWAIT);
+        at(3, "a/t0", Kind.IN, 2, Event.RENEWED);
+        at(4, "a/t0", Kind.COUNT, 2, Event.AWAIT);
+        at(5, "a/t0", Kind.COUNT, 1, Event.EXIT);
+        at(6, "a/t0", Kind.OUT, 0, Event.UNLOCK);
+        at(7, "a/t0", Kind.FREED, 0, "");
+        assertThat(check().violations()).isEmpty();
+
+        events.replaceAll(event -> event.text().equals(Event.AWAIT) && event.kind() == Kind.COUNT
+                ? new Event(event.nanos(), event.actor(), Kind.COUNT, "lock", 1, Event.AWAIT)
+                : event);
+        assertThat(check().violations()).singleElement().asString().contains("a/t0 counts 1 after await, not 2");
+    }
+
+    @Test
     void lineThatAKillCutOff_isLeftOut() {
         assertThat(Event.parse("12\ta/t0\tIN\tlo")).isNull();
         Event event = new Event(12, "a/t0", Kind.IN, "lock", 7, "renewed");

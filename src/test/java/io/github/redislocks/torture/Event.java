@@ -21,13 +21,17 @@ record Event(long nanos, String actor, Kind kind, String lock, long number, Stri
         ASK,
         /** It has the lock, and the library said so at this time; number: token; text: {@link #RENEWED} or how. */
         IN,
+        /** The library said of the hold that is logged next that the one before it was not released. */
+        ALARM,
+        /** It entered once more, went out, or came back from a Condition; number: its hold count; text: which. */
+        COUNT,
         /** The library said at this time that it still has the lock. */
         HELD,
         /** It changed the resource; number: the value that it read before; text: {@link #PLAIN}, {@link #FENCED}. */
         WROTE,
         /** The resource refused its token; number: the token. */
         REFUSED,
-        /** It is about to give the lock up; text: {@code unlock} or {@code await}. */
+        /** It is about to give the lock up; text: {@link #UNLOCK} or {@link #AWAIT}. */
         OUT,
         /** It has given the lock up. */
         FREED,
@@ -55,6 +59,11 @@ record Event(long nanos, String actor, Kind kind, String lock, long number, Stri
     static final String RENEWED = "renewed";
     /** The hold that it was about to give up in a Condition, and could not. */
     static final String STILL = "still";
+
+    static final String REENTER = "reenter";
+    static final String EXIT = "exit";
+    static final String AWAIT = "await";
+    static final String UNLOCK = "unlock";
 
     static final String PLAIN = "plain";
     static final String FENCED = "fenced";

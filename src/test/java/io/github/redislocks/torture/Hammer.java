@@ -22,6 +22,8 @@ final class Hammer implements Runnable {
     private static final long STEP_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long FAILURE_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final int AWAIT_MILLIS = 200;
+    /** One hold in so many is entered once more. */
+    private static final int REENTRIES = 4;
 
     private final String actor;
     private final Worker.Order order;
@@ -30,6 +32,8 @@ final class Hammer implements Runnable {
     private final EventLog log;
     private final AtomicBoolean stop;
     private final Random random;
+    /** How often the lock is held, or is still to be unlocked after a loss. */
+    private int depth;
 
     Hammer(Worker.Order order, int number, TestLocks locks, EventLog log, AtomicBoolean stop) {
         this.actor = order.name() + "/t" + number;
@@ -67,12 +71,12 @@ final class Hammer implements Runnable {
             log(Event.Kind.NO, name, 0, "");
             return;
         }
+        depth = 1;
         if (!entered(name, lock, way.isRenewed() ? Event.RENEWED : way.name())) {
             mustBeTold(name, lock);
             return;
         }
-        boolean lost = !change(name, lock, resource);
-        if (name.equals(CONDITIONS) && !lost && !meet(name, lock)) {
+        if (change(name, lock, resource) && !goOn(name, lock, way)) {
             return;
         }
         if (believes(name, lock)) {
@@ -95,11 +99,69 @@ final class Hammer implements Runnable {
         };
     }
 
+    /** Enters once more, meets others in the Condition, goes out again; false if nothing is held any more. */
+    private boolean goOn(String name, TestLock lock, TestLock.Way way) throws InterruptedException {
+        return (random.nextInt(REENTRIES) > 0 || reenter(name, lock, way))
+                && (!name.equals(CONDITIONS) || meet(name, lock))
+                && (depth == 1 || exit(name, lock));
+    }
+
+    private boolean reenter(String name, TestLock lock, TestLock.Way way) throws InterruptedException {
+        long began = System.nanoTime();
+        try {
+            long token = lock.token();
+            began = System.nanoTime();
+            lock.acquire(way.isRenewed() ? TestLock.Way.LOCK : TestLock.Way.LEASED);
+            depth++;
+            if (lock.token() == token) {
+                count(name, lock, Event.REENTER);
+                return true;
+            }
+        } catch (LockUnavailableException e) {
+            log(Event.Kind.FAIL, name, 0, e.getClass().getSimpleName());
+            count(name, lock, "");
+            return true;
+        } catch (LockLostException e) {
+            log(Event.Kind.LOST, name, 0, e.reason().name());
+            mustBeTold(name, lock);
+            return false;
+        }
+        // It was lost, and this is a hold of its own over what is still to be unlocked.
+        log.add(new Event(began, actor, Event.Kind.LOST, name, 0, "reentry"));
+        log.add(new Event(began, actor, Event.Kind.ASK, name, -1, ""));
+        if (entered(name, lock, way.isRenewed() ? Event.RENEWED : way.name())) {
+            giveUp(name, lock);
+            depth--;
+        }
+        mustBeTold(name, lock);
+        return false;
+    }
+
+    private boolean exit(String name, TestLock lock) {
+        depth--;
+        try {
+            lock.release();
+            count(name, lock, Event.EXIT);
+            return true;
+        } catch (LockLostException e) {
+            log(Event.Kind.LOST, name, 0, e.reason().name());
+            mustBeTold(name, lock);
+            return false;
+        }
+    }
+
+    private void count(String name, TestLock lock, String what) {
+        log(Event.Kind.COUNT, name, lock.holdCount(), what);
+    }
+
     /** Logs the entry; false if the hold was lost before it could be. */
     private boolean entered(String name, TestLock lock, String text) {
         // From before the library is asked: what it says is true then, if the thread stands still afterwards.
         long now = System.nanoTime();
         try {
+            if (lock.previousHolderLost()) {
+                log.add(new Event(now, actor, Event.Kind.ALARM, name, 0, ""));
+            }
             log.add(new Event(now, actor, Event.Kind.IN, name, lock.token(), text));
             return true;
         } catch (LockLostException e) {
@@ -110,7 +172,9 @@ final class Hammer implements Runnable {
 
     private boolean enteredAgain(String name, TestLock lock, String text) {
         boolean entered = entered(name, lock, text);
-        if (!entered) {
+        if (entered) {
+            count(name, lock, Event.AWAIT);
+        } else {
             mustBeTold(name, lock);
         }
         return entered;
@@ -169,7 +233,7 @@ final class Hammer implements Runnable {
         int what = random.nextInt(4);
         try {
             if (what == 0) {
-                log(Event.Kind.OUT, name, 0, "await");
+                log(Event.Kind.OUT, name, 0, Event.AWAIT);
                 lock.await(random.nextInt(AWAIT_MILLIS) * 1_000_000L);
                 return enteredAgain(name, lock, Event.RENEWED);
             }
@@ -188,7 +252,7 @@ final class Hammer implements Runnable {
     }
 
     private void giveUp(String name, TestLock lock) {
-        log(Event.Kind.OUT, name, 0, "unlock");
+        log(Event.Kind.OUT, name, 0, Event.UNLOCK);
         try {
             lock.release();
             log(Event.Kind.FREED, name, 0, "");
@@ -197,13 +261,15 @@ final class Hammer implements Runnable {
         }
     }
 
-    /** Once told, always told. */
+    /** Once told, always told: as often as it is still to be unlocked. */
     private void mustBeTold(String name, TestLock lock) {
-        try {
-            lock.release();
-            log(Event.Kind.BUG, name, 0, "unlock returned after the loss was told");
-        } catch (IllegalMonitorStateException e) {
-            // As it must be.
+        for (; depth > 0; depth--) {
+            try {
+                lock.release();
+                log(Event.Kind.BUG, name, 0, "unlock returned after the loss was told");
+            } catch (IllegalMonitorStateException e) {
+                // As it must be.
+            }
         }
     }
 

@@ -32,6 +32,10 @@ final class History {
         long outNanos;
         long endNanos = Long.MAX_VALUE;
         Ending ending = Ending.OPEN;
+        /** Whether it was told that the hold before was not released. */
+        boolean alarmed;
+        /** What it was told of its hold count, in order. */
+        final List<Event> counts = new ArrayList<>();
 
         Hold(Event in, long askedNanos) {
             this.in = in;
@@ -86,6 +90,7 @@ final class History {
     private final Map<String, Hold> last = new HashMap<>();
     private final Map<String, Wait> waiting = new HashMap<>();
     private final Map<String, Event> awaiting = new HashMap<>();
+    private final Set<String> alarmed = new HashSet<>();
     private Event strike;
 
     History(List<Event> events) {
@@ -106,6 +111,13 @@ final class History {
                 waiting.put(event.actor(), wait);
             }
             case IN -> entered(event);
+            case ALARM -> alarmed.add(event.actor());
+            case COUNT -> {
+                Hold hold = holding.get(event.actor());
+                if (hold != null) {
+                    hold.counts.add(event);
+                }
+            }
             case HELD -> {
                 Hold hold = holding.get(event.actor());
                 if (hold != null) {
@@ -141,6 +153,7 @@ final class History {
         endWait(event, Ending.ACQUIRED);
         Event await = awaiting.remove(event.actor());
         Hold hold = new Hold(event, await == null ? asked : await.nanos());
+        hold.alarmed = alarmed.remove(event.actor());
         holds.add(hold);
         holding.put(event.actor(), hold);
         last.put(event.actor(), hold);
@@ -152,7 +165,7 @@ final class History {
             return;
         }
         hold.outNanos = event.nanos();
-        if (event.text().equals("await")) {
+        if (event.text().equals(Event.AWAIT)) {
             holding.remove(event.actor());
             awaiting.put(event.actor(), event);
             end(hold, event, Ending.FREED);

@@ -28,7 +28,16 @@ final class Nemesis {
     /** Does one deed, and returns when it is over. */
     void strike(Fault fault) throws InterruptedException {
         int index = random.nextInt(arena.size());
-        boolean personal = fault == Fault.KILL_WORKER || fault == Fault.PAUSE_WORKER;
+        strike(fault, isPersonal(fault) && random.nextBoolean() ? holder(index) : index);
+    }
+
+    /** Does it to the worker that has the lock which is held for long. */
+    void strikeHolder(Fault fault) throws InterruptedException {
+        strike(fault, holder(0));
+    }
+
+    private void strike(Fault fault, int index) throws InterruptedException {
+        boolean personal = isPersonal(fault);
         String victim = personal ? arena.name(index) : "";
         arena.log.add(Event.NEMESIS, Event.Kind.STRIKE, victim, 0, fault.name());
         if (personal) {
@@ -42,6 +51,27 @@ final class Nemesis {
         if (fault == Fault.KILL_WORKER) {
             arena.replace(index);
         }
+    }
+
+    private static boolean isPersonal(Fault fault) {
+        return fault == Fault.KILL_WORKER || fault == Fault.PAUSE_WORKER;
+    }
+
+    /** The worker that holds for long, as Redis sees it; another if there is none for a second. */
+    private int holder(int another) {
+        long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(1);
+        try (Jedis jedis = arena.servers.current().client()) {
+            while (System.nanoTime() < until) {
+                String owner = jedis.hget("redis-locks:{" + Hammer.LONG + "}", "owner");
+                for (int i = 0; owner != null && i < arena.size(); i++) {
+                    if (owner.contains(":" + arena.worker(i).pid() + ":")) {
+                        return i;
+                    }
+                }
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
+            }
+        }
+        return another;
     }
 
     private void harmWorker(Fault fault, int index) {

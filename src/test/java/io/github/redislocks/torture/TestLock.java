@@ -35,6 +35,11 @@ interface TestLock {
 
     void release();
 
+    int holdCount();
+
+    /** Whether the library says that the hold before this thread's was not released. */
+    boolean previousHolderLost();
+
     /** Waits in the lock's one Condition. */
     void await(long nanos) throws InterruptedException;
 

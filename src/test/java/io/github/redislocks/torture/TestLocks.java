@@ -19,7 +19,13 @@ interface TestLocks extends AutoCloseable {
         /** Gives the same token to many holds. */
         REPEATING,
         /** Never tells a holder that it has lost. */
-        SILENT;
+        SILENT,
+        /** Never tells a holder that the one before it has lost. */
+        DISCREET,
+        /** Forgets how often it is held. */
+        COUNTLESS,
+        /** Refuses a try at times though it is free. */
+        GRUDGING;
 
         TestLocks connect(String uri, int maxConnections, LockLostListener listener) {
             TestLocks library = new Library(RedisLocks.builder()
@@ -90,6 +96,16 @@ interface TestLocks extends AutoCloseable {
             @Override
             public void release() {
                 lock.unlock();
+            }
+
+            @Override
+            public int holdCount() {
+                return lock.getHoldCount();
+            }
+
+            @Override
+            public boolean previousHolderLost() {
+                return lock.previousHolderLost();
             }
 
             @Override
