@@ -17,7 +17,7 @@ CONSTANTS
     Clients,    \* each is one client, of which one thread passes the gate
     Attempts,   \* calls of lock() per client
     Fair,       \* whether a free lock goes to the first in line only
-    Lease, Claim, Life, Heartbeat, Timeout,
+    Lease, Claim, Heartbeat, Timeout,
     Drift,      \* the margin; a client's clock stands still for so many ticks in all at most
     Behind,     \* how much a client's idea of Redis' time comes to be behind: by a step of that clock, or by drift
     Faults,
@@ -52,8 +52,8 @@ Without(s, c) == [s EXCEPT !.q = SelectSeq(@, LAMBDA p : p.c # c)]
 \* line_up in line.lua
 LineUp(s, c, a) ==
     IF Placed(s, c) = a
-    THEN [s EXCEPT !.q = [i \in 1..Len(@) |-> IF @[i].c = c THEN [@[i] EXCEPT !.life = Life] ELSE @[i]]]
-    ELSE [s EXCEPT !.q = Append(Without(s, c).q, [c |-> c, a |-> a, life |-> Life])]
+    THEN [s EXCEPT !.q = [i \in 1..Len(@) |-> IF @[i].c = c THEN [@[i] EXCEPT !.life = Claim] ELSE @[i]]]
+    ELSE [s EXCEPT !.q = Append(Without(s, c).q, [c |-> c, a |-> a, life |-> Claim])]
 
 \* own in line.lua
 Own(s, c, a, lease) == [s EXCEPT !.owner = c, !.a = a, !.ttl = lease, !.token = s.last + 1, !.last = s.last + 1]

@@ -216,9 +216,10 @@ final class Client {
         return options.leaseMillis() * 1_000_000 / LockOptions.RENEWALS_PER_LEASE;
     }
 
-    /** How long something forgotten may last in Redis: its lease, or that of a renewal, and a place's life. */
+    /** How long something forgotten may last in Redis: its lease, or that of a renewal, and a place. */
     long leftoverNanos(long leaseMillis) {
-        return (Math.max(leaseMillis, options.leaseMillis()) + LockOptions.PLACE_LIFE_MILLIS) * 1_000_000;
+        long longest = Math.max(leaseMillis, options.leaseMillis());
+        return (longest + LockOptions.claimMillis(longest)) * 1_000_000;
     }
 
     LockUnavailableException notAcquired(Keys keys, long triedNanos, boolean mayExist, @Nullable RedisException cause) {

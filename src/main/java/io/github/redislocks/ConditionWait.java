@@ -95,7 +95,6 @@ final class ConditionWait {
                     client.ended(hold);
                     throw Sync.lost(hold);
                 }
-                hold.released();
                 client.holds.remove(hold);
                 client.succession.handOn(hold.keys, hold.attempt, heir, hold.turnStartNanos, reply, sent);
                 // Whoever is granted the lock for this attempt has a greater token than the hold that was given up.
@@ -131,7 +130,6 @@ final class ConditionWait {
         }
         attempt.known = true;
         if (client.outage.age(now) > client.options.retryFor().toNanos()) {
-            hold.released();
             client.holds.remove(hold);
             client.succession.releaseLater(hold, Protocol.release(hold, heir, false, false), heir);
             throw client.unavailable(

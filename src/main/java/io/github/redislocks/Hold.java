@@ -12,7 +12,6 @@ import org.jspecify.annotations.Nullable;
 final class Hold {
 
     private static final long RELEASING = -1;
-    private static final long RELEASED = -2;
     private static final VarHandle STATE;
 
     static {
@@ -127,7 +126,8 @@ final class Hold {
     }
 
     /**
-     * Begins the release; returns the deadline until which it was valid, or 0 if it has ended or its deadline passed.
+     * Begins the release, which is how it ends unless that fails; returns the deadline until which it was valid, or 0
+     * if it has ended or its deadline passed.
      */
     long beginRelease(long now) {
         while (true) {
@@ -144,10 +144,6 @@ final class Hold {
     /** Takes a release back that Redis refused before it changed anything. */
     void notReleased(long deadlineNanos) {
         STATE.compareAndSet(this, RELEASING, deadlineNanos);
-    }
-
-    void released() {
-        STATE.compareAndSet(this, RELEASING, RELEASED);
     }
 
     /** Ends a release that found nothing to release. */

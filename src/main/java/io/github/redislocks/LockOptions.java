@@ -39,10 +39,8 @@ public record LockOptions(
     static final int RENEWALS_PER_LEASE = 3;
     /** A waiter asks at least this often, or three times in a shorter lease. */
     static final long HEARTBEAT_MILLIS = 1_500;
-    /** A grant that its client does not confirm lasts three heartbeats. */
+    /** A grant that its client does not confirm lasts three heartbeats, and so does a place that it does not renew. */
     static final int HEARTBEATS_PER_CLAIM = 3;
-    /** A place in line that nobody renews lasts this long. */
-    static final long PLACE_LIFE_MILLIS = 4_500;
     /** The part of every validity that is given away for the drift between two clocks, besides 1 % of it. */
     static final long DRIFT_MILLIS = 2;
     /** A client may pass the lock among its own threads for this long while another client waits. */

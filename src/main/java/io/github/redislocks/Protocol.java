@@ -24,8 +24,7 @@ final class Protocol {
     private static final Script LOCKED = script("locked");
     private static final Script INSPECT = script("inspect");
 
-    private static final String LIFE = Long.toString(LockOptions.PLACE_LIFE_MILLIS);
-    private static final String NO_LIFE = "";
+    private static final String NO_PLACE = "";
 
     private Protocol() {}
 
@@ -48,8 +47,7 @@ final class Protocol {
                         Long.toString(attempt.number),
                         Long.toString(attempt.leaseMillis),
                         Long.toString(notAfterMicros),
-                        claim(attempt),
-                        takePlace ? LIFE : NO_LIFE,
+                        takePlace ? claim(attempt) : NO_PLACE,
                         Long.toString(suspect),
                         attempt.fair ? "queue" : "barge"));
     }
@@ -63,8 +61,7 @@ final class Protocol {
                         Long.toString(attempt.number),
                         Long.toString(notAfterMicros),
                         Integer.toString(attempt.holds),
-                        claim(attempt),
-                        LIFE));
+                        claim(attempt)));
     }
 
     static Call await(Hold hold, Attempt waiting, String condition, @Nullable Attempt heir, boolean keep) {
@@ -74,17 +71,15 @@ final class Protocol {
                 Long.toString(waiting.number),
                 condition,
                 Integer.toString(waiting.holds),
-                claim(waiting),
-                LIFE));
+                claim(waiting)));
         args.addAll(
                 heir == null
-                        ? List.of("", "", "", "", NO_LIFE, "0")
+                        ? List.of("", "", "", NO_PLACE, "0")
                         : List.of(
                                 heir.owner,
                                 Long.toString(heir.number),
                                 Long.toString(heir.leaseMillis),
                                 claim(heir),
-                                LIFE,
                                 keep ? "1" : "0"));
         return new Call(AWAIT, hold.keys.all(), args);
     }
@@ -105,8 +100,7 @@ final class Protocol {
                         Long.toString(waiting.number),
                         Long.toString(notAfterMicros),
                         Integer.toString(waiting.holds),
-                        claim(waiting),
-                        LIFE));
+                        claim(waiting)));
     }
 
     static Call reenter(Hold hold, long leaseMillis) {
@@ -145,8 +139,7 @@ final class Protocol {
                         heir.owner,
                         Long.toString(heir.number),
                         Long.toString(heir.leaseMillis),
-                        claim(heir),
-                        takePlace ? LIFE : NO_LIFE,
+                        takePlace ? claim(heir) : NO_PLACE,
                         keep ? "1" : "0");
         return new Call(RELEASE, hold.keys.all(), args);
     }
@@ -156,7 +149,7 @@ final class Protocol {
             Keys keys, String owner, long number, boolean returned, @Nullable Attempt heir, boolean takePlace) {
         String attempt = Long.toString(number);
         List<String> args = heir == null
-                ? List.of(owner, attempt, returned ? "1" : "0", "", "", "", "", NO_LIFE)
+                ? List.of(owner, attempt, returned ? "1" : "0", "", "", "", NO_PLACE)
                 : List.of(
                         owner,
                         attempt,
@@ -164,8 +157,7 @@ final class Protocol {
                         heir.owner,
                         Long.toString(heir.number),
                         Long.toString(heir.leaseMillis),
-                        claim(heir),
-                        takePlace ? LIFE : NO_LIFE);
+                        takePlace ? claim(heir) : NO_PLACE);
         return new Call(LEAVE, keys.all(), args);
     }
 

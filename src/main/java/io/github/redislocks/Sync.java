@@ -82,7 +82,6 @@ final class Sync {
     }
 
     private boolean acquire(Patience patience, long leaseMillis, boolean renewed) throws InterruptedException {
-        client.checkOpen();
         try {
             patience.throwIfInterrupted();
             Hold held = client.holds.get(keys, Thread.currentThread());
@@ -195,7 +194,6 @@ final class Sync {
                 client.succession.handOn(keys, hold.attempt, heir, hold.turnStartNanos, reply, sent);
             } finally {
                 // Not before: close() waits for releases, and an heir that has gone has to be taken out of Redis.
-                hold.released();
                 client.holds.remove(hold);
             }
         } catch (RedisException e) {
@@ -204,7 +202,6 @@ final class Sync {
                 client.ended(hold);
                 throw unlockLost(hold);
             }
-            hold.released();
             client.holds.remove(hold);
         }
     }

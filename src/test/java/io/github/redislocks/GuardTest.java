@@ -88,7 +88,7 @@ class GuardTest extends FakeTime {
         redis.run(Protocol.acquire(attempt(1, "a:1"), FOR_EVER, false, 0), SECOND);
         Call take = Protocol.acquire(attempt(1, "b:1"), FOR_EVER, true, 0);
         List<String> brief = new ArrayList<>(take.args());
-        brief.set(5, "100");
+        brief.set(4, "100");
         redis.run(new Call(take.script(), take.keys(), brief), SECOND);
         redis.run(Protocol.acquire(attempt(1, "c:1"), FOR_EVER, true, 0), SECOND);
         List<Redis.Subscription> mail = List.of(
@@ -98,6 +98,30 @@ class GuardTest extends FakeTime {
         assertThat(server.hash(KEY)).containsEntry("owner", "c:1");
         assertThat(server.zset(KEY + ":queue")).isEmpty();
         mail.forEach(Redis.Subscription::close);
+    }
+
+    @Test
+    void placesOfAClientThatConfirmsNothing_dieWithItsClaim() {
+        redis.run(Protocol.acquire(attempt(1, "a:1"), FOR_EVER, false, 0), SECOND);
+        for (String owner : List.of("b:1", "b:2", "c:1")) {
+            redis.run(Protocol.acquire(brief(owner), FOR_EVER, true, 0), SECOND);
+        }
+        List<Redis.Subscription> mail = List.of(
+                redis.subscribe("redis-locks:mailbox:b", SECOND), redis.subscribe("redis-locks:mailbox:c", SECOND));
+        clock.advanceMillis(900);
+        redis.run(Protocol.heartbeat(brief("c:1"), FOR_EVER), SECOND);
+        redis.run(Protocol.release(hold(1, "a:1", 1, Long.MAX_VALUE), null, false, false), SECOND);
+        assertThat(server.hash(KEY)).as("b stands still, but is told").containsEntry("owner", "b:1");
+        for (int millis : new int[] {1_000, 1_000, 1_001}) {
+            clock.advanceMillis(millis);
+            redis.run(Protocol.heartbeat(brief("c:1"), FOR_EVER), SECOND);
+        }
+        assertThat(server.hash(KEY)).containsEntry("owner", "c:1");
+        mail.forEach(Redis.Subscription::close);
+    }
+
+    private Attempt brief(String owner) {
+        return new Attempt(1, keys, owner, new Attempt.Wish(3_000, true, true), Patience.endless());
     }
 
     @Test

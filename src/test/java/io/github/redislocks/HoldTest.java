@@ -32,13 +32,19 @@ class HoldTest {
     }
 
     @Test
+    void extend_toAnEarlierDeadline_keepsTheLater() {
+        Hold hold = hold(true, 100);
+        assertThat(hold.extend(50, 90)).isTrue();
+        assertThat(hold.deadlineNanos()).isEqualTo(100);
+    }
+
+    @Test
     void lose_andRelease_onlyTheFirstCounts() {
         Hold released = hold(true, 100);
         assertThat(released.beginRelease(50)).isEqualTo(100);
         assertThat(released.lose(LockLost.Reason.TAKEN)).isFalse();
         assertThat(released.loseIfPast(1_000)).isFalse();
         assertThat(released.extend(50, 200)).isFalse();
-        released.released();
         assertThat(released.lossReason()).isNull();
 
         Hold lost = hold(true, 100);

@@ -200,11 +200,6 @@ class LinearizabilityTest {
         }
 
         @Operation
-        public void released() {
-            hold.released();
-        }
-
-        @Operation
         public boolean releaseFailed() {
             return hold.releaseFailed(LockLost.Reason.TAKEN);
         }

@@ -414,7 +414,7 @@ class ScriptTest {
         run(new Call(
                 Protocol.acquire(attempt(1, "b:1"), FOR_EVER, true, 0).script(),
                 keys.all(),
-                List.of("b:1", "1", "30000", Long.toString(FOR_EVER), "4500", "1", "0", "barge")));
+                List.of("b:1", "1", "30000", Long.toString(FOR_EVER), "1", "0", "barge")));
         long placed = micros();
         org.awaitility.Awaitility.await().until(() -> micros() > placed + 2_000);
         enqueue(1, "c:1");

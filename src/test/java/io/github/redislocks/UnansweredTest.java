@@ -148,6 +148,36 @@ class UnansweredTest extends FakeTime {
     }
 
     @Test
+    void unlock_ofAHoldThatIsGone_isALoss_andTheListenerHearsIt() {
+        lock.lock();
+        server.del(KEY);
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(lock::unlock)
+                .satisfies(e -> assertThat(e.reason()).isEqualTo(LockLost.Reason.TAKEN));
+        await().until(() -> losses.size() == 1);
+    }
+
+    @Test
+    void unlock_answeredOrNot_leavesNothingInTheBooks() {
+        lock.lock();
+        lock.unlock();
+        assertThat(locks.client().holds.all()).isEmpty();
+        lock.lock();
+        redis.failNext(1, call -> call.script().name().equals("release"), Fault.REPLY_LOST);
+        lock.unlock();
+        assertThat(locks.client().holds.all()).isEmpty();
+    }
+
+    @Test
+    void isLocked_afterClose_isRefused() {
+        whileTimePasses(locks::close);
+        assertThatThrownBy(lock::isLocked)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("closed");
+        assertThatThrownBy(lock::lock).isInstanceOf(IllegalStateException.class).hasMessageContaining("closed");
+    }
+
+    @Test
     void isLocked_whileRedisIsAway_saysThatItCannotKnow() {
         redis.down(true);
         assertThatExceptionOfType(LockUnavailableException.class)

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressMeta;
 import org.openjdk.jcstress.annotations.JCStressTest;
 import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
@@ -26,13 +27,17 @@ import org.openjdk.jcstress.infra.results.L_Result;
  * {@code Core*} is {@code Hold} alone; in {@code Twin} the second actor moves the clock to the deadline and makes the
  * watchdog's round. The broken twin looks first and writes then, in two steps.
  */
+@Outcome(id = ExpiryRacesReentry.BOTH, expect = Expect.FORBIDDEN, desc = "The listener heard of a loss, the owner goes on.")
+@Outcome(id = ExpiryRacesReentry.NEITHER, expect = Expect.FORBIDDEN, desc = "Refused for a loss that nobody declared.")
+@Outcome(id = ExpiryRacesReentry.REENTERED, expect = Expect.ACCEPTABLE, desc = "The re-entry came first.")
+@Outcome(id = ExpiryRacesReentry.LOST, expect = Expect.ACCEPTABLE, desc = "The deadline came first.")
 public class ExpiryRacesReentry {
 
-    private static final String BOTH = "re-entered and lost";
-    private static final String NEITHER = "neither";
+    static final String BOTH = "re-entered and lost";
+    static final String NEITHER = "neither";
     private static final String WRONG = "wrong unlocks";
-    private static final String REENTERED = "re-entered";
-    private static final String LOST = "lost";
+    static final String REENTERED = "re-entered";
+    static final String LOST = "lost";
 
     private static String words(boolean reentered, boolean lost) {
         if (reentered) {
@@ -42,10 +47,7 @@ public class ExpiryRacesReentry {
     }
 
     @JCStressTest
-    @Outcome(id = BOTH, expect = Expect.FORBIDDEN, desc = "The listener heard of a loss, the owner goes on.")
-    @Outcome(id = NEITHER, expect = Expect.FORBIDDEN, desc = "Refused for a loss that nobody declared.")
-    @Outcome(id = REENTERED, expect = Expect.ACCEPTABLE, desc = "The re-entry came first.")
-    @Outcome(id = LOST, expect = Expect.ACCEPTABLE, desc = "The deadline came first.")
+    @JCStressMeta(ExpiryRacesReentry.class)
     @State
     public static class Core {
         private final Hold hold = LossRacesUnlock.hold(100);
@@ -69,10 +71,7 @@ public class ExpiryRacesReentry {
     }
 
     @JCStressTest
-    @Outcome(id = BOTH, expect = Expect.FORBIDDEN, desc = "To be caught: looking and writing are two steps.")
-    @Outcome(id = NEITHER, expect = Expect.FORBIDDEN, desc = "Refused for a loss that nobody declared.")
-    @Outcome(id = REENTERED, expect = Expect.ACCEPTABLE, desc = "The re-entry came first.")
-    @Outcome(id = LOST, expect = Expect.ACCEPTABLE, desc = "The deadline came first.")
+    @JCStressMeta(ExpiryRacesReentry.class)
     @State
     public static class CoreBroken {
         private final Gap gap = new Gap();

@@ -5,6 +5,7 @@ import java.util.function.UnaryOperator;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressMeta;
 import org.openjdk.jcstress.annotations.JCStressTest;
 import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
@@ -25,6 +26,10 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *
  * In {@code TwinBroken} the client closes without a word to Redis.
  */
+@Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "All have gone, and the lock is not free.")
+@Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first, and the unlock then.")
+@Outcome(id = Handover.LOST, expect = Expect.ACCEPTABLE, desc = "The grant came first, and the end then.")
+@Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The close came first.")
 public class GrantRacesClose {
 
     private static Client client(UnaryOperator<Redis> tampering) {
@@ -37,10 +42,7 @@ public class GrantRacesClose {
     }
 
     @JCStressTest
-    @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "All have gone, and the lock is not free.")
-    @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first, and the unlock then.")
-    @Outcome(id = Handover.LOST, expect = Expect.ACCEPTABLE, desc = "The grant came first, and the end then.")
-    @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The close came first.")
+    @JCStressMeta(GrantRacesClose.class)
     @State
     public static class TwinTwoClients {
         private final Client closing = client(redis -> redis);
@@ -68,10 +70,7 @@ public class GrantRacesClose {
 
     /** The holder is of the client that closes: its hold is lost, or its unlock hands the lock to the waiter. */
     @JCStressTest
-    @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "All have gone, and the lock is not free.")
-    @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first, and the unlock then.")
-    @Outcome(id = Handover.LOST, expect = Expect.ACCEPTABLE, desc = "The grant came first, and the end then.")
-    @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The close came first.")
+    @JCStressMeta(GrantRacesClose.class)
     @State
     public static class TwinOneClient {
         private final Client closing = client(redis -> redis);
@@ -102,10 +101,7 @@ public class GrantRacesClose {
     }
 
     @JCStressTest
-    @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "To be caught: the leave is not sent.")
-    @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first, and the unlock then.")
-    @Outcome(id = Handover.LOST, expect = Expect.ACCEPTABLE, desc = "The grant came first, and the end then.")
-    @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The close came first.")
+    @JCStressMeta(GrantRacesClose.class)
     @State
     public static class TwinBroken {
         private final Client closing = client(redis -> Tampered.without(redis, "leave", "DONE"));

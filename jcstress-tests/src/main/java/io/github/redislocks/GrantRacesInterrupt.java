@@ -4,6 +4,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressMeta;
 import org.openjdk.jcstress.annotations.JCStressTest;
 import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
@@ -25,9 +26,13 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *
  * In {@code TwinBroken} a waiter that gives up does not say so to Redis.
  */
+@Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "Both have gone, and the lock is not free.")
+@Outcome(id = GrantRacesInterrupt.SWALLOWED, expect = Expect.FORBIDDEN, desc = "Neither the interrupt nor an exception, or both.")
+@Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first.")
+@Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The interrupt came first.")
 public class GrantRacesInterrupt {
 
-    private static final String SWALLOWED = "swallowed";
+    static final String SWALLOWED = "swallowed";
 
     private static void unlockAndInterrupt(Handover race) {
         race.hold();
@@ -52,10 +57,7 @@ public class GrantRacesInterrupt {
     }
 
     @JCStressTest
-    @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "Both have gone, and the lock is not free.")
-    @Outcome(id = SWALLOWED, expect = Expect.FORBIDDEN, desc = "Neither the interrupt nor an exception, or both.")
-    @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first.")
-    @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The interrupt came first.")
+    @JCStressMeta(GrantRacesInterrupt.class)
     @State
     public static class TwinTwoClients {
         private final Handover race = new Handover(OnTwin.Hand.HERE, OnTwin.Hand.THERE);
@@ -78,10 +80,7 @@ public class GrantRacesInterrupt {
     }
 
     @JCStressTest
-    @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "Both have gone, and the lock is not free.")
-    @Outcome(id = SWALLOWED, expect = Expect.FORBIDDEN, desc = "Neither the interrupt nor an exception, or both.")
-    @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first.")
-    @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The interrupt came first.")
+    @JCStressMeta(GrantRacesInterrupt.class)
     @State
     public static class TwinOneClient {
         private final Handover race = new Handover(OnTwin.Hand.HERE, OnTwin.Hand.HERE);
@@ -133,10 +132,7 @@ public class GrantRacesInterrupt {
     }
 
     @JCStressTest
-    @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "To be caught: the leave is not sent.")
-    @Outcome(id = SWALLOWED, expect = Expect.FORBIDDEN, desc = "Neither the interrupt nor an exception, or both.")
-    @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first.")
-    @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The interrupt came first.")
+    @JCStressMeta(GrantRacesInterrupt.class)
     @State
     public static class TwinBroken {
         private static final Client SILENT =

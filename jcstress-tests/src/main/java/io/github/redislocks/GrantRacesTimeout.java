@@ -3,6 +3,7 @@ package io.github.redislocks;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressMeta;
 import org.openjdk.jcstress.annotations.JCStressTest;
 import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
@@ -24,6 +25,9 @@ import org.openjdk.jcstress.infra.results.L_Result;
  * {@code CoreVerdict} is the verdict of {@code Attempt} alone, {@code CoreGate} the line of {@code Gate}. The broken
  * ones look first and write then; in {@code TwinBroken} a waiter that gives up does not say so to Redis.
  */
+@Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "Both have gone, and the lock is not free.")
+@Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first.")
+@Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The timeout came first.")
 public class GrantRacesTimeout {
 
     private static final String BOTH = "both";
@@ -180,9 +184,7 @@ public class GrantRacesTimeout {
     }
 
     @JCStressTest
-    @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "Both have gone, and the lock is not free.")
-    @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first.")
-    @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The timeout came first.")
+    @JCStressMeta(GrantRacesTimeout.class)
     @State
     public static class TwinTwoClients {
         private final Handover race = new Handover(OnTwin.Hand.HERE, OnTwin.Hand.THERE);
@@ -211,9 +213,7 @@ public class GrantRacesTimeout {
     }
 
     @JCStressTest
-    @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "Both have gone, and the lock is not free.")
-    @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first.")
-    @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The timeout came first.")
+    @JCStressMeta(GrantRacesTimeout.class)
     @State
     public static class TwinOneClient {
         private final Handover race = new Handover(OnTwin.Hand.HERE, OnTwin.Hand.HERE);
@@ -236,9 +236,7 @@ public class GrantRacesTimeout {
     }
 
     @JCStressTest
-    @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "To be caught: the leave is not sent.")
-    @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first.")
-    @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The timeout came first.")
+    @JCStressMeta(GrantRacesTimeout.class)
     @State
     public static class TwinBroken {
         private static final Client SILENT =

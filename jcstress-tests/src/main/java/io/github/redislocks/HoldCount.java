@@ -5,6 +5,7 @@ import io.github.redislocks.redis.Reply;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressMeta;
 import org.openjdk.jcstress.annotations.JCStressTest;
 import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
@@ -23,11 +24,14 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *
  * The broken twin has a Redis in which an inner unlock frees the lock.
  */
+@Outcome(id = HoldCount.WRONG, expect = Expect.FORBIDDEN, desc = "The count was not the number of locks less unlocks.")
+@Outcome(id = HoldCount.TWO, expect = Expect.FORBIDDEN, desc = "An inner unlock let the other in.")
+@Outcome(id = HoldCount.COUNTED, expect = Expect.ACCEPTABLE, desc = "The last unlock let the other in.")
 public class HoldCount {
 
-    private static final String WRONG = "wrong count";
-    private static final String TWO = "two at once";
-    private static final String COUNTED = "counted";
+    static final String WRONG = "wrong count";
+    static final String TWO = "two at once";
+    static final String COUNTED = "counted";
 
     /** Locks twice, visits between the unlocks; whether the counts were right. */
     private static boolean visit(RedisReentrantLock lock, Room room, int number) {
@@ -53,9 +57,7 @@ public class HoldCount {
     }
 
     @JCStressTest
-    @Outcome(id = WRONG, expect = Expect.FORBIDDEN, desc = "The count was not the number of locks less unlocks.")
-    @Outcome(id = TWO, expect = Expect.FORBIDDEN, desc = "An inner unlock let the other in.")
-    @Outcome(id = COUNTED, expect = Expect.ACCEPTABLE, desc = "The last unlock let the other in.")
+    @JCStressMeta(HoldCount.class)
     @State
     public static class TwinOneClient {
         private final String name = OnTwin.name();
@@ -83,9 +85,7 @@ public class HoldCount {
     }
 
     @JCStressTest
-    @Outcome(id = WRONG, expect = Expect.FORBIDDEN, desc = "The count was not the number of locks less unlocks.")
-    @Outcome(id = TWO, expect = Expect.FORBIDDEN, desc = "An inner unlock let the other in.")
-    @Outcome(id = COUNTED, expect = Expect.ACCEPTABLE, desc = "The last unlock let the other in.")
+    @JCStressMeta(HoldCount.class)
     @State
     public static class TwinTwoClients {
         private final String name = OnTwin.name();
@@ -113,9 +113,7 @@ public class HoldCount {
     }
 
     @JCStressTest
-    @Outcome(id = WRONG, expect = Expect.FORBIDDEN, desc = "The count was not the number of locks less unlocks.")
-    @Outcome(id = TWO, expect = Expect.FORBIDDEN, desc = "An inner unlock let the other in.")
-    @Outcome(id = COUNTED, expect = Expect.ACCEPTABLE, desc = "The last unlock let the other in.")
+    @JCStressMeta(HoldCount.class)
     @State
     public static class RedisTwoClients {
         private final String name = OnTwin.name();
@@ -142,9 +140,7 @@ public class HoldCount {
     }
 
     @JCStressTest
-    @Outcome(id = WRONG, expect = Expect.FORBIDDEN, desc = "The count was not the number of locks less unlocks.")
-    @Outcome(id = TWO, expect = Expect.FORBIDDEN, desc = "To be caught: an inner unlock frees the lock.")
-    @Outcome(id = COUNTED, expect = Expect.ACCEPTABLE, desc = "The last unlock let the other in.")
+    @JCStressMeta(HoldCount.class)
     @State
     public static class TwinBroken {
         private static final RedisLocks HERE = OnTwin.Live.client(TwinBroken::freedByInnerUnlock);

@@ -3,6 +3,7 @@ package io.github.redislocks;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressMeta;
 import org.openjdk.jcstress.annotations.JCStressTest;
 import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
@@ -24,6 +25,10 @@ import org.openjdk.jcstress.infra.results.L_Result;
  * {@code Core*} is {@code Hold} alone, {@code Twin*} the whole way of an unlock. The broken twin looks at the state
  * first and writes it then, in two steps.
  */
+@Outcome(id = LossRacesUnlock.BOTH, expect = Expect.FORBIDDEN, desc = "The listener heard of a loss, the owner of none.")
+@Outcome(id = LossRacesUnlock.NEITHER, expect = Expect.FORBIDDEN, desc = "A loss that nobody declared.")
+@Outcome(id = LossRacesUnlock.LOST, expect = Expect.ACCEPTABLE, desc = "The loss came first.")
+@Outcome(id = LossRacesUnlock.RELEASED, expect = Expect.ACCEPTABLE, desc = "The unlock came first.")
 public class LossRacesUnlock {
 
     static final String BOTH = "lost and released";
@@ -46,10 +51,7 @@ public class LossRacesUnlock {
     }
 
     @JCStressTest
-    @Outcome(id = BOTH, expect = Expect.FORBIDDEN, desc = "The listener heard of a loss, the owner of none.")
-    @Outcome(id = NEITHER, expect = Expect.FORBIDDEN, desc = "A loss that nobody declared.")
-    @Outcome(id = LOST, expect = Expect.ACCEPTABLE, desc = "The loss came first.")
-    @Outcome(id = RELEASED, expect = Expect.ACCEPTABLE, desc = "The unlock came first.")
+    @JCStressMeta(LossRacesUnlock.class)
     @State
     public static class Core {
         private final Hold hold = hold(100);
@@ -59,7 +61,6 @@ public class LossRacesUnlock {
         @Actor
         public void owner() {
             if (hold.beginRelease(50) != 0) {
-                hold.released();
                 released = true;
             }
         }
@@ -71,16 +72,13 @@ public class LossRacesUnlock {
 
         @Arbiter
         public void look(L_Result r) {
-            boolean agrees = lost == (hold.lossReason() != null) && !hold.isOpen() && !hold.isReleasing();
+            boolean agrees = lost == (hold.lossReason() != null) && !hold.isOpen() && released == hold.isReleasing();
             r.r1 = agrees ? words(lost, released) : "the state tells another story";
         }
     }
 
     @JCStressTest
-    @Outcome(id = BOTH, expect = Expect.FORBIDDEN, desc = "To be caught: looking and writing are two steps.")
-    @Outcome(id = NEITHER, expect = Expect.FORBIDDEN, desc = "A loss that nobody declared.")
-    @Outcome(id = LOST, expect = Expect.ACCEPTABLE, desc = "The loss came first.")
-    @Outcome(id = RELEASED, expect = Expect.ACCEPTABLE, desc = "The unlock came first.")
+    @JCStressMeta(LossRacesUnlock.class)
     @State
     public static class CoreBroken {
         private final Gap gap = new Gap();
@@ -114,10 +112,7 @@ public class LossRacesUnlock {
     }
 
     @JCStressTest
-    @Outcome(id = BOTH, expect = Expect.FORBIDDEN, desc = "The listener heard of a loss, the owner of none.")
-    @Outcome(id = NEITHER, expect = Expect.FORBIDDEN, desc = "A loss that nobody declared.")
-    @Outcome(id = LOST, expect = Expect.ACCEPTABLE, desc = "The loss came first.")
-    @Outcome(id = RELEASED, expect = Expect.ACCEPTABLE, desc = "The unlock came first.")
+    @JCStressMeta(LossRacesUnlock.class)
     @State
     public static class Twin {
         private final String name = OnTwin.name();

@@ -3,6 +3,7 @@ package io.github.redislocks;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressMeta;
 import org.openjdk.jcstress.annotations.JCStressTest;
 import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
@@ -21,10 +22,12 @@ import org.openjdk.jcstress.infra.results.L_Result;
  * The broken twins have a Redis that says yes to everybody, and one that says yes to all who found the lock free before
  * any of them took it: it takes luck to meet that.
  */
+@Outcome(id = MutualExclusion.TWO, expect = Expect.FORBIDDEN, desc = "A visit was lost, or a visitor was disturbed.")
+@Outcome(id = MutualExclusion.ONE, expect = Expect.ACCEPTABLE, desc = "All visits count.")
 public class MutualExclusion {
 
-    private static final String ONE = "one at a time";
-    private static final String TWO = "two at once";
+    static final String ONE = "one at a time";
+    static final String TWO = "two at once";
 
     private static void visit(RedisReentrantLock lock, Room room, int number) {
         lock.lock();
@@ -46,8 +49,7 @@ public class MutualExclusion {
     }
 
     @JCStressTest
-    @Outcome(id = TWO, expect = Expect.FORBIDDEN, desc = "A visit was lost, or a visitor was disturbed.")
-    @Outcome(id = ONE, expect = Expect.ACCEPTABLE, desc = "All visits count.")
+    @JCStressMeta(MutualExclusion.class)
     @State
     public static class TwinTwoClients {
         private final String name = OnTwin.name();
@@ -73,8 +75,7 @@ public class MutualExclusion {
     }
 
     @JCStressTest
-    @Outcome(id = TWO, expect = Expect.FORBIDDEN, desc = "A visit was lost, or a visitor was disturbed.")
-    @Outcome(id = ONE, expect = Expect.ACCEPTABLE, desc = "All visits count.")
+    @JCStressMeta(MutualExclusion.class)
     @State
     public static class TwinOneClient {
         private final String name = OnTwin.name();
@@ -99,8 +100,7 @@ public class MutualExclusion {
     }
 
     @JCStressTest
-    @Outcome(id = TWO, expect = Expect.FORBIDDEN, desc = "A visit was lost, or a visitor was disturbed.")
-    @Outcome(id = ONE, expect = Expect.ACCEPTABLE, desc = "All visits count.")
+    @JCStressMeta(MutualExclusion.class)
     @State
     public static class TwinFair {
         private final String name = OnTwin.name();
@@ -130,8 +130,7 @@ public class MutualExclusion {
      * the first actor starts, since jcstress wants a processor for each actor.
      */
     @JCStressTest
-    @Outcome(id = TWO, expect = Expect.FORBIDDEN, desc = "A visit was lost, or a visitor was disturbed.")
-    @Outcome(id = ONE, expect = Expect.ACCEPTABLE, desc = "All visits count.")
+    @JCStressMeta(MutualExclusion.class)
     @State
     public static class TwinThree {
         private final String name = OnTwin.name();
@@ -160,8 +159,7 @@ public class MutualExclusion {
     }
 
     @JCStressTest
-    @Outcome(id = TWO, expect = Expect.FORBIDDEN, desc = "A visit was lost, or a visitor was disturbed.")
-    @Outcome(id = ONE, expect = Expect.ACCEPTABLE, desc = "All visits count.")
+    @JCStressMeta(MutualExclusion.class)
     @State
     public static class RedisPlain {
         private final String name = OnTwin.name();
@@ -186,8 +184,7 @@ public class MutualExclusion {
     }
 
     @JCStressTest
-    @Outcome(id = TWO, expect = Expect.FORBIDDEN, desc = "A visit was lost, or a visitor was disturbed.")
-    @Outcome(id = ONE, expect = Expect.ACCEPTABLE, desc = "All visits count.")
+    @JCStressMeta(MutualExclusion.class)
     @State
     public static class RedisFair {
         private final String name = OnTwin.name();
@@ -212,8 +209,7 @@ public class MutualExclusion {
     }
 
     @JCStressTest
-    @Outcome(id = TWO, expect = Expect.FORBIDDEN, desc = "To be caught: Redis says yes to everybody.")
-    @Outcome(id = ONE, expect = Expect.ACCEPTABLE, desc = "All visits count.")
+    @JCStressMeta(MutualExclusion.class)
     @State
     public static class TwinBroken {
         private static final RedisLocks HERE = OnTwin.Live.client(Tampered::withoutExclusion);
@@ -241,8 +237,7 @@ public class MutualExclusion {
     }
 
     @JCStressTest
-    @Outcome(id = TWO, expect = Expect.FORBIDDEN, desc = "To be caught: looking and taking are two steps.")
-    @Outcome(id = ONE, expect = Expect.ACCEPTABLE, desc = "All visits count.")
+    @JCStressMeta(MutualExclusion.class)
     @State
     public static class TwinLucky {
         private static final RedisLocks HERE = OnTwin.Live.client(Tampered::lookingFirst);
@@ -270,8 +265,7 @@ public class MutualExclusion {
     }
 
     @JCStressTest
-    @Outcome(id = TWO, expect = Expect.FORBIDDEN, desc = "To be caught: Redis says yes to everybody.")
-    @Outcome(id = ONE, expect = Expect.ACCEPTABLE, desc = "All visits count.")
+    @JCStressMeta(MutualExclusion.class)
     @State
     public static class RedisBroken {
         private static final RedisLocks HERE = OnRedis.client(Tampered::withoutExclusion);

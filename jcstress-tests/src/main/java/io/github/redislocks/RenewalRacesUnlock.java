@@ -6,6 +6,7 @@ import java.util.List;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressMeta;
 import org.openjdk.jcstress.annotations.JCStressTest;
 import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
@@ -27,17 +28,18 @@ import org.openjdk.jcstress.infra.results.L_Result;
  * {@code Core*} is {@code Hold} alone; {@code Twin} has the watchdog's own renewal, sent and answered by the second
  * actor. The broken twin looks at the deadline first and moves it then, in two steps.
  */
+@Outcome(id = RenewalRacesUnlock.REVIVED, expect = Expect.FORBIDDEN, desc = "The hold is held after unlock().")
+@Outcome(id = RenewalRacesUnlock.RENEWED, expect = Expect.ACCEPTABLE, desc = "The renewal came first.")
+@Outcome(id = RenewalRacesUnlock.RELEASED, expect = Expect.ACCEPTABLE, desc = "The unlock came first.")
 public class RenewalRacesUnlock {
 
-    private static final String REVIVED = "revived";
+    static final String REVIVED = "revived";
     private static final String LOST = "lost";
-    private static final String RENEWED = "renewed, then released";
-    private static final String RELEASED = "released";
+    static final String RENEWED = "renewed, then released";
+    static final String RELEASED = "released";
 
     @JCStressTest
-    @Outcome(id = REVIVED, expect = Expect.FORBIDDEN, desc = "The hold is held after unlock().")
-    @Outcome(id = RENEWED, expect = Expect.ACCEPTABLE, desc = "The renewal came first.")
-    @Outcome(id = RELEASED, expect = Expect.ACCEPTABLE, desc = "The unlock came first.")
+    @JCStressMeta(RenewalRacesUnlock.class)
     @State
     public static class Core {
         private final Hold hold = LossRacesUnlock.hold(100);
@@ -46,7 +48,6 @@ public class RenewalRacesUnlock {
         @Actor
         public void owner() {
             hold.beginRelease(50);
-            hold.released();
         }
 
         @Actor
@@ -61,9 +62,7 @@ public class RenewalRacesUnlock {
     }
 
     @JCStressTest
-    @Outcome(id = REVIVED, expect = Expect.FORBIDDEN, desc = "To be caught: looking and moving are two steps.")
-    @Outcome(id = RENEWED, expect = Expect.ACCEPTABLE, desc = "The renewal came first.")
-    @Outcome(id = RELEASED, expect = Expect.ACCEPTABLE, desc = "The unlock came first.")
+    @JCStressMeta(RenewalRacesUnlock.class)
     @State
     public static class CoreBroken {
         private final Gap gap = new Gap();

@@ -4,6 +4,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressMeta;
 import org.openjdk.jcstress.annotations.JCStressTest;
 import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
@@ -25,9 +26,14 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *
  * In {@code TwinBroken} Redis forgets that the waiter was signalled.
  */
+@Outcome(id = Signalling.LOST, expect = Expect.FORBIDDEN, desc = "Neither waiter has the signal.")
+@Outcome(id = Signalling.TWICE, expect = Expect.FORBIDDEN, desc = "Both had the one signal.")
+@Outcome(id = SignalRacesInterrupt.SWALLOWED, expect = Expect.FORBIDDEN, desc = "Neither the interrupt nor an exception, or both.")
+@Outcome(id = Signalling.SIGNALLED, expect = Expect.ACCEPTABLE, desc = "The signal came first.")
+@Outcome(id = Signalling.LEFT, expect = Expect.ACCEPTABLE, desc = "The interrupt came first.")
 public class SignalRacesInterrupt {
 
-    private static final String SWALLOWED = "swallowed";
+    static final String SWALLOWED = "swallowed";
 
     private static String await(Signalling race) {
         String story = race.await(condition -> {
@@ -39,11 +45,7 @@ public class SignalRacesInterrupt {
     }
 
     @JCStressTest
-    @Outcome(id = Signalling.LOST, expect = Expect.FORBIDDEN, desc = "Neither waiter has the signal.")
-    @Outcome(id = Signalling.TWICE, expect = Expect.FORBIDDEN, desc = "Both had the one signal.")
-    @Outcome(id = SWALLOWED, expect = Expect.FORBIDDEN, desc = "Neither the interrupt nor an exception, or both.")
-    @Outcome(id = Signalling.SIGNALLED, expect = Expect.ACCEPTABLE, desc = "The signal came first.")
-    @Outcome(id = Signalling.LEFT, expect = Expect.ACCEPTABLE, desc = "The interrupt came first.")
+    @JCStressMeta(SignalRacesInterrupt.class)
     @State
     public static class Twin {
         private final Signalling race = new Signalling(OnTwin.Hand.HERE);
@@ -75,14 +77,7 @@ public class SignalRacesInterrupt {
     }
 
     @JCStressTest
-    @Outcome(
-            id = Signalling.LOST,
-            expect = Expect.FORBIDDEN,
-            desc = "To be caught: Redis forgets that it was signalled.")
-    @Outcome(id = Signalling.TWICE, expect = Expect.FORBIDDEN, desc = "Both had the one signal.")
-    @Outcome(id = SWALLOWED, expect = Expect.FORBIDDEN, desc = "Neither the interrupt nor an exception, or both.")
-    @Outcome(id = Signalling.SIGNALLED, expect = Expect.ACCEPTABLE, desc = "The signal came first.")
-    @Outcome(id = Signalling.LEFT, expect = Expect.ACCEPTABLE, desc = "The interrupt came first.")
+    @JCStressMeta(SignalRacesInterrupt.class)
     @State
     public static class TwinBroken {
         private static final Client FORGETFUL =

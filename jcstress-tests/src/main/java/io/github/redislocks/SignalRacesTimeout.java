@@ -5,6 +5,7 @@ import java.util.concurrent.TimeUnit;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressMeta;
 import org.openjdk.jcstress.annotations.JCStressTest;
 import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
@@ -25,6 +26,10 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *
  * In {@code TwinBroken} Redis forgets that the waiter was signalled.
  */
+@Outcome(id = Signalling.LOST, expect = Expect.FORBIDDEN, desc = "Neither waiter has the signal.")
+@Outcome(id = Signalling.TWICE, expect = Expect.FORBIDDEN, desc = "Both had the one signal.")
+@Outcome(id = Signalling.SIGNALLED, expect = Expect.ACCEPTABLE, desc = "The signal came first.")
+@Outcome(id = Signalling.LEFT, expect = Expect.ACCEPTABLE, desc = "The timeout came first.")
 public class SignalRacesTimeout {
 
     private static final long PATIENCE_NANOS = 1_000_000;
@@ -34,10 +39,7 @@ public class SignalRacesTimeout {
     }
 
     @JCStressTest
-    @Outcome(id = Signalling.LOST, expect = Expect.FORBIDDEN, desc = "Neither waiter has the signal.")
-    @Outcome(id = Signalling.TWICE, expect = Expect.FORBIDDEN, desc = "Both had the one signal.")
-    @Outcome(id = Signalling.SIGNALLED, expect = Expect.ACCEPTABLE, desc = "The signal came first.")
-    @Outcome(id = Signalling.LEFT, expect = Expect.ACCEPTABLE, desc = "The timeout came first.")
+    @JCStressMeta(SignalRacesTimeout.class)
     @State
     public static class Twin {
         private final Signalling race = new Signalling(OnTwin.Hand.HERE);
@@ -69,13 +71,7 @@ public class SignalRacesTimeout {
     }
 
     @JCStressTest
-    @Outcome(
-            id = Signalling.LOST,
-            expect = Expect.FORBIDDEN,
-            desc = "To be caught: Redis forgets that it was signalled.")
-    @Outcome(id = Signalling.TWICE, expect = Expect.FORBIDDEN, desc = "Both had the one signal.")
-    @Outcome(id = Signalling.SIGNALLED, expect = Expect.ACCEPTABLE, desc = "The signal came first.")
-    @Outcome(id = Signalling.LEFT, expect = Expect.ACCEPTABLE, desc = "The timeout came first.")
+    @JCStressMeta(SignalRacesTimeout.class)
     @State
     public static class TwinBroken {
         private static final Client FORGETFUL =

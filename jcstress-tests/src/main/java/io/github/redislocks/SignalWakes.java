@@ -6,6 +6,7 @@ import java.util.concurrent.TimeUnit;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressMeta;
 import org.openjdk.jcstress.annotations.JCStressTest;
 import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
@@ -25,12 +26,16 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *
  * In the broken twins a signal does not reach Redis.
  */
+@Outcome(id = SignalWakes.NOT_WOKEN, expect = Expect.FORBIDDEN, desc = "The signal did not arrive.")
+@Outcome(id = SignalWakes.BLIND, expect = Expect.FORBIDDEN, desc = "It does not see what was written before the signal.")
+@Outcome(id = SignalWakes.WOKEN, expect = Expect.ACCEPTABLE, desc = "It waited, and was signalled.")
+@Outcome(id = SignalWakes.NO_NEED, expect = Expect.ACCEPTABLE, desc = "It was so before it could wait.")
 public class SignalWakes {
 
-    private static final String NOT_WOKEN = "not woken";
-    private static final String BLIND = "blind";
-    private static final String WOKEN = "woken";
-    private static final String NO_NEED = "no need";
+    static final String NOT_WOKEN = "not woken";
+    static final String BLIND = "blind";
+    static final String WOKEN = "woken";
+    static final String NO_NEED = "no need";
 
     /** Longer than any heartbeat, so that only what is lost for good is missed. */
     private static final long LONG_MILLIS = 20_000;
@@ -95,10 +100,7 @@ public class SignalWakes {
     }
 
     @JCStressTest
-    @Outcome(id = NOT_WOKEN, expect = Expect.FORBIDDEN, desc = "The signal did not arrive.")
-    @Outcome(id = BLIND, expect = Expect.FORBIDDEN, desc = "It does not see what was written before the signal.")
-    @Outcome(id = WOKEN, expect = Expect.ACCEPTABLE, desc = "It waited, and was signalled.")
-    @Outcome(id = NO_NEED, expect = Expect.ACCEPTABLE, desc = "It was so before it could wait.")
+    @JCStressMeta(SignalWakes.class)
     @State
     public static class TwinOneClient {
         private final Box box = new Box(OnTwin.Live.HERE, OnTwin.Live.HERE, false, LONG_MILLIS);
@@ -122,10 +124,7 @@ public class SignalWakes {
     }
 
     @JCStressTest
-    @Outcome(id = NOT_WOKEN, expect = Expect.FORBIDDEN, desc = "The signal did not arrive.")
-    @Outcome(id = BLIND, expect = Expect.FORBIDDEN, desc = "It does not see what was written before the signal.")
-    @Outcome(id = WOKEN, expect = Expect.ACCEPTABLE, desc = "It waited, and was signalled.")
-    @Outcome(id = NO_NEED, expect = Expect.ACCEPTABLE, desc = "It was so before it could wait.")
+    @JCStressMeta(SignalWakes.class)
     @State
     public static class TwinTwoClients {
         private final Box box = new Box(OnTwin.Live.HERE, OnTwin.Live.THERE, false, LONG_MILLIS);
@@ -149,10 +148,7 @@ public class SignalWakes {
     }
 
     @JCStressTest
-    @Outcome(id = NOT_WOKEN, expect = Expect.FORBIDDEN, desc = "The signal did not arrive.")
-    @Outcome(id = BLIND, expect = Expect.FORBIDDEN, desc = "It does not see what was written before the signal.")
-    @Outcome(id = WOKEN, expect = Expect.ACCEPTABLE, desc = "It waited, and was signalled.")
-    @Outcome(id = NO_NEED, expect = Expect.ACCEPTABLE, desc = "It was so before it could wait.")
+    @JCStressMeta(SignalWakes.class)
     @State
     public static class TwinFair {
         private final Box box = new Box(OnTwin.Live.HERE, OnTwin.Live.THERE, true, LONG_MILLIS);
@@ -176,10 +172,7 @@ public class SignalWakes {
     }
 
     @JCStressTest
-    @Outcome(id = NOT_WOKEN, expect = Expect.FORBIDDEN, desc = "The signal did not arrive.")
-    @Outcome(id = BLIND, expect = Expect.FORBIDDEN, desc = "It does not see what was written before the signal.")
-    @Outcome(id = WOKEN, expect = Expect.ACCEPTABLE, desc = "It waited, and was signalled.")
-    @Outcome(id = NO_NEED, expect = Expect.ACCEPTABLE, desc = "It was so before it could wait.")
+    @JCStressMeta(SignalWakes.class)
     @State
     public static class RedisTwoClients {
         private final Box box = new Box(OnRedis.HERE, OnRedis.THERE, false, LONG_MILLIS);
@@ -202,10 +195,7 @@ public class SignalWakes {
     }
 
     @JCStressTest
-    @Outcome(id = NOT_WOKEN, expect = Expect.FORBIDDEN, desc = "To be caught: the signal does not reach Redis.")
-    @Outcome(id = BLIND, expect = Expect.FORBIDDEN, desc = "It does not see what was written before the signal.")
-    @Outcome(id = WOKEN, expect = Expect.ACCEPTABLE, desc = "It waited, and was signalled.")
-    @Outcome(id = NO_NEED, expect = Expect.ACCEPTABLE, desc = "It was so before it could wait.")
+    @JCStressMeta(SignalWakes.class)
     @State
     public static class TwinBroken {
         private static final RedisLocks UNHEARD = OnTwin.Live.client(SignalWakes::unheard);
@@ -230,10 +220,7 @@ public class SignalWakes {
     }
 
     @JCStressTest
-    @Outcome(id = NOT_WOKEN, expect = Expect.FORBIDDEN, desc = "To be caught: the signal does not reach Redis.")
-    @Outcome(id = BLIND, expect = Expect.FORBIDDEN, desc = "It does not see what was written before the signal.")
-    @Outcome(id = WOKEN, expect = Expect.ACCEPTABLE, desc = "It waited, and was signalled.")
-    @Outcome(id = NO_NEED, expect = Expect.ACCEPTABLE, desc = "It was so before it could wait.")
+    @JCStressMeta(SignalWakes.class)
     @State
     public static class RedisBroken {
         private static final RedisLocks UNHEARD = OnRedis.client(SignalWakes::unheard);

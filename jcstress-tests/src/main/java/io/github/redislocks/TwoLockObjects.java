@@ -3,6 +3,7 @@ package io.github.redislocks;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressMeta;
 import org.openjdk.jcstress.annotations.JCStressTest;
 import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
@@ -20,10 +21,12 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *
  * The broken twin names the second object otherwise.
  */
+@Outcome(id = TwoLockObjects.TWO, expect = Expect.FORBIDDEN, desc = "A visit was lost, or a visitor was disturbed.")
+@Outcome(id = TwoLockObjects.ONE, expect = Expect.ACCEPTABLE, desc = "All visits count.")
 public class TwoLockObjects {
 
-    private static final String ONE = "one at a time";
-    private static final String TWO = "two at once";
+    static final String ONE = "one at a time";
+    static final String TWO = "two at once";
 
     private static void visit(RedisReentrantLock lock, Room room, int number) {
         lock.lock();
@@ -35,8 +38,7 @@ public class TwoLockObjects {
     }
 
     @JCStressTest
-    @Outcome(id = TWO, expect = Expect.FORBIDDEN, desc = "A visit was lost, or a visitor was disturbed.")
-    @Outcome(id = ONE, expect = Expect.ACCEPTABLE, desc = "All visits count.")
+    @JCStressMeta(TwoLockObjects.class)
     @State
     public static class TwinPlain {
         private final String name = OnTwin.name();
@@ -62,8 +64,7 @@ public class TwoLockObjects {
     }
 
     @JCStressTest
-    @Outcome(id = TWO, expect = Expect.FORBIDDEN, desc = "A visit was lost, or a visitor was disturbed.")
-    @Outcome(id = ONE, expect = Expect.ACCEPTABLE, desc = "All visits count.")
+    @JCStressMeta(TwoLockObjects.class)
     @State
     public static class TwinPlainAndFair {
         private final String name = OnTwin.name();
@@ -89,8 +90,7 @@ public class TwoLockObjects {
     }
 
     @JCStressTest
-    @Outcome(id = TWO, expect = Expect.FORBIDDEN, desc = "To be caught: two names are two locks.")
-    @Outcome(id = ONE, expect = Expect.ACCEPTABLE, desc = "All visits count.")
+    @JCStressMeta(TwoLockObjects.class)
     @State
     public static class TwinBroken {
         private final String name = OnTwin.name();

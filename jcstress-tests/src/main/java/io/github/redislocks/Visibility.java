@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressMeta;
 import org.openjdk.jcstress.annotations.JCStressTest;
 import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
@@ -31,11 +32,14 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *
  * Broken twins: a Redis that says yes to everybody, and an edge that only reads, which it takes luck to see.
  */
+@Outcome(id = Visibility.HALF, expect = Expect.FORBIDDEN, desc = "The later write was seen, the earlier was not.")
+@Outcome(id = Visibility.ALL, expect = Expect.ACCEPTABLE, desc = "The reader came second.")
+@Outcome(id = Visibility.NOTHING, expect = Expect.ACCEPTABLE, desc = "The reader came first.")
 public class Visibility {
 
-    private static final String HALF = "half of it";
-    private static final String ALL = "all of it";
-    private static final String NOTHING = "nothing of it";
+    static final String HALF = "half of it";
+    static final String ALL = "all of it";
+    static final String NOTHING = "nothing of it";
 
     /** Plain on purpose. */
     private static final class Notes {
@@ -134,9 +138,7 @@ public class Visibility {
     }
 
     @JCStressTest
-    @Outcome(id = HALF, expect = Expect.FORBIDDEN, desc = "The later write was seen, the earlier was not.")
-    @Outcome(id = ALL, expect = Expect.ACCEPTABLE, desc = "The reader came second.")
-    @Outcome(id = NOTHING, expect = Expect.ACCEPTABLE, desc = "The reader came first.")
+    @JCStressMeta(Visibility.class)
     @State
     public static class TwinOneClient {
         private final String name = OnTwin.name();
@@ -155,9 +157,7 @@ public class Visibility {
     }
 
     @JCStressTest
-    @Outcome(id = HALF, expect = Expect.FORBIDDEN, desc = "The later write was seen, the earlier was not.")
-    @Outcome(id = ALL, expect = Expect.ACCEPTABLE, desc = "The reader came second.")
-    @Outcome(id = NOTHING, expect = Expect.ACCEPTABLE, desc = "The reader came first.")
+    @JCStressMeta(Visibility.class)
     @State
     public static class TwinTwoClients {
         private final String name = OnTwin.name();
@@ -177,9 +177,7 @@ public class Visibility {
     }
 
     @JCStressTest
-    @Outcome(id = HALF, expect = Expect.FORBIDDEN, desc = "The later write was seen, the earlier was not.")
-    @Outcome(id = ALL, expect = Expect.ACCEPTABLE, desc = "The reader came second.")
-    @Outcome(id = NOTHING, expect = Expect.ACCEPTABLE, desc = "The reader came first.")
+    @JCStressMeta(Visibility.class)
     @State
     public static class RedisTwoClients {
         private final String name = OnTwin.name();
@@ -199,9 +197,7 @@ public class Visibility {
     }
 
     @JCStressTest
-    @Outcome(id = HALF, expect = Expect.FORBIDDEN, desc = "To be caught: Redis says yes to everybody.")
-    @Outcome(id = ALL, expect = Expect.ACCEPTABLE, desc = "The reader came second.")
-    @Outcome(id = NOTHING, expect = Expect.ACCEPTABLE, desc = "The reader came first.")
+    @JCStressMeta(Visibility.class)
     @State
     public static class TwinBroken {
         private static final RedisLocks HERE = OnTwin.Live.client(Tampered::withoutExclusion);

@@ -1,10 +1,10 @@
 -- Takes the lock for an attempt, or takes or renews its place in line, or says that it is busy.
 -- KEYS     lock, queue, waiters, fence, conditions
--- ARGV     owner, attempt, lease(ms), notAfter(µs), claim(ms), life(ms) of the place, or '' for no place,
+-- ARGV     owner, attempt, lease(ms), notAfter(µs), claim(ms), or '' for no place,
 --          suspect: the greatest attempt of the client whose hold was lost after its caller had it,
 --          mode: barge takes a free lock whoever waits; queue only if nobody is ahead
 -- returns  OK token lost now | BUSY pttl now | QUEUED last-token pttl now | STALE | LATE now
-local owner, attempt, lease, claim, life = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[5]), ARGV[6]
+local owner, attempt, lease, claim = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[5])
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 
@@ -38,10 +38,10 @@ end
 -- Held by another.
 if held[1] and held[1] ~= owner then
     local pttl = redis.call('pttl', lock)
-    if life == '' then
+    if not claim then
         return {'BUSY', pttl, now}
     end
-    line_up(owner, attempt, 1, claim, tonumber(life))
+    line_up(owner, attempt, 1, claim)
     return {'QUEUED', last_token(), pttl, now}
 end
 
@@ -57,21 +57,21 @@ if held[1] then
     end
     -- What an earlier call of this thread left behind: the thread knows nothing of it, so nobody holds it, and nobody
     -- was told of a loss before it.
-    last = held[3] .. ((holder <= tonumber(ARGV[7]) or held[4]) and '' or '+')
+    last = held[3] .. ((holder <= tonumber(ARGV[6]) or held[4]) and '' or '+')
     redis.call('del', lock)
 else
     last = redis.call('get', fence)
 end
 
-if ARGV[8] == 'queue' and redis.call('exists', queue) == 1 then
-    if life ~= '' then
-        line_up(owner, attempt, 1, claim, tonumber(life))
+if ARGV[7] == 'queue' and redis.call('exists', queue) == 1 then
+    if claim then
+        line_up(owner, attempt, 1, claim)
     end
     local winner, token, lost = grant(last, owner, lease)
     if winner == owner then
         return {'OK', token, lost, now}
     end
-    if winner and life ~= '' then
+    if winner and claim then
         return {'QUEUED', token, redis.call('pttl', lock), now}
     end
     -- Nobody could be told, but somebody is ahead, and will ask.

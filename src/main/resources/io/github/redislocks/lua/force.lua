@@ -13,4 +13,4 @@ local now = time[1] * 1000000 + time[2]
 --@include line
 --@include succession
 
-return pass_on(token, '', '', '', '', '', '0')
+return pass_on(token, '', '', '', '', '0')

@@ -1,7 +1,7 @@
 -- Asks for the lock from a place: keeps the place alive, and finds a grant or a free lock by itself. A place in line
 -- that vanished is made anew; so is one in a Condition, but in line: its signal may have been lost.
 -- KEYS     lock, queue, waiters, fence, conditions
--- ARGV     owner, attempt, notAfter(µs), wanted holds, claim(ms), life(ms) of the place
+-- ARGV     owner, attempt, notAfter(µs), wanted holds, claim(ms)
 -- returns  GRANTED token lost now | QUEUED last-token pttl now | WAITING last-token now | STALE | LATE now
 local owner, attempt, claim = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[5])
 local time = redis.call('time')
@@ -30,11 +30,11 @@ if placed == attempt and order ~= '' and lost then
     -- The holder vanished, perhaps with a signal: whoever takes the lock wakes all, and nobody else may come.
     drop(owner)
 elseif placed == attempt and order ~= '' then
-    note(owner, attempt, tonumber(ARGV[4]), claim, tonumber(ARGV[6]), ' ' .. id .. ' ' .. order)
-    redis.call('pexpire', conditions, 2 * tonumber(ARGV[6]))
+    note(owner, attempt, tonumber(ARGV[4]), claim, ' ' .. id .. ' ' .. order)
+    redis.call('pexpire', conditions, LINE)
     return {'WAITING', last_token(), now}
 end
-line_up(owner, attempt, tonumber(ARGV[4]), claim, tonumber(ARGV[6]))
+line_up(owner, attempt, tonumber(ARGV[4]), claim)
 if not held[1] then
     local winner, token, previous = grant(last, owner, claim)
     if winner == owner then

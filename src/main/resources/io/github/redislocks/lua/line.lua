@@ -10,6 +10,9 @@
 -- conditions zset  all scores 0: 'id order owner' of who waits in a Condition, so that each is in order of arrival
 local lock, queue, waiters, fence, conditions = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
+-- How long a line lasts in which nobody moves: longer than any place.
+local LINE = 9000
+
 -- A lease only ever grows: a late request must not shorten it under a validity that a later one has promised.
 local function extend(lease)
     if redis.call('pttl', lock) < tonumber(lease) then
@@ -38,15 +41,16 @@ local function write(owner, attempt, deadline, claim, holds, condition)
         string.format('%.0f %.0f %.0f %.0f', attempt, deadline, claim, holds) .. condition)
 end
 
-local function note(owner, attempt, holds, claim, life, condition)
-    write(owner, attempt, now + life * 1000, claim, holds, condition)
-    redis.call('pexpire', waiters, 2 * life)
+-- A place lives as long as a claim: whoever does not confirm a grant is not asked again, by none of its places.
+local function note(owner, attempt, holds, claim, condition)
+    write(owner, attempt, now + claim * 1000, claim, holds, condition)
+    redis.call('pexpire', waiters, LINE)
 end
 
-local function put(owner, score, attempt, holds, claim, life, condition)
+local function put(owner, score, attempt, holds, claim, condition)
     redis.call('zadd', queue, string.format('%.0f', score), owner)
-    redis.call('pexpire', queue, 2 * life)
-    note(owner, attempt, holds, claim, life, condition)
+    redis.call('pexpire', queue, LINE)
+    note(owner, attempt, holds, claim, condition)
     if redis.call('exists', lock) == 1 then
         redis.call('hset', lock, 'waited', 1)
     end
@@ -57,8 +61,6 @@ local function tail()
     local score = last[2] and tonumber(last[2]) + 1 or 0
     return score < now and now or score
 end
-
-local LIFE = 4500
 
 -- Moves the first that waits in a Condition and lives to the queue, its signal with it; the dead are dropped. Returns
 -- its owner, or nil if nobody is left.
@@ -72,7 +74,7 @@ local function signal(id)
         local owner = string.match(first, '([^ ]*)$')
         local attempt, deadline, claim, holds = place(owner)
         if attempt and deadline >= now then
-            put(owner, tail(), attempt, holds, claim, LIFE, ' ' .. id)
+            put(owner, tail(), attempt, holds, claim, ' ' .. id)
             return owner
         end
         redis.call('hdel', waiters, owner)
@@ -86,7 +88,7 @@ local function wake()
         local owner = string.match(member, '([^ ]*)$')
         local attempt, deadline, claim, holds = place(owner)
         if attempt and deadline >= now then
-            put(owner, tail(), attempt, holds, claim, LIFE, '')
+            put(owner, tail(), attempt, holds, claim, '')
         else
             redis.call('hdel', waiters, owner)
         end
@@ -122,10 +124,10 @@ local function drop(owner)
 end
 
 -- Takes a place at the tail, or renews the one that this attempt has, in its order.
-local function line_up(owner, attempt, holds, claim, life)
+local function line_up(owner, attempt, holds, claim)
     local mine, _, _, _, id = place(owner)
     local score = mine == attempt and tonumber(redis.call('zscore', queue, owner))
-    put(owner, score or tail(), attempt, holds, claim, life, score and id ~= '' and ' ' .. id or '')
+    put(owner, score or tail(), attempt, holds, claim, score and id ~= '' and ' ' .. id or '')
 end
 
 -- Whether the client of a waiter was reached. A PUBLISH that the channel ACL refuses says nothing, and counts as yes.

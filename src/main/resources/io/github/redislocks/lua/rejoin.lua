@@ -1,6 +1,6 @@
 -- Ends the wait in a Condition for who was timed out or interrupted: it queues for the lock, with which await returns.
 -- KEYS     lock, queue, waiters, fence, conditions
--- ARGV     owner, attempt, notAfter(µs), holds to get back, claim(ms), life(ms) of the place
+-- ARGV     owner, attempt, notAfter(µs), holds to get back, claim(ms)
 -- returns  GRANTED token lost now | QUEUED last-token pttl now | SIGNALLED now: it had been signalled before | LATE now
 local owner, attempt = ARGV[1], tonumber(ARGV[2])
 local time = redis.call('time')
@@ -20,7 +20,7 @@ end
 if placed == attempt and order ~= '' then
     drop(owner)
 end
-line_up(owner, attempt, tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]))
+line_up(owner, attempt, tonumber(ARGV[4]), tonumber(ARGV[5]))
 if not held[1] then
     local winner, token, lost = grant(redis.call('get', fence), owner, ARGV[5])
     if winner == owner then

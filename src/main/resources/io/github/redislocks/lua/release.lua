@@ -1,6 +1,6 @@
 -- Ends a hold, whatever its count (a late copy of a re-entry may have counted twice), and hands the lock on.
 -- KEYS     lock, queue, waiters, fence, conditions
--- ARGV     owner, attempt, then if there is a successor: owner, attempt, lease(ms), claim(ms), life(ms) or '', keep (1|0)
+-- ARGV     owner, attempt, then if there is a successor: owner, attempt, lease(ms), claim(ms) or '', keep (1|0)
 -- returns  FREED | GRANTED | SUCCEEDED token lost | QUEUED last-token pttl now | GONE
 local held = redis.call('hmget', KEYS[1], 'owner', 'attempt', 'token', 'waited', 'lost')
 local mine = held[1] == ARGV[1] and held[2] == ARGV[2]
@@ -32,7 +32,7 @@ end
 --@include succession
 
 if mine then
-    return pass_on(held[3] .. '+', successor or '', ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8])
+    return pass_on(held[3] .. '+', successor or '', ARGV[4], ARGV[5], ARGV[6], ARGV[7])
 end
 -- An earlier copy may have run unanswered: what it did for the successor is told again, and refreshed.
 if successor then

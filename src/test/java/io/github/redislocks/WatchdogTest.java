@@ -1,0 +1,115 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.fixture.twin.Fault;
+import io.github.redislocks.fixture.twin.HeldCalls;
+import io.github.redislocks.redis.Call;
+import java.time.Duration;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.Test;
+
+/** That the watchdog is woken when something is due: nothing here wakes it but the library itself. */
+class WatchdogTest extends FakeTime {
+
+    private final Watchdog watchdog = locks.client().watchdog;
+
+    private static Predicate<Call> script(String name) {
+        return call -> call.script().name().equals(name);
+    }
+
+    private Hold hold() {
+        return locks.client().holds.all().iterator().next();
+    }
+
+    private long outage() {
+        return locks.client().outage.age(clock.nanoTime());
+    }
+
+    @Test
+    void reentryThatBeginsTheRenewal_isRenewedInTime() {
+        lock.lock(Duration.ofSeconds(25));
+        settle();
+        lock.lock();
+        assertThat(hold().nextRenewalNanos).isEqualTo(clock.nanoTime() + 10_000_000_000L);
+        await().until(() -> clock.nextWake() <= hold().nextRenewalNanos);
+        clock.advanceMillis(10_000);
+        await().until(() -> redis.log().count("renew") == 1);
+    }
+
+    @Test
+    void errand_isSentInTime() {
+        lock.lock();
+        settle();
+        redis.failNext(1, script("release"), Fault.REQUEST_LOST);
+        lock.unlock();
+        clock.advanceMillis(100);
+        await().until(() -> server.hash(KEY).isEmpty());
+    }
+
+    @Test
+    void whatComesWhileABatchIsUnderWay_isSentAfterIt() {
+        RedisReentrantLock second = locks.reentrantLock("second");
+        lock.lock();
+        second.lock();
+        settle();
+        HeldCalls renewals = redis.hold(script("renew"));
+        clock.advanceMillis(10_000);
+        renewals.awaitParked(1, Duration.ofSeconds(5));
+        redis.failNext(1, script("release"), Fault.REQUEST_LOST);
+        second.unlock();
+        clock.advanceMillis(100);
+        await().until(() -> clock.nextWake() > clock.nanoTime());
+        renewals.release();
+        await().until(() -> server.hash("redis-locks:{second}").isEmpty());
+    }
+
+    @Test
+    void batch_saysWhetherRedisAnswers() {
+        lock.lock();
+        redis.failNext(1, script("renew"), Fault.REQUEST_LOST);
+        pass(10_000);
+        assertThat(outage()).isPositive();
+        pass(5_000);
+        assertThat(redis.log().count("renew")).isEqualTo(1);
+        assertThat(outage()).isZero();
+    }
+
+    @Test
+    void heartbeats_pingTheMailbox_andRenewalsDoNot() throws InterruptedException {
+        other.lock();
+        pass(12_000);
+        assertThat(redis.log().messages()).isZero();
+        Thread waiter = new Thread(() -> {
+            lock.lock();
+            lock.unlock();
+        });
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        settle();
+        pass(5_000);
+        assertThat(redis.log().count("heartbeat")).isPositive();
+        assertThat(redis.log().messages()).isEqualTo(redis.log().count("heartbeat"));
+        other.unlock();
+        waiter.join();
+        lock.lock();
+        settle();
+        long pings = redis.log().messages();
+        pass(12_000);
+        assertThat(redis.log().count("renew")).isPositive();
+        assertThat(redis.log().messages()).isEqualTo(pings);
+    }
+
+    @Test
+    void close_waitsForErrands_andEndsBothThreads() {
+        assertThat(watchdog.threads()).allMatch(Thread::isDaemon);
+        lock.lock();
+        redis.failNext(1, script("release"), Fault.REQUEST_LOST);
+        lock.unlock();
+        assertThat(server.hash(KEY)).isNotEmpty();
+        whileTimePasses(locks::close);
+        assertThat(server.hash(KEY)).isEmpty();
+        assertThat(watchdog.threads()).noneMatch(Thread::isAlive);
+    }
+}
