@@ -27,7 +27,10 @@ import org.openjdk.jcstress.infra.results.L_Result;
  * {@code Core*} is {@code Hold} alone; in {@code Twin} the second actor moves the clock to the deadline and makes the
  * watchdog's round. The broken twin looks first and writes then, in two steps.
  */
-@Outcome(id = ExpiryRacesReentry.BOTH, expect = Expect.FORBIDDEN, desc = "The listener heard of a loss, the owner goes on.")
+@Outcome(
+        id = ExpiryRacesReentry.BOTH,
+        expect = Expect.FORBIDDEN,
+        desc = "The listener heard of a loss, the owner goes on.")
 @Outcome(id = ExpiryRacesReentry.NEITHER, expect = Expect.FORBIDDEN, desc = "Refused for a loss that nobody declared.")
 @Outcome(id = ExpiryRacesReentry.REENTERED, expect = Expect.ACCEPTABLE, desc = "The re-entry came first.")
 @Outcome(id = ExpiryRacesReentry.LOST, expect = Expect.ACCEPTABLE, desc = "The deadline came first.")

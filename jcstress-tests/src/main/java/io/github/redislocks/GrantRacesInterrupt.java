@@ -27,7 +27,10 @@ import org.openjdk.jcstress.infra.results.L_Result;
  * In {@code TwinBroken} a waiter that gives up does not say so to Redis.
  */
 @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "Both have gone, and the lock is not free.")
-@Outcome(id = GrantRacesInterrupt.SWALLOWED, expect = Expect.FORBIDDEN, desc = "Neither the interrupt nor an exception, or both.")
+@Outcome(
+        id = GrantRacesInterrupt.SWALLOWED,
+        expect = Expect.FORBIDDEN,
+        desc = "Neither the interrupt nor an exception, or both.")
 @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first.")
 @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The interrupt came first.")
 public class GrantRacesInterrupt {

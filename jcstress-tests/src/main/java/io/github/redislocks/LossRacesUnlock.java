@@ -25,7 +25,10 @@ import org.openjdk.jcstress.infra.results.L_Result;
  * {@code Core*} is {@code Hold} alone, {@code Twin*} the whole way of an unlock. The broken twin looks at the state
  * first and writes it then, in two steps.
  */
-@Outcome(id = LossRacesUnlock.BOTH, expect = Expect.FORBIDDEN, desc = "The listener heard of a loss, the owner of none.")
+@Outcome(
+        id = LossRacesUnlock.BOTH,
+        expect = Expect.FORBIDDEN,
+        desc = "The listener heard of a loss, the owner of none.")
 @Outcome(id = LossRacesUnlock.NEITHER, expect = Expect.FORBIDDEN, desc = "A loss that nobody declared.")
 @Outcome(id = LossRacesUnlock.LOST, expect = Expect.ACCEPTABLE, desc = "The loss came first.")
 @Outcome(id = LossRacesUnlock.RELEASED, expect = Expect.ACCEPTABLE, desc = "The unlock came first.")

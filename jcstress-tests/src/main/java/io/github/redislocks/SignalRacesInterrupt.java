@@ -28,7 +28,10 @@ import org.openjdk.jcstress.infra.results.L_Result;
  */
 @Outcome(id = Signalling.LOST, expect = Expect.FORBIDDEN, desc = "Neither waiter has the signal.")
 @Outcome(id = Signalling.TWICE, expect = Expect.FORBIDDEN, desc = "Both had the one signal.")
-@Outcome(id = SignalRacesInterrupt.SWALLOWED, expect = Expect.FORBIDDEN, desc = "Neither the interrupt nor an exception, or both.")
+@Outcome(
+        id = SignalRacesInterrupt.SWALLOWED,
+        expect = Expect.FORBIDDEN,
+        desc = "Neither the interrupt nor an exception, or both.")
 @Outcome(id = Signalling.SIGNALLED, expect = Expect.ACCEPTABLE, desc = "The signal came first.")
 @Outcome(id = Signalling.LEFT, expect = Expect.ACCEPTABLE, desc = "The interrupt came first.")
 public class SignalRacesInterrupt {

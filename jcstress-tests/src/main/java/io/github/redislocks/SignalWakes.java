@@ -27,7 +27,10 @@ import org.openjdk.jcstress.infra.results.L_Result;
  * In the broken twins a signal does not reach Redis.
  */
 @Outcome(id = SignalWakes.NOT_WOKEN, expect = Expect.FORBIDDEN, desc = "The signal did not arrive.")
-@Outcome(id = SignalWakes.BLIND, expect = Expect.FORBIDDEN, desc = "It does not see what was written before the signal.")
+@Outcome(
+        id = SignalWakes.BLIND,
+        expect = Expect.FORBIDDEN,
+        desc = "It does not see what was written before the signal.")
 @Outcome(id = SignalWakes.WOKEN, expect = Expect.ACCEPTABLE, desc = "It waited, and was signalled.")
 @Outcome(id = SignalWakes.NO_NEED, expect = Expect.ACCEPTABLE, desc = "It was so before it could wait.")
 public class SignalWakes {
