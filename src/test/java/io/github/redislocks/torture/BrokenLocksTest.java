@@ -49,7 +49,7 @@ class BrokenLocksTest {
     @Test
     void lockThatHidesLossesFromTheNext_isFound() throws InterruptedException {
         Report report = run(TestLocks.Brand.DISCREET, Fault.KILL_WORKER);
-        assertThat(report.violations()).anyMatch(text -> text.contains("was not told that the hold before was lost"));
+        assertThat(report.violations()).anyMatch(text -> text.contains("was not told of the loss of"));
     }
 
     @Test

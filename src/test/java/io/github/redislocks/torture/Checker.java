@@ -57,7 +57,7 @@ final class Checker {
             History.Hold lastInside = null;
             for (History.Hold hold : holds) {
                 if (longest != null && hold.in.nanos() < longest.believedNanos) {
-                    if (history.dataLostBetween(longest.in.nanos(), hold.in.nanos())) {
+                    if (history.dataLostBetween(longest.begunNanos(), hold.in.nanos())) {
                         report.overlapsByDataLoss++;
                     } else {
                         report.overlaps++;
@@ -81,17 +81,14 @@ final class Checker {
     /** A token is greater than those of all holds that had begun before this one was asked for. */
     private void tokens() {
         byLock().forEach((lock, holds) -> {
-            List<History.Hold> fresh = holds.stream()
-                    .filter(hold -> !hold.in.text().equals(Event.STILL))
-                    .toList();
-            List<History.Hold> asked = new ArrayList<>(fresh);
+            List<History.Hold> asked = new ArrayList<>(holds);
             asked.sort(Comparator.comparingLong(hold -> hold.askedNanos));
             int entered = 0;
             History.Hold greatest = null;
             Map<Long, History.Hold> seen = new HashMap<>();
             for (History.Hold hold : asked) {
-                while (entered < fresh.size() && fresh.get(entered).in.nanos() < hold.askedNanos) {
-                    History.Hold earlier = fresh.get(entered++);
+                while (entered < holds.size() && holds.get(entered).in.nanos() < hold.askedNanos) {
+                    History.Hold earlier = holds.get(entered++);
                     greatest = greatest == null || earlier.in.number() > greatest.in.number() ? earlier : greatest;
                 }
                 History.Hold same = seen.put(hold.in.number(), hold);

@@ -6,6 +6,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 
 /** What the events of all logs, in order, tell together: holds, waits, writes, strikes and stalls. */
 final class History {
@@ -20,6 +21,8 @@ final class History {
         REFUSED,
         FAILED
     }
+
+    private static final long ON_ITS_WAY_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     /** A hold from its entry to its end, as its thread saw it. */
     static final class Hold {
@@ -41,6 +44,11 @@ final class History {
             this.in = in;
             this.askedNanos = askedNanos;
             this.believedNanos = in.nanos();
+        }
+
+        /** From when on Redis may have had it: a grant is on its way before its thread can say so. */
+        long begunNanos() {
+            return Math.max(askedNanos, in.nanos() - ON_ITS_WAY_NANOS);
         }
 
         /** When its thread did no more under it. */
@@ -152,11 +160,27 @@ final class History {
         long asked = wait == null ? event.nanos() : wait.ask.nanos();
         endWait(event, Ending.ACQUIRED);
         Event await = awaiting.remove(event.actor());
+        if (event.text().equals(Event.STILL) && goesOn(last.get(event.actor()), event)) {
+            return;
+        }
         Hold hold = new Hold(event, await == null ? asked : await.nanos());
         hold.alarmed = alarmed.remove(event.actor());
         holds.add(hold);
         holding.put(event.actor(), hold);
         last.put(event.actor(), hold);
+    }
+
+    /** Takes back that a hold was given up in a Condition, where that failed. */
+    private boolean goesOn(Hold hold, Event event) {
+        if (hold == null || hold.in.number() != event.number()) {
+            return false;
+        }
+        hold.ending = Ending.OPEN;
+        hold.endNanos = Long.MAX_VALUE;
+        hold.outNanos = 0;
+        hold.believedNanos = event.nanos();
+        holding.put(event.actor(), hold);
+        return true;
     }
 
     private void out(Event event) {

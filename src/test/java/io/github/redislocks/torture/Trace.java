@@ -1,6 +1,5 @@
 package io.github.redislocks.torture;
 
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -42,103 +41,66 @@ final class Trace {
         this.report = report;
     }
 
-    /** A hold in the model: from a new token to its end, with what a Condition could not take of it. */
-    private static final class Span {
-        final History.Hold first;
-        History.Hold last;
-
-        Span(History.Hold first) {
-            this.first = first;
-            this.last = first;
-        }
-
-        long inNanos() {
-            return first.in.nanos();
-        }
-
-        long token() {
-            return first.in.number();
-        }
-
-        /** Whether its caller never began to release it, or was told that it could not. */
-        boolean wasNotReleased() {
-            boolean killed = last.ending == History.Ending.KILLED && last.outNanos == 0;
-            return killed || last.ending == History.Ending.LOST;
-        }
-
-        /** The first moment at which it may have ended. */
-        long endNanos() {
-            return last.ending == History.Ending.FREED ? last.outNanos : last.believedNanos;
-        }
-
-        @Override
-        public String toString() {
-            return "hold " + token() + " of " + first.in.actor() + " on " + first.in.lock();
-        }
-    }
-
     static void check(History history, Report report) {
         Trace trace = new Trace(history, report);
-        Map<String, List<Span>> spans = trace.spans();
-        spans.values().forEach(trace::order);
-        spans.values().forEach(trace::marks);
+        Map<String, List<History.Hold>> holds = history.holds.stream()
+                .sorted(Comparator.comparingLong(hold -> hold.in.number()))
+                .collect(Collectors.groupingBy(hold -> hold.in.lock(), TreeMap::new, Collectors.toList()));
+        holds.values().forEach(trace::order);
+        holds.values().forEach(trace::marks);
         trace.refusals();
         trace.counts();
     }
 
-    private Map<String, List<Span>> spans() {
-        Map<String, Span> current = new HashMap<>();
-        List<Span> all = new ArrayList<>();
-        for (History.Hold hold : history.holds) {
-            Span span = current.get(hold.in.actor());
-            if (span != null && hold.in.text().equals(Event.STILL) && hold.in.number() == span.token()) {
-                span.last = hold;
-            } else {
-                span = new Span(hold);
-                current.put(hold.in.actor(), span);
-                all.add(span);
-            }
-        }
-        return all.stream()
-                .sorted(Comparator.comparingLong(Span::token))
-                .collect(Collectors.groupingBy(span -> span.first.in.lock(), TreeMap::new, Collectors.toList()));
-    }
-
-    private void order(List<Span> spans) {
+    private void order(List<History.Hold> holds) {
         long now = Long.MIN_VALUE;
-        Span before = null;
-        for (Span span : spans) {
-            if (before != null && before.token() == span.token()) {
-                report.violation(span.inNanos(), "%s has the token of %s", span, before);
+        History.Hold before = null;
+        for (History.Hold hold : holds) {
+            if (before != null && before.in.number() == hold.in.number()) {
+                violation(hold, "has the token of", before);
             }
-            if (before != null && history.dataLostBetween(before.inNanos(), span.inNanos())) {
+            if (before != null && dataLostBetween(before, hold)) {
                 now = Long.MIN_VALUE;
             }
-            long taken = Math.max(now, span.first.askedNanos);
-            if (taken > span.inNanos()) {
-                report.violation(span.inNanos(), "%s has no moment to begin after %s", span, before);
+            long taken = Math.max(now, hold.askedNanos);
+            if (taken > hold.in.nanos()) {
+                violation(hold, "has no moment to begin after", before);
             }
-            now = Math.max(Math.min(taken, span.inNanos()), span.endNanos());
-            before = span;
+            long ended = hold.ending == History.Ending.FREED ? hold.outNanos : hold.believedNanos;
+            now = Math.max(Math.min(taken, hold.in.nanos()), ended);
+            before = hold;
         }
     }
 
-    private void marks(List<Span> spans) {
-        Span before = null;
-        for (Span span : spans) {
-            if (before != null && !history.dataLostBetween(before.inNanos(), span.inNanos())) {
-                if (before.wasNotReleased() && !span.first.alarmed) {
-                    report.violation(span.inNanos(), "%s was not told that the hold before was lost: %s", span, before);
+    private void marks(List<History.Hold> holds) {
+        History.Hold before = null;
+        for (History.Hold hold : holds) {
+            if (before != null && !dataLostBetween(before, hold)) {
+                if (wasNotReleased(before) && !hold.alarmed) {
+                    violation(hold, "was not told of the loss of", before);
                 }
-                if (before.last.ending == History.Ending.FREED
-                        && span.first.alarmed
-                        && isQuiet(before.first.askedNanos, span.inNanos())) {
-                    report.violation(
-                            span.inNanos(), "%s was told of a loss after %s, which was released", span, before);
+                if (before.ending == History.Ending.FREED
+                        && hold.alarmed
+                        && isQuiet(before.askedNanos, hold.in.nanos())) {
+                    violation(hold, "was told of a loss after the release of", before);
                 }
             }
-            before = span;
+            before = hold;
         }
+    }
+
+    private void violation(History.Hold hold, String what, History.Hold before) {
+        report.violation(hold.in.nanos(), "%s %s %s", hold.in, what, before.in);
+    }
+
+    private boolean dataLostBetween(History.Hold before, History.Hold hold) {
+        return history.dataLostBetween(before.begunNanos(), hold.in.nanos());
+    }
+
+    /** Whether its caller never began to release it, or was told that it could not. */
+    private static boolean wasNotReleased(History.Hold hold) {
+        boolean killed = hold.ending == History.Ending.KILLED && hold.outNanos == 0;
+        return killed || hold.ending == History.Ending.LOST;
     }
 
     /** Whether every outcome in a time is known: no request went unanswered, no claim or lease ran out. */
