@@ -11,6 +11,7 @@ import io.github.redislocks.redis.Redis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
@@ -217,6 +218,36 @@ class GuardTest extends FakeTime {
         settle();
         assertThat(waiter.held.get()).isNull();
         isServedNext(waiter);
+    }
+
+    @Test
+    void unlock_servesItsOwnClientForAShortTurn_thenTheOther() throws InterruptedException {
+        List<String> order = new CopyOnWriteArrayList<>();
+        lock.lock();
+        List<Thread> threads = new ArrayList<>();
+        threads.add(locking(lock, "first", order));
+        await().until(() -> threads.get(0).getState() == Thread.State.WAITING);
+        threads.add(locking(lock, "second", order));
+        await().until(() -> threads.get(1).getState() == Thread.State.WAITING);
+        threads.add(locking(other, "other", order));
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        // No time has passed since the lock was taken; but then the first lets some pass.
+        lock.unlock();
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        assertThat(order).containsExactly("first", "other", "second");
+    }
+
+    private Thread locking(RedisReentrantLock wanted, String name, List<String> order) {
+        Thread thread = new Thread(() -> {
+            wanted.lock();
+            order.add(name);
+            clock.advanceMillis(1);
+            wanted.unlock();
+        });
+        thread.start();
+        return thread;
     }
 
     @Test

@@ -14,6 +14,11 @@ class HoldTest {
     }
 
     @Test
+    void leaseOfItsOwn_isWantedFromItsBegin() {
+        assertThat(hold(false, 100).wantedUntilNanos).isEqualTo(30_000_000_000L);
+    }
+
+    @Test
     void extend_beforeTheDeadline_movesItOnAndNeverBack() {
         Hold hold = hold(true, 100);
         assertThat(hold.extend(50, 200)).isTrue();
@@ -29,13 +34,6 @@ class HoldTest {
         assertThat(hold.extend(100, 200)).isFalse();
         assertThat(hold.loseIfPast(100)).isTrue();
         assertThat(hold.lossReason()).isEqualTo(LockLost.Reason.EXPIRED);
-    }
-
-    @Test
-    void extend_toAnEarlierDeadline_keepsTheLater() {
-        Hold hold = hold(true, 100);
-        assertThat(hold.extend(50, 90)).isTrue();
-        assertThat(hold.deadlineNanos()).isEqualTo(100);
     }
 
     @Test

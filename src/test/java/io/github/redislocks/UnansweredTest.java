@@ -131,6 +131,7 @@ class UnansweredTest extends FakeTime {
         assertThatExceptionOfType(LockLostException.class)
                 .isThrownBy(lock::unlock)
                 .satisfies(e -> assertThat(e.reason()).isEqualTo(LockLost.Reason.UNCONFIRMED));
+        await().until(() -> losses.size() == 1);
         held.release();
     }
 

@@ -105,9 +105,11 @@ class WatchdogTest extends FakeTime {
     void close_waitsForErrands_andEndsBothThreads() {
         assertThat(watchdog.threads()).allMatch(Thread::isDaemon);
         lock.lock();
-        redis.failNext(1, script("release"), Fault.REQUEST_LOST);
+        redis.failNext(2, script("release"), Fault.REQUEST_LOST);
         lock.unlock();
-        assertThat(server.hash(KEY)).isNotEmpty();
+        settle();
+        assertThat(server.hash(KEY)).as("the errand has failed once").isNotEmpty();
+        assertThat(lock.isLocked()).as("Redis answers again").isTrue();
         whileTimePasses(locks::close);
         assertThat(server.hash(KEY)).isEmpty();
         assertThat(watchdog.threads()).noneMatch(Thread::isAlive);
