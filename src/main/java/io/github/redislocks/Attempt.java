@@ -85,6 +85,8 @@ final class Attempt {
 
     private final AtomicReference<@Nullable Verdict> verdict = new AtomicReference<>();
 
+    /** How often Redis had become another server when it began. */
+    int moves;
     /** Since when its caller has wanted the lock; not yet while it waits in a Condition. */
     volatile long beganNanos = Long.MAX_VALUE;
     /** Whether it is the one of its client that contends in Redis; set by the gate. */

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -42,6 +43,7 @@ final class Client {
     private final LossReport losses;
     private final AtomicLong numbers = new AtomicLong();
     private final AtomicLong suspect = new AtomicLong();
+    private final AtomicInteger moves = new AtomicInteger();
     private volatile boolean closed;
 
     Client(String id, LockOptions options, @Nullable LockLostListener listener, Clock clock, Redis redis) {
@@ -64,6 +66,7 @@ final class Client {
 
     /** Looks at the server, learns its time, by which requests are dated, and starts the background work. */
     void start() {
+        redis.onMoved(this::moved);
         long sent = clock.nanoTime();
         try {
             Call check = Protocol.check(options.keyPrefix(), Keys.mailbox(options.keyPrefix(), id));
@@ -119,6 +122,7 @@ final class Client {
     /** Begins an attempt of the calling thread. */
     Attempt begin(Keys keys, Attempt.Wish wish, Patience patience) {
         Attempt attempt = new Attempt(numbers.incrementAndGet(), keys, owner(), wish, patience);
+        attempt.moves = moves();
         attempts.put(attempt.number, attempt);
         if (closed) {
             attempt.decide(new Attempt.Failure(closedException()));
@@ -129,6 +133,7 @@ final class Client {
     /** Begins an attempt of the calling thread to get back, from a Condition, a hold that it is about to give up. */
     Attempt begin(Hold hold, RedisCondition condition) {
         Attempt attempt = new Attempt(numbers.incrementAndGet(), hold, condition);
+        attempt.moves = moves();
         attempts.put(attempt.number, attempt);
         if (closed) {
             attempt.decide(new Attempt.Failure(closedException()));
@@ -248,6 +253,18 @@ final class Client {
                 + (refused
                         ? " Check the rights of the user and the state of the server."
                         : " Check the server, or wait longer with a larger retryFor or tryLock time.");
+    }
+
+    /** How often Redis has become another server. */
+    int moves() {
+        return moves.get();
+    }
+
+    /** Has all that the server before knew be asked of the new one: its time, every hold, every place in line. */
+    private void moved() {
+        serverTime.forget(clock.nanoTime());
+        moves.incrementAndGet();
+        hurry();
     }
 
     private void hurry() {

@@ -51,6 +51,10 @@ final class Hold {
     volatile boolean unanswered;
     /** When the memory of its token was last kept alive; of the watchdog. */
     long fenceRefreshedNanos;
+    /** How often Redis had become another server when this one was asked of it; then of the watchdog. */
+    int moves;
+    /** When the watchdog has to ask another server of it, or {@link Long#MAX_VALUE}; of the watchdog. */
+    volatile long checkNanos = Long.MAX_VALUE;
     /** Whether a renewal is under way. */
     volatile boolean renewing;
 
@@ -68,6 +72,7 @@ final class Hold {
         this.leaseMillis = attempt.leaseMillis;
         this.wantedUntilNanos = now + attempt.leaseMillis * 1_000_000;
         this.fenceRefreshedNanos = now;
+        this.moves = attempt.moves;
         this.state = grant.deadlineNanos();
     }
 

@@ -20,12 +20,17 @@ final class Renewals implements Watchdog.Ward {
     @Override
     public long inspect(long now, List<Watchdog.Job> due, boolean mayAdd) {
         long next = Long.MAX_VALUE;
+        int moves = client.moves();
         for (Hold hold : client.holds.all()) {
             if (!hold.isOpen() || !client.isValid(hold)) {
                 continue;
             }
             next = Math.min(next, hold.deadlineNanos());
-            long renewal = hold.nextRenewalNanos;
+            if (hold.moves != moves && !hold.renewing) {
+                hold.moves = moves;
+                hold.checkNanos = now;
+            }
+            long renewal = Math.min(hold.nextRenewalNanos, hold.checkNanos);
             if (renewal > now) {
                 next = Math.min(next, renewal);
             } else if (!hold.thread.isAlive()) {
@@ -75,8 +80,17 @@ final class Renewals implements Watchdog.Ward {
 
         @Override
         public void answered(Reply reply, long sentNanos) {
-            hold.renewing = false;
+            try {
+                judge(reply, sentNanos);
+            } finally {
+                // Last: an answer of the server before must not be taken for one to the check that follows a move.
+                hold.renewing = false;
+            }
+        }
+
+        private void judge(Reply reply, long sentNanos) {
             long now = client.clock.nanoTime();
+            hold.checkNanos = Long.MAX_VALUE;
             if (reply.is("OK")) {
                 hold.nextRenewalNanos = hold.isRenewed() ? sentNanos + client.renewalNanos() : Long.MAX_VALUE;
                 if (hold.extend(now, sentNanos + LockOptions.validityNanos(leaseMillis))) {
@@ -89,8 +103,12 @@ final class Renewals implements Watchdog.Ward {
 
         @Override
         public void failed(RedisException failure, long sentNanos) {
+            long again = client.clock.nanoTime() + Math.max(MIN_PAUSE_NANOS, client.renewalNanos() / 10);
+            hold.nextRenewalNanos = again;
+            if (hold.checkNanos != Long.MAX_VALUE) {
+                hold.checkNanos = again;
+            }
             hold.renewing = false;
-            hold.nextRenewalNanos = client.clock.nanoTime() + Math.max(MIN_PAUSE_NANOS, client.renewalNanos() / 10);
         }
     }
 }

@@ -38,6 +38,13 @@ public interface Redis extends AutoCloseable {
     /** Sends a message to a channel, on the connection of {@link #runAll}. Throws as {@link #run}. */
     void publish(String channel, String message, long timeoutNanos);
 
+    /**
+     * Says whom to tell whenever calls go to another server from now on, which may know nothing of what the one before
+     * said. By then no call goes to that one any more. To be said before the first call; told by a thread that must not
+     * wait.
+     */
+    default void onMoved(Runnable listener) {}
+
     /** The server as people write it, without secrets: {@code localhost:6379}. */
     String address();
 

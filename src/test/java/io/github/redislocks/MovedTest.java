@@ -1,0 +1,167 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.fixture.twin.Fault;
+import io.github.redislocks.fixture.twin.HeldCalls;
+import io.github.redislocks.redis.Call;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What a client does at once when Redis has become another server. The lease is 30 s, renewed every 10 s. */
+@Timeout(30)
+class MovedTest extends FakeTime {
+
+    private static final Duration SOON = Duration.ofSeconds(10);
+
+    private static Predicate<Call> script(String name) {
+        return call -> call.script().name().equals(name);
+    }
+
+    private int renewals() {
+        return redis.log().count("renew");
+    }
+
+    @Test
+    void moved_holdThatTheNewServerDoesNotKnow_isTakenAtOnce() {
+        lock.lock();
+        server.flushAll();
+        redis.moved();
+        settle();
+        assertThat(lock.isHeldByCurrentThread()).isFalse();
+        await().until(() -> losses.size() == 1);
+        assertThat(losses.get(0).reason()).isEqualTo(LockLost.Reason.TAKEN);
+    }
+
+    @Test
+    void moved_holdWithANamedLease_isTakenAtOnceToo() {
+        lock.lock(Duration.ofSeconds(20));
+        server.flushAll();
+        redis.moved();
+        settle();
+        await().until(() -> losses.size() == 1);
+        assertThat(losses.get(0).reason()).isEqualTo(LockLost.Reason.TAKEN);
+    }
+
+    @Test
+    void moved_holdThatTheNewServerKnows_isRenewedAndGoesOn() {
+        lock.lock();
+        pass(5_000);
+        redis.moved();
+        settle();
+        assertThat(renewals()).isEqualTo(1);
+        assertThat(lock.remainingLease()).isEqualTo(Duration.ofMillis(29_698));
+        pass(9_999);
+        assertThat(renewals()).isEqualTo(1);
+        pass(1);
+        assertThat(renewals()).isEqualTo(2);
+        lock.unlock();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void moved_holdWithANamedLeaseThatIsKnown_isAskedForOnceAndEndsInTime() {
+        lock.lock(Duration.ofSeconds(20));
+        pass(5_000);
+        redis.moved();
+        pass(14_847);
+        assertThat(renewals()).isEqualTo(1);
+        assertThat(lock.isHeldByCurrentThread()).isTrue();
+        assertThat(server.pttl(KEY)).as("to its end, and no longer").isEqualTo(153);
+        pass(1);
+        assertThat(lock.isHeldByCurrentThread()).isFalse();
+        await().until(() -> losses.size() == 1);
+        assertThat(losses.get(0).reason()).isEqualTo(LockLost.Reason.EXPIRED);
+        assertThat(renewals()).isEqualTo(1);
+    }
+
+    @Test
+    void moved_checkWithoutAnswer_isSentAgain() {
+        lock.lock(Duration.ofSeconds(20));
+        server.flushAll();
+        redis.failNext(script("renew"), Fault.REQUEST_LOST);
+        redis.moved();
+        settle();
+        assertThat(losses).isEmpty();
+        pass(1_000);
+        await().until(() -> losses.size() == 1);
+    }
+
+    @Test
+    void moved_whileARenewalIsUnderWay_checksAfterItsAnswer() {
+        lock.lock();
+        HeldCalls held = redis.hold(script("renew"));
+        clock.advanceMillis(10_000);
+        held.awaitParked(1, SOON);
+        redis.moved();
+        held.release();
+        settle();
+        assertThat(renewals()).isEqualTo(2);
+    }
+
+    @Test
+    void moved_beforeAnAnsweredAcquisitionReturns_checksItsHold() throws InterruptedException {
+        HeldCalls held = redis.hold(script("acquire"));
+        CountDownLatch seen = new CountDownLatch(1);
+        Thread caller = new Thread(
+                () -> {
+                    lock.lock();
+                    await().until(() -> seen.getCount() == 0);
+                    lock.unlock();
+                },
+                "caller");
+        caller.start();
+        held.awaitParked(1, SOON);
+        redis.moved();
+        held.release();
+        await().until(() -> renewals() == 1);
+        seen.countDown();
+        caller.join();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void moved_waiter_takesItsPlaceAnewAtOnce() throws InterruptedException {
+        other.lock();
+        Thread waiter = new Thread(
+                () -> {
+                    lock.lock();
+                    lock.unlock();
+                },
+                "waiter");
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        settle();
+        long before = clock.nanoTime();
+        server.del(KEY + ":queue");
+        server.del(KEY + ":waiters");
+        redis.moved();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        assertThat(clock.nanoTime()).as("no time had to pass").isEqualTo(before);
+        other.unlock();
+        pass(2_000);
+        waiter.join(10_000);
+        assertThat(waiter.isAlive()).isFalse();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void moved_toAServerWhoseClockIsBehind_isServedAtOnceAndLateRequestsStayLate() {
+        clock.stepServerMillis(-3_600_000);
+        redis.moved();
+        assertThat(lock.tryLock()).isTrue();
+        assertThat(redis.log().count("acquire")).as("late, then in time").isEqualTo(2);
+        Call inTime = redis.log().calls().stream()
+                .map(logged -> logged.call())
+                .filter(script("acquire"))
+                .reduce((first, second) -> second)
+                .orElseThrow();
+        lock.unlock();
+        clock.advanceMillis(2_000);
+        assertThat(redis.runLate(inTime).code()).isEqualTo("LATE");
+    }
+}

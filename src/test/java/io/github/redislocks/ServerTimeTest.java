@@ -1,0 +1,47 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.redis.Reply;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What a client takes for the time of Redis, when that becomes another server. */
+class ServerTimeTest {
+
+    private static final long OLD = 5_000_000;
+    private static final long NEW = 3_000_000;
+
+    private final ServerTime time = new ServerTime();
+
+    private static Reply reply(String code, long micros) {
+        return new Reply(code, List.of(micros));
+    }
+
+    @Test
+    void notAfter_known_countsFromTheSending() {
+        time.saw(reply("OK", OLD), 100_000);
+        assertThat(time.notAfterMicros(600_000, 1_000_000)).isEqualTo(OLD + 1_500);
+    }
+
+    @Test
+    void forget_anyTime_isLateUntilTheNewServerHasToldIts() {
+        time.saw(reply("OK", OLD), 1_000);
+        time.forget(2_000);
+        assertThat(time.notAfterMicros(2_000, 1_000_000_000)).isZero();
+        time.saw(reply("LATE", NEW), 3_000);
+        assertThat(time.notAfterMicros(3_000, 0)).isEqualTo(NEW);
+    }
+
+    @Test
+    void forget_answersOfTheOldServer_tellNoTime() {
+        time.saw(reply("OK", OLD), 1_000);
+        time.forget(2_000);
+        time.saw(reply("OK", OLD), 1_999);
+        time.saw(reply("LATE", OLD), 1_999);
+        assertThat(time.notAfterMicros(2_000, 1_000_000_000)).isZero();
+        time.saw(reply("OK", NEW), 3_000);
+        time.saw(reply("LATE", OLD), 1_999);
+        assertThat(time.notAfterMicros(3_000, 0)).isEqualTo(NEW);
+    }
+}
