@@ -1,11 +1,12 @@
 package io.github.redislocks;
 
-import io.github.redislocks.redis.JedisRedis;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisUri;
+import io.github.redislocks.redis.Topology;
 import java.lang.management.ManagementFactory;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.HostAndPort;
@@ -38,7 +39,10 @@ public final class RedisLocks implements AutoCloseable {
     /**
      * Connects with the default {@link LockOptions}.
      *
-     * @param uri {@code redis://[user:password@]host[:port][/database]}, or {@code rediss://} for TLS
+     * @param uri {@code redis://[user:password@]host[:port][/database]}; {@code rediss://} for TLS; or
+     *     {@code redis-sentinel://[user:password@]host[:port],host[:port]/master-name[/database]}. Each may be followed
+     *     by parameters: {@code clientName}, {@code commandTimeout} (such as {@code 500ms}), and where the Sentinels
+     *     themselves want a login {@code sentinelUser} and {@code sentinelPassword}
      * @throws IllegalArgumentException if the URI cannot work
      * @throws LockUnavailableException if the server does not answer
      */
@@ -165,10 +169,9 @@ public final class RedisLocks implements AutoCloseable {
     /** Collects settings; {@link #build()} checks them together and connects. */
     public static final class Builder {
 
-        private static final int DEFAULT_PORT = 6379;
+        private static final String DEFAULT_URI = "redis://localhost:6379";
 
-        private @Nullable HostAndPort address;
-        private @Nullable JedisClientConfig config;
+        private @Nullable RedisUri servers;
         private String keyPrefix = LockOptions.DEFAULT_KEY_PREFIX;
         private Duration lease = LockOptions.DEFAULT_LEASE;
         private Duration retryFor = LockOptions.DEFAULT_RETRY_FOR;
@@ -178,16 +181,34 @@ public final class RedisLocks implements AutoCloseable {
 
         private Builder() {}
 
-        /** The server, as in {@link RedisLocks#connect(String)}. */
+        /** Where Redis is, as in {@link RedisLocks#connect(String)}. A command timeout in it is as if set here. */
         public Builder uri(String uri) {
-            RedisUri parsed = RedisUri.parse(uri);
-            return server(parsed.address(), parsed.config());
+            servers = RedisUri.parse(uri);
+            Duration time = servers.commandTimeout();
+            return time == null ? this : commandTimeout(time);
         }
 
         /** The server, where a URI cannot say what is needed. The timeouts of the configuration are not used. */
         public Builder server(HostAndPort serverAddress, JedisClientConfig clientConfig) {
-            this.address = Objects.requireNonNull(serverAddress, "address");
-            this.config = Objects.requireNonNull(clientConfig, "config");
+            Objects.requireNonNull(clientConfig, "config");
+            servers = new RedisUri(new Topology.Single(serverAddress), clientConfig);
+            return this;
+        }
+
+        /**
+         * The master that Sentinels watch over, where a URI cannot say what is needed. The timeouts of both
+         * configurations are not used.
+         *
+         * @param masterName what the Sentinels call it
+         * @param sentinels where they are: one suffices to find the master, but only those named here are asked
+         * @param master how to connect to the master, wherever that is
+         * @param sentinel how to connect to a Sentinel; it has no database
+         * @throws IllegalArgumentException if there is no name or no Sentinel, or one Sentinel twice
+         */
+        public Builder sentinel(
+                String masterName, List<HostAndPort> sentinels, JedisClientConfig master, JedisClientConfig sentinel) {
+            Objects.requireNonNull(master, "master");
+            servers = new RedisUri(new Topology.Sentinel(masterName, sentinels, sentinel), master);
             return this;
         }
 
@@ -235,11 +256,8 @@ public final class RedisLocks implements AutoCloseable {
          */
         public RedisLocks build() {
             LockOptions options = new LockOptions(keyPrefix, lease, retryFor, commandTimeout, maxConnections);
-            RedisUri server = address == null || config == null
-                    ? RedisUri.parse("redis://localhost:" + DEFAULT_PORT)
-                    : new RedisUri(address, config);
-            return on(
-                    new JedisRedis(server.address(), server.config(), maxConnections), options, listener, Clock.SYSTEM);
+            RedisUri chosen = servers == null ? RedisUri.parse(DEFAULT_URI) : servers;
+            return on(chosen.open(maxConnections), options, listener, Clock.SYSTEM);
         }
     }
 }

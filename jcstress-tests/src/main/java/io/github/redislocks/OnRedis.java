@@ -1,6 +1,5 @@
 package io.github.redislocks;
 
-import io.github.redislocks.redis.JedisRedis;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisUri;
 import java.util.function.UnaryOperator;
@@ -21,8 +20,7 @@ final class OnRedis {
 
     /** A client whose Redis may be tampered with. */
     static RedisLocks client(UnaryOperator<Redis> tampering) {
-        Redis redis = new JedisRedis(SERVER.address(), SERVER.config(), CONNECTIONS);
-        return RedisLocks.on(tampering.apply(redis), LockOptions.DEFAULTS, null, Clock.SYSTEM);
+        return RedisLocks.on(tampering.apply(SERVER.open(CONNECTIONS)), LockOptions.DEFAULTS, null, Clock.SYSTEM);
     }
 
     /** The given server, or one that ends with this JVM. */

@@ -3,17 +3,33 @@ package io.github.redislocks.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
 
 class RedisUriTest {
+
+    private static final HostAndPort FIRST = new HostAndPort("one", 26_379);
+    private static final HostAndPort SECOND = new HostAndPort("two", 7_000);
+
+    private static HostAndPort address(RedisUri uri) {
+        return ((Topology.Single) uri.topology()).address();
+    }
+
+    private static Topology.Sentinel sentinel(String uri) {
+        return (Topology.Sentinel) RedisUri.parse(uri).topology();
+    }
 
     @Test
     void parse_everyPart_isUsed() {
         RedisUri uri = RedisUri.parse("redis://us%40er:p%3Ass+word@example.org:7000/3");
-        assertThat(uri.address()).isEqualTo(new HostAndPort("example.org", 7000));
+        assertThat(address(uri)).isEqualTo(new HostAndPort("example.org", 7000));
         assertThat(uri.config().getUser()).isEqualTo("us@er");
         assertThat(uri.config().getPassword()).isEqualTo("p:ss+word");
         assertThat(uri.config().getDatabase()).isEqualTo(3);
@@ -23,10 +39,10 @@ class RedisUriTest {
     @Test
     void parse_least_hasDefaults() {
         RedisUri uri = RedisUri.parse("redis://localhost");
-        assertThat(uri.address()).isEqualTo(new HostAndPort("localhost", 6379));
+        assertThat(address(uri)).isEqualTo(new HostAndPort("localhost", 6379));
         assertThat(uri.config().getPassword()).isNull();
         assertThat(uri.config().getDatabase()).isZero();
-        assertThat(RedisUri.parse("redis://[::1]:6380/").address()).isEqualTo(new HostAndPort("::1", 6380));
+        assertThat(address(RedisUri.parse("redis://[::1]:6380/"))).isEqualTo(new HostAndPort("::1", 6380));
         assertThat(RedisUri.parse("rediss://:secret@localhost").config().getSslOptions())
                 .isNotNull();
     }
@@ -34,16 +50,39 @@ class RedisUriTest {
     @ParameterizedTest
     @CsvSource({
         "localhost:6379, must begin with redis://",
+        "redis:localhost, names no host",
         "http://localhost, must begin with redis://",
-        "redis://, is not a URI",
+        "redis://, names no host",
+        "localhost, must begin with redis://",
+        "redis://:a%zz@localhost, two hexadecimal digits",
         "redis:///0, names no host",
         "redis://localhost:0, the port 0",
         "redis://localhost:70000, the port 70000",
         "redis://localhost/x, must be a number from 0",
-        "redis://localhost/-1, the database",
-        "redis://localhost?timeout=1, parameters",
+        "redis://localhost/-1, must be a number from 0",
+        "redis://localhost?timeout=1, parameter that is not known",
         "redis://name@localhost, no password",
-        "redis://local host, is not a URI"
+        "redis://local host, a character that host names cannot have",
+        "redis://one#two, fragment",
+        "redis://one:x, a port that is no number",
+        "redis://o$e, a character that host names cannot have",
+        "'redis://one,two', several hosts",
+        "redis://one?sentinelPassword=x, parameter that is not known",
+        "redis://one?clientName, no value for the parameter clientName",
+        "redis://one?clientName=, no value for the parameter clientName",
+        "redis://one?clientName=a&clientName=b, the parameter clientName twice",
+        "redis://one?clientName=a%20b, a clientName with a space",
+        "redis://one?commandTimeout=5, not a number of ms or s",
+        "redis-cluster://one, does not know clusters yet",
+        "redis-sentinel://one, names no master",
+        "redis-sentinel://one/, names no master",
+        "redis-sentinel://one//0, names no master",
+        "redis-sentinel://one/main/x, must be a number from 0",
+        "redis-sentinel://one/main/0/0, must be a number from 0",
+        "'redis-sentinel://one,/main', an empty one",
+        "'redis-sentinel://,one/main', an empty one",
+        "'redis-sentinel://one,ONE:26379/main', names the host one:26379 twice",
+        "redis-sentinel://one/main?sentinelUser=u, no sentinelPassword"
     })
     void parse_whatCannotWork_isRefusedWithRuleAndRemedy(String uri, String rule) {
         assertThatIllegalArgumentException()
@@ -53,9 +92,76 @@ class RedisUriTest {
     }
 
     @Test
-    void parse_refusal_hidesThePassword() {
+    void parse_sentinel_everyPartIsUsed() {
+        RedisUri uri = RedisUri.parse("redis-sentinel://me:p%40ss@one,two:7000/the%20master/3"
+                + "?clientName=shop&sentinelUser=watcher&sentinelPassword=p%26ss+word&commandTimeout=500ms");
+        assertThat(uri.config().getUser()).isEqualTo("me");
+        assertThat(uri.config().getPassword()).isEqualTo("p@ss");
+        assertThat(uri.config().getDatabase()).isEqualTo(3);
+        assertThat(uri.config().getClientName()).isEqualTo("shop");
+        assertThat(uri.commandTimeout()).isEqualTo(Duration.ofMillis(500));
+        assertThat(uri.topology()).isInstanceOfSatisfying(Topology.Sentinel.class, sentinel -> {
+            assertThat(sentinel.masterName()).isEqualTo("the master");
+            assertThat(sentinel.addresses()).containsExactly(FIRST, SECOND);
+            assertThat(sentinel.config().getUser()).isEqualTo("watcher");
+            assertThat(sentinel.config().getPassword()).isEqualTo("p&ss+word");
+            assertThat(sentinel.config().getClientName()).isEqualTo("shop");
+            assertThat(sentinel.config().getDatabase()).isZero();
+        });
+    }
+
+    @Test
+    void parse_sentinel_least_hasDefaultsAndNoLogin() {
+        Topology.Sentinel sentinel = sentinel("redis-sentinel://me:secret@[::1],one/main");
+        assertThat(sentinel.addresses()).containsExactly(new HostAndPort("::1", 26_379), FIRST);
+        assertThat(sentinel.config().getUser()).isNull();
+        assertThat(sentinel.config().getPassword()).isNull();
+        assertThat(RedisUri.parse("redis-sentinel://one/main").config().getDatabase())
+                .isZero();
+    }
+
+    @Test
+    void parse_parameters_ofOneServer_areUsed() {
+        RedisUri uri = RedisUri.parse("redis://redis_1?commandTimeout=2s&clientName=shop");
+        assertThat(address(uri)).isEqualTo(new HostAndPort("redis_1", 6379));
+        assertThat(uri.config().getClientName()).isEqualTo("shop");
+        assertThat(uri.commandTimeout()).isEqualTo(Duration.ofSeconds(2));
+        assertThat(RedisUri.parse("redis://one").commandTimeout()).isNull();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "redis://user:secret@localhost/x",
+                "redis://user:a/secret@localhost",
+                "redis://user:1/secret@localhost",
+                "redis://user:a#secret@localhost",
+                "redis://user:1?secret@localhost",
+                "redis://user:a@secret@localhost/x",
+                "redis://user:secret",
+                "redis-sentinel://user:secret,one/main",
+                "redis-sentinel://one/?sentinelPassword=secret",
+                "redis-sentinel://one?sentinelUser=u&sentinelPassword=secret",
+                "redis-sentinel://one?sentinelPassword=a&sentinelPassword=secret"
+            })
+    void parse_refusal_hidesThePassword(String uri) {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> RedisUri.parse("redis://user:secret@localhost/x"))
-                .withMessageNotContaining("secret");
+                .isThrownBy(() -> RedisUri.parse(uri))
+                .withMessageNotContaining("secret")
+                .withMessageContaining("redis://host:port");
+    }
+
+    @Test
+    void topology_thatCannotWork_isRefused() {
+        JedisClientConfig config = DefaultJedisClientConfig.builder().build();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new Topology.Sentinel(" ", List.of(FIRST), config))
+                .withMessageContaining("sentinel monitor");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new Topology.Sentinel("main", List.of(), config))
+                .withMessageContaining("name at least one");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new Topology.Sentinel("main", List.of(FIRST, SECOND, FIRST), config))
+                .withMessageContaining("one:26379 is named twice");
     }
 }

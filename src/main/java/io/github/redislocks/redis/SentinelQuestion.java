@@ -1,0 +1,53 @@
+package io.github.redislocks.redis;
+
+import java.util.List;
+import java.util.Map;
+import redis.clients.jedis.BuilderFactory;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Protocol.Command;
+import redis.clients.jedis.Protocol.SentinelKeyword;
+import redis.clients.jedis.exceptions.JedisDataException;
+
+/** Where a Sentinel sees a master. */
+final class SentinelQuestion extends Exchange<Sentinels.Sighting> {
+
+    private static final String EPOCH = "config-epoch";
+
+    private final String masterName;
+
+    SentinelQuestion(Endpoint sentinel, Connections connection, String masterName, long timeoutNanos) {
+        super(sentinel, connection, timeoutNanos);
+        this.masterName = masterName;
+    }
+
+    @Override
+    String what() {
+        return "the address of the master " + masterName;
+    }
+
+    /**
+     * The epoch is asked for first: an old address with a new epoch would be believed for ever. The address is not that
+     * of the first answer, which goes on naming the old master until the failover has led all replicas to the new one.
+     */
+    @Override
+    Sentinels.Sighting on(Link link) {
+        link.send(about(SentinelKeyword.MASTER));
+        link.send(about(SentinelKeyword.GET_MASTER_ADDR_BY_NAME));
+        List<Object> answers = link.answers(2);
+        for (Object answer : answers) {
+            if (answer instanceof JedisDataException refusal) {
+                throw refusal;
+            }
+        }
+        Map<String, String> master = BuilderFactory.STRING_MAP.build(answers.get(0));
+        List<String> address = BuilderFactory.STRING_LIST.build(answers.get(1));
+        return new Sentinels.Sighting(
+                new HostAndPort(address.get(0), Integer.parseInt(address.get(1))),
+                Long.parseLong(String.valueOf(master.get(EPOCH))));
+    }
+
+    private CommandArguments about(SentinelKeyword what) {
+        return new CommandArguments(Command.SENTINEL).add(what).add(masterName);
+    }
+}

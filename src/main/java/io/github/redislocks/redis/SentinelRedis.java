@@ -1,0 +1,139 @@
+package io.github.redislocks.redis;
+
+import java.util.Collections;
+import java.util.List;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
+
+/**
+ * The master that Sentinels name, whichever server that is at the time. When it becomes another, the connections to the
+ * one before are closed: subscriptions break, and calls under way fail as unanswered, since what that server says from
+ * then on is worth nothing.
+ */
+public final class SentinelRedis implements Redis {
+
+    private static final Logger log = LoggerFactory.getLogger(SentinelRedis.class);
+
+    private final String masterName;
+    private final Function<HostAndPort, JedisRedis> connector;
+    private final Sentinels sentinels;
+    private volatile @Nullable JedisRedis master;
+    private volatile Runnable onMoved = () -> {};
+
+    SentinelRedis(Topology.Sentinel topology, JedisClientConfig config, int maxConnections) {
+        masterName = topology.masterName();
+        connector = address -> new JedisRedis(address, config, maxConnections);
+        sentinels = new Sentinels(topology, this::found);
+    }
+
+    /** Begins to ask the Sentinels; does not wait for an answer. */
+    SentinelRedis start() {
+        sentinels.start();
+        return this;
+    }
+
+    /** Called by one thread at a time, and no more once the Sentinels are closed. */
+    private void found(HostAndPort address) {
+        JedisRedis before = master;
+        master = connector.apply(address);
+        if (before != null) {
+            log.warn("The master {} is at {} now, and was at {}", masterName, address, before.address());
+            before.close();
+            onMoved.run();
+        }
+    }
+
+    @Override
+    public void onMoved(Runnable listener) {
+        onMoved = listener;
+    }
+
+    @Override
+    public Reply run(Call call, long timeoutNanos) {
+        return asked(timeoutNanos, (server, nanos) -> server.run(call, nanos));
+    }
+
+    @Override
+    public Subscription subscribe(String channel, long timeoutNanos) {
+        return asked(timeoutNanos, (server, nanos) -> server.subscribe(channel, nanos));
+    }
+
+    @Override
+    public void publish(String channel, String message, long timeoutNanos) {
+        asked(timeoutNanos, (server, nanos) -> {
+            server.publish(channel, message, nanos);
+            return true;
+        });
+    }
+
+    @Override
+    public List<Outcome> runAll(List<Call> calls, long timeoutNanos) {
+        try {
+            List<Outcome> outcomes = asked(timeoutNanos, (server, nanos) -> server.runAll(calls, nanos));
+            outcomes.forEach(outcome -> note(outcome.failure()));
+            return outcomes;
+        } catch (RedisException noMaster) {
+            return Collections.nCopies(calls.size(), Outcome.of(noMaster));
+        }
+    }
+
+    @FunctionalInterface
+    private interface Request<T> {
+        T on(Redis server, long timeoutNanos);
+    }
+
+    /** Asks the master, and the Sentinels more often as long as it does not answer. */
+    private <T> T asked(long timeoutNanos, Request<T> request) {
+        long deadline = System.nanoTime() + timeoutNanos;
+        JedisRedis server = master;
+        if (server == null) {
+            server = awaitMaster(deadline);
+            timeoutNanos = Math.max(1, deadline - System.nanoTime());
+        }
+        try {
+            T answer = request.on(server, timeoutNanos);
+            sentinels.troubled(false);
+            return answer;
+        } catch (RedisException e) {
+            note(e);
+            throw e;
+        }
+    }
+
+    private JedisRedis awaitMaster(long deadline) {
+        sentinels.awaitMaster(deadline);
+        JedisRedis server = master;
+        if (server == null) {
+            throw new RedisException.Unanswered(sentinels.troubles(), false, null);
+        }
+        return server;
+    }
+
+    private void note(@Nullable RedisException failure) {
+        if (failure instanceof RedisException.Unanswered
+                || (failure instanceof RedisException.Refused refused && refused.passing())) {
+            sentinels.troubled(true);
+        }
+    }
+
+    @Override
+    public String address() {
+        JedisRedis server = master;
+        return server == null
+                ? "the master " + masterName + ", which Sentinel has not named yet"
+                : server.address() + " (by Sentinel the master " + masterName + ")";
+    }
+
+    @Override
+    public void close() {
+        sentinels.close();
+        JedisRedis server = master;
+        if (server != null) {
+            server.close();
+        }
+    }
+}

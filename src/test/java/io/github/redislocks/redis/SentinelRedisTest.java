@@ -1,0 +1,107 @@
+package io.github.redislocks.redis;
+
+import static io.github.redislocks.redis.JedisRedisFixture.PING;
+import static io.github.redislocks.redis.JedisRedisFixture.got;
+import static io.github.redislocks.redis.JedisRedisFixture.started;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.fixture.RedisServer;
+import io.github.redislocks.fixture.SentinelServers;
+import io.github.redislocks.redis.RedisException.Unanswered;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What becomes of calls and subscriptions when the master becomes another, on real servers. */
+@Timeout(60)
+class SentinelRedisTest {
+
+    private static final long LONG = TimeUnit.SECONDS.toNanos(60);
+    private static final long SHORT = TimeUnit.MILLISECONDS.toNanos(500);
+
+    private final AtomicInteger moves = new AtomicInteger();
+    private SentinelServers servers;
+    private Redis redis;
+
+    @BeforeEach
+    void start() {
+        servers = SentinelServers.start();
+        redis = RedisUri.parse(servers.uri()).open(8);
+        redis.onMoved(moves::incrementAndGet);
+    }
+
+    @AfterEach
+    void stop() {
+        redis.close();
+        servers.close();
+    }
+
+    private static void assertUnanswered(FutureTask<?> task) {
+        assertThatThrownBy(() -> task.get(3, TimeUnit.SECONDS))
+                .isInstanceOf(ExecutionException.class)
+                .cause()
+                .isInstanceOf(Unanswered.class);
+    }
+
+    @Test
+    void masterHangs_callsAndSubscriptions_failOnceAnotherIsNamed() {
+        RedisServer old = servers.master();
+        assertThat(redis.run(PING, SHORT).code()).isNotEmpty();
+        assertThat(redis.address()).isEqualTo(old.address() + " (by Sentinel the master locks)");
+        Redis.Subscription subscription = redis.subscribe("channel", SHORT);
+        FutureTask<String> message = started(subscription::next);
+        old.pause();
+        FutureTask<Reply> call = started(() -> redis.run(PING, LONG));
+        FutureTask<List<Outcome>> batch = started(() -> redis.runAll(List.of(PING), LONG));
+        RedisServer promoted = servers.awaitPromotion(old);
+
+        assertUnanswered(message);
+        assertUnanswered(call);
+        assertThat(got(batch))
+                .singleElement()
+                .satisfies(outcome -> assertThat(outcome.failure()).isInstanceOf(Unanswered.class));
+        await().atMost(Duration.ofSeconds(1))
+                .untilAsserted(() -> assertThat(moves).hasValue(1));
+        assertThat(redis.address()).startsWith(promoted.address() + " ");
+        assertThat(redis.run(PING, SHORT).code()).isNotEmpty();
+    }
+
+    @Test
+    void masterHangs_call_endsByItsOwnTimeout() {
+        redis.run(PING, SHORT);
+        servers.master().pause();
+        long began = System.nanoTime();
+        assertThatThrownBy(() -> redis.run(PING, TimeUnit.MILLISECONDS.toNanos(200)))
+                .isInstanceOf(Unanswered.class);
+        assertThat(Duration.ofNanos(System.nanoTime() - began)).isLessThan(Duration.ofMillis(300));
+    }
+
+    @Test
+    void closed_calls_failAtOnce() {
+        redis.run(PING, SHORT);
+        redis.close();
+        assertThatThrownBy(() -> redis.run(PING, LONG)).isInstanceOf(Unanswered.class);
+        assertThat(redis.runAll(List.of(PING), LONG))
+                .singleElement()
+                .satisfies(outcome -> assertThat(outcome.failure()).isInstanceOf(Unanswered.class));
+    }
+
+    @Test
+    void closed_beforeAMasterIsKnown_wakesWhoWaits() {
+        servers.sentinels().forEach(sentinel -> sentinel.pause());
+        Redis waiting = RedisUri.parse(servers.uri()).open(8);
+        FutureTask<Reply> call = started(() -> waiting.run(PING, LONG));
+        assertThat(call.isDone()).isFalse();
+        waiting.close();
+        assertUnanswered(call);
+    }
+}
