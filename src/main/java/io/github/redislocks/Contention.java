@@ -202,9 +202,8 @@ final class Contention {
         }
         long renewal;
         if (!grant.confirmed()) {
-            // Half of what is left where heartbeats were not answered: the claim counts from the last one that was.
-            long heartbeat = LockOptions.heartbeatMillis(attempt.leaseMillis) * 1_000_000;
-            renewal = now + Math.min(heartbeat, (dated.deadlineNanos() - now) / 2);
+            // A third of what is left: the claim counts from the last heartbeat that was answered.
+            renewal = now + (dated.deadlineNanos() - now) / LockOptions.RENEWALS_PER_LEASE;
         } else {
             renewal = attempt.renewed ? now + client.renewalNanos() : Long.MAX_VALUE;
         }

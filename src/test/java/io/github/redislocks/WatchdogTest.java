@@ -7,6 +7,7 @@ import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.fixture.twin.HeldCalls;
 import io.github.redislocks.redis.Call;
 import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 
@@ -36,6 +37,32 @@ class WatchdogTest extends FakeTime {
         await().until(() -> clock.nextWake() <= hold().nextRenewalNanos);
         clock.advanceMillis(10_000);
         await().until(() -> redis.log().count("renew") == 1);
+    }
+
+    @Test
+    void grantByAMessage_isConfirmedWhenAThirdOfItIsOver() throws InterruptedException {
+        other.lock();
+        CountDownLatch unlock = new CountDownLatch(1);
+        Thread waiter = new Thread(() -> {
+            lock.lock();
+            await().until(() -> unlock.getCount() == 0);
+            lock.unlock();
+        });
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        settle();
+        clock.advanceMillis(1_000);
+        other.unlock();
+        await().until(() -> !locks.client().holds.all().isEmpty());
+        long third = (hold().deadlineNanos() - clock.nanoTime()) / 3_000_000;
+        assertThat(third).as("of a claim of 4.5 s, a second ago").isBetween(1_100L, 1_170L);
+        clock.advanceMillis(third - 1);
+        settle();
+        assertThat(redis.log().count("renew")).isZero();
+        clock.advanceMillis(2);
+        await().until(() -> redis.log().count("renew") == 1);
+        unlock.countDown();
+        waiter.join();
     }
 
     @Test

@@ -340,6 +340,40 @@ class CheckerTest {
     }
 
     @Test
+    void releaseThatWasNotAnswered_mayHaveRun() {
+        at(0, "a/t0", Kind.ASK, -1, "LOCK");
+        at(0, "a/t0", Kind.IN, 1, Event.RENEWED);
+        at(2, "a/t0", Kind.OUT, 0, Event.UNLOCK);
+        struck(Fault.ONE_WAY, "", 1, 900);
+        at(1_000, "a/t0", Kind.LOST, 0, "UNCONFIRMED");
+        at(1_000, "a/t0", Kind.TOLD, 1, "UNCONFIRMED");
+        hold("b/t0", 2, 1_010, 1_020);
+        assertThat(check().violations()).isEmpty();
+
+        events.replaceAll(event -> new Event(
+                event.nanos(),
+                event.actor(),
+                event.kind(),
+                event.lock(),
+                event.number(),
+                event.text().replace("UNCONFIRMED", "TAKEN")));
+        assertThat(check().violations()).anyMatch(text -> text.contains("was not told of the loss of"));
+    }
+
+    @Test
+    void lossOfAClaim_isExcusedByALongStrikeOnly() {
+        at(0, "a/t0", Kind.ASK, -1, "LOCK");
+        at(0, "a/t0", Kind.IN, 1, Event.RENEWED);
+        struck(Fault.CUT, "", 500, 1_500);
+        at(2_200, "a/t0", Kind.LOST, 0, "UNCONFIRMED");
+        at(2_200, "a/t0", Kind.TOLD, 1, "UNCONFIRMED");
+        assertThat(check().violations()).anyMatch(text -> text.contains("was lost although the server kept all holds"));
+
+        struck(Fault.CUT, "", 500, 1_900);
+        assertThat(check().violations()).noneMatch(text -> text.contains("was lost although"));
+    }
+
+    @Test
     void holdThatACondition_couldNotTake_goesOn() {
         at(0, "a/t0", Kind.ASK, -1, "LOCK");
         at(0, "a/t0", Kind.IN, 1, Event.RENEWED);

@@ -1,5 +1,6 @@
 package io.github.redislocks.torture;
 
+import io.github.redislocks.LockLost;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -35,6 +36,8 @@ final class History {
         long outNanos;
         long endNanos = Long.MAX_VALUE;
         Ending ending = Ending.OPEN;
+        /** Whether Redis gave no answer to its release, which may have run or not. */
+        boolean releaseUnknown;
         /** Whether it was told that the hold before was not released. */
         boolean alarmed;
         /** What it was told of its hold count, in order. */
@@ -203,6 +206,7 @@ final class History {
             hold = last.get(event.actor());
         }
         if (hold != null) {
+            hold.releaseUnknown = hold.outNanos != 0 && event.text().equals(LockLost.Reason.UNCONFIRMED.name());
             end(hold, event, Ending.LOST);
         }
     }

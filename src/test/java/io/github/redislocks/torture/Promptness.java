@@ -20,6 +20,9 @@ final class Promptness {
     /** What is left of a lease after a third, at which it is renewed, and the longest fault that keeps holds. */
     private static final long SPARE = LEASE - LEASE / 3 - TimeUnit.MILLISECONDS.toNanos(1_500);
 
+    /** What is left of a grant that a heartbeat dated, after a third of it, at which it is confirmed. */
+    private static final long CLAIM_SPARE = (LEASE - LEASE / 3) * 2 / 3 - SLACK;
+
     private final History history;
     private final Report report;
     /** Entries of each thread, in order. */
@@ -158,9 +161,18 @@ final class Promptness {
             history.holds.stream()
                     .filter(hold -> hold.ending == History.Ending.LOST)
                     .filter(hold -> history.stallNanos(hold.endNanos - LEASE, hold.endNanos) < SPARE)
+                    .filter(hold -> !isClaimUnderALongStrike(hold))
                     .forEach(hold ->
                             report.violation(hold.endNanos, "%s was lost although the server kept all holds", hold.in));
         }
+    }
+
+    /** A hold that was handed over bears less until it is confirmed. */
+    private boolean isClaimUnderALongStrike(History.Hold hold) {
+        return hold.endNanos - hold.in.nanos() < LEASE
+                && history.strikes.stream()
+                        .anyMatch(strike -> strike.touches(hold.in.nanos(), hold.endNanos)
+                                && strike.endNanos() - strike.beginNanos() > CLAIM_SPARE);
     }
 
     /** From the end of a fault until every thread that was there has been served. */

@@ -100,7 +100,7 @@ final class Trace {
     /** Whether its caller never began to release it, or was told that it could not. */
     private static boolean wasNotReleased(History.Hold hold) {
         boolean killed = hold.ending == History.Ending.KILLED && hold.outNanos == 0;
-        return killed || hold.ending == History.Ending.LOST;
+        return killed || (hold.ending == History.Ending.LOST && !hold.releaseUnknown);
     }
 
     /** Whether every outcome in a time is known: no request went unanswered, no claim or lease ran out. */
