@@ -223,6 +223,7 @@ class GuardTest extends FakeTime {
     @Test
     void unlock_servesItsOwnClientForAShortTurn_thenTheOther() throws InterruptedException {
         List<String> order = new CopyOnWriteArrayList<>();
+        clock.advanceMillis(1_000);
         lock.lock();
         List<Thread> threads = new ArrayList<>();
         threads.add(locking(lock, "first", order));
