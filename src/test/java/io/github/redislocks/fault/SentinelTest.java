@@ -20,6 +20,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -281,9 +282,12 @@ class SentinelTest {
         cutOff.restart();
         // The premise: it has not heard of the failover.
         servers.awaitNamed(old);
+        AtomicInteger locked = new AtomicInteger();
         await().during(Duration.ofMillis(1_500)).atMost(Duration.ofSeconds(3)).until(() -> {
-            locks.withLock("later", () -> {});
-            return exists(promoted, "redis-locks:{later}:fence");
+            // Another one each time: its fence is where it was locked, and stays there.
+            String name = "later-" + locked.incrementAndGet();
+            locks.withLock(name, () -> {});
+            return exists(promoted, "redis-locks:{" + name + "}:fence");
         });
     }
 
