@@ -285,6 +285,15 @@ final class Client {
                 || (watchdog.hasErrands() && outage.age(clock.nanoTime()) == 0);
     }
 
+    /** Gives calls under way time to end, unless the closing thread is interrupted. */
+    private void awaitCalls(long deadline) {
+        while (isBusy()
+                && clock.nanoTime() < deadline
+                && !Thread.currentThread().isInterrupted()) {
+            clock.park(this, CLOSE_TICK_NANOS);
+        }
+    }
+
     /** Ends everything, in this order: new work, waiters, calls under way, holds, threads, connections. */
     void close() {
         if (closed) {
@@ -295,18 +304,15 @@ final class Client {
             attempt.decide(new Attempt.Failure(closedException()));
         }
         long deadline = clock.nanoTime() + 2 * options.commandTimeoutNanos();
-        while (isBusy() && clock.nanoTime() < deadline) {
-            clock.park(this, CLOSE_TICK_NANOS);
-            if (Thread.currentThread().isInterrupted()) {
-                break;
-            }
-        }
+        awaitCalls(deadline);
         List<Call> leaves = new ArrayList<>();
         for (Hold hold : holds.all()) {
             if (lose(hold, LockLost.Reason.CLOSED)) {
                 leaves.add(Protocol.leave(hold.keys, hold.owner, hold.attempt, true, null, false));
             }
         }
+        // An unlock may have begun before its hold could be declared lost; from here on none can.
+        awaitCalls(deadline);
         losses.close(options.commandTimeout());
         if (!leaves.isEmpty()) {
             redis.runAll(leaves, options.commandTimeoutNanos());

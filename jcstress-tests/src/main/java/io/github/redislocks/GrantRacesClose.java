@@ -100,6 +100,32 @@ public class GrantRacesClose {
         }
     }
 
+    /** Nobody waits: the unlock itself meets the close. */
+    @JCStressTest
+    @JCStressMeta(GrantRacesClose.class)
+    @State
+    public static class TwinAlone {
+        private final Client closing = client(redis -> redis);
+        private final Handover race = new Handover(closing, closing);
+        private String story;
+
+        @Actor
+        public void holder() {
+            story = race.visit();
+        }
+
+        @Actor
+        public void closer() {
+            race.awaitHolder();
+            closing.close();
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = race.isFree() ? story : Handover.ORPHANED;
+        }
+    }
+
     @JCStressTest
     @JCStressMeta(GrantRacesClose.class)
     @State

@@ -48,6 +48,25 @@ final class Handover {
         }
     }
 
+    /** Of the holder: locks, and unlocks; says what became of it. */
+    String visit() {
+        holder.lock(LEASE_MILLIS, true);
+        held = true;
+        try {
+            holder.unlock();
+            return HAD;
+        } catch (LockLostException e) {
+            return LOST;
+        }
+    }
+
+    /** Returns when the lock has been had. */
+    void awaitHolder() {
+        while (!held) {
+            Thread.yield();
+        }
+    }
+
     private boolean isWaitedFor(long attempt) {
         return holding == waiting
                 ? holding.gate.heir(holder.keys(), attempt) != null
@@ -75,9 +94,7 @@ final class Handover {
     /** Of the waiter: waits in this way, unlocks if it has the lock, and says what became of it. */
     String await(Way way) {
         thread = Thread.currentThread();
-        while (!held) {
-            Thread.yield();
-        }
+        awaitHolder();
         String story = tell(way);
         gone = true;
         return story;
