@@ -95,6 +95,8 @@ final class Attempt {
     volatile boolean known;
     /** Its place, or null if it has none that it knows of. */
     volatile @Nullable Standing standing;
+    /** Whether it was told that the lock is free, and is to ask for it, since it was not granted. */
+    volatile boolean roused;
     /** When to ask again; meaningful with a standing. */
     volatile long nextHeartbeatNanos;
     /** Whether a heartbeat is under way; of the watchdog. */
@@ -149,6 +151,12 @@ final class Attempt {
     /** Ends it for its caller, unless there is other news than it has seen. */
     boolean leave(@Nullable Verdict seen) {
         return verdict.compareAndSet(seen, Left.LEFT);
+    }
+
+    /** Has its thread ask for the lock. */
+    void rouse() {
+        roused = true;
+        LockSupport.unpark(thread);
     }
 
     /** Takes back a grant that turned out to have lapsed; the attempt goes on. */

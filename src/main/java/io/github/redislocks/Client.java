@@ -115,6 +115,15 @@ final class Client {
         }
     }
 
+    /** Checks that waiters stand in one line, which some things need. */
+    void checkLines(String what) {
+        if (!redis.hasLines()) {
+            throw new UnsupportedOperationException("A quorum offers no " + what + ": they need one line in which all"
+                    + " waiters stand in one order, and each master of a quorum has its own. Use a single server, Sentinel or"
+                    + " a cluster for them.");
+        }
+    }
+
     private static IllegalStateException closedException() {
         return new IllegalStateException("This RedisLocks is closed: make a new one, or close it after its last use.");
     }

@@ -87,7 +87,7 @@ final class Contention {
                 continue;
             }
             long now = client.clock.nanoTime();
-            boolean mayAsk = verdict == null && attempt.turn && attempt.standing == null;
+            boolean mayAsk = verdict == null && attempt.turn && (attempt.standing == null || attempt.roused);
             if (mayAsk && askAtNanos <= now && (!asked || patience.remaining(now) > 0) && !busy) {
                 ask();
             } else if (busy || patience.remaining(now) <= 0) {
@@ -112,6 +112,7 @@ final class Contention {
 
     private void ask() {
         asked = true;
+        attempt.roused = false;
         long sent = client.clock.nanoTime();
         long timeout = patience.timeoutNanos(sent, client.options.commandTimeoutNanos());
         long notAfter = client.serverTime.notAfterMicros(sent, timeout);

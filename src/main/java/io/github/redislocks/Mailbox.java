@@ -156,8 +156,11 @@ final class Mailbox {
         }
         String[] parts = message.split(" ", -1);
         Attempt attempt = attempts.get(Long.parseLong(parts[0]));
-        if (attempt != null) {
-            attempt.decide(new Attempt.Grant(Long.parseLong(parts[1]), parts[2].equals("1"), 0, heardNanos, false));
+        long token = Long.parseLong(parts[1]);
+        if (attempt != null && token == 0) {
+            attempt.rouse();
+        } else if (attempt != null) {
+            attempt.decide(new Attempt.Grant(token, parts[2].equals("1"), 0, heardNanos, false));
         }
     }
 

@@ -6,8 +6,11 @@ import io.github.redislocks.redis.Topology;
 import java.lang.management.ManagementFactory;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
@@ -50,6 +53,19 @@ public final class RedisLocks implements AutoCloseable {
         return builder().uri(uri).build();
     }
 
+    /**
+     * Connects to independent masters, of which a majority has to agree (Redlock), with the default
+     * {@link LockOptions}. A lock is had as soon as a majority gave its vote, and outlives the failure of a minority.
+     * There are no Conditions and no fair locks.
+     *
+     * @param uris an odd number of masters, 3 or more, as in {@link #connect}; none may replicate another
+     * @throws IllegalArgumentException if a URI cannot work, or they are not an odd number of different servers
+     * @throws LockUnavailableException if no majority answers
+     */
+    public static RedisLocks quorum(String... uris) {
+        return builder().quorum(uris).build();
+    }
+
     /** Begins with the default {@link LockOptions}. */
     public static Builder builder() {
         return new Builder();
@@ -85,8 +101,10 @@ public final class RedisLocks implements AutoCloseable {
      *
      * @param name as there
      * @throws IllegalArgumentException if the name cannot work
+     * @throws UnsupportedOperationException on a quorum
      */
     public RedisReentrantLock fairLock(String name) {
+        client.checkLines("fair locks");
         return lock(name, true);
     }
 
@@ -172,6 +190,8 @@ public final class RedisLocks implements AutoCloseable {
         private static final String DEFAULT_URI = "redis://localhost:6379";
 
         private @Nullable RedisUri servers;
+        private List<RedisUri> masters = List.of();
+        private @Nullable Duration restartDelay;
         private String keyPrefix = LockOptions.DEFAULT_KEY_PREFIX;
         private Duration lease = LockOptions.DEFAULT_LEASE;
         private Duration retryFor = LockOptions.DEFAULT_RETRY_FOR;
@@ -183,16 +203,15 @@ public final class RedisLocks implements AutoCloseable {
 
         /** Where Redis is, as in {@link RedisLocks#connect(String)}. A command timeout in it is as if set here. */
         public Builder uri(String uri) {
-            servers = RedisUri.parse(uri);
-            Duration time = servers.commandTimeout();
+            chosen(RedisUri.parse(uri));
+            Duration time = Objects.requireNonNull(servers).commandTimeout();
             return time == null ? this : commandTimeout(time);
         }
 
         /** The server, where a URI cannot say what is needed. The timeouts of the configuration are not used. */
         public Builder server(HostAndPort serverAddress, JedisClientConfig clientConfig) {
             Objects.requireNonNull(clientConfig, "config");
-            servers = new RedisUri(new Topology.Single(serverAddress), clientConfig);
-            return this;
+            return chosen(new RedisUri(new Topology.Single(serverAddress), clientConfig));
         }
 
         /**
@@ -208,7 +227,53 @@ public final class RedisLocks implements AutoCloseable {
         public Builder sentinel(
                 String masterName, List<HostAndPort> sentinels, JedisClientConfig master, JedisClientConfig sentinel) {
             Objects.requireNonNull(master, "master");
-            servers = new RedisUri(new Topology.Sentinel(masterName, sentinels, sentinel), master);
+            return chosen(new RedisUri(new Topology.Sentinel(masterName, sentinels, sentinel), master));
+        }
+
+        private Builder chosen(RedisUri uri) {
+            servers = uri;
+            masters = List.of();
+            return this;
+        }
+
+        /** Independent masters, as in {@link RedisLocks#quorum(String...)}. */
+        public Builder quorum(String... uris) {
+            List<RedisUri> all = new ArrayList<>();
+            Set<HostAndPort> seen = new HashSet<>();
+            for (String uri : uris) {
+                RedisUri master = RedisUri.parse(uri);
+                if (!(master.topology() instanceof Topology.Single single)) {
+                    throw new IllegalArgumentException("The master \"" + uri.replaceFirst("//.*@", "//***@")
+                            + "\" of a quorum must be a single server, redis:// or rediss://: its place is not another's"
+                            + " to take.");
+                }
+                if (!seen.add(single.address())) {
+                    throw new IllegalArgumentException("The master " + single.address()
+                            + " of the quorum is named twice, and would have two votes: name each once, and others for"
+                            + " the rest.");
+                }
+                if (master.commandTimeout() != null) {
+                    commandTimeout(master.commandTimeout());
+                }
+                all.add(master);
+            }
+            if (all.size() < 3 || all.size() % 2 == 0) {
+                throw new IllegalArgumentException("The quorum has " + all.size()
+                        + " masters: it needs an odd number, 3 or more, since an even one bears no more failures than"
+                        + " one less. Use 3 or 5, or connect(uri) for a single server.");
+            }
+            masters = List.copyOf(all);
+            servers = null;
+            return this;
+        }
+
+        /**
+         * How long a master of a quorum gives no vote after it has started, since it may have forgotten the ones that
+         * it gave; by default the lease. Leases that callers name may not be longer. {@link Duration#ZERO} lets it vote
+         * at once: for servers that keep all their data, by {@code appendfsync always}, and for tests.
+         */
+        public Builder restartDelay(Duration delay) {
+            this.restartDelay = Objects.requireNonNull(delay, "restartDelay");
             return this;
         }
 
@@ -255,9 +320,33 @@ public final class RedisLocks implements AutoCloseable {
          * @throws LockUnavailableException if the server does not answer
          */
         public RedisLocks build() {
-            LockOptions options = new LockOptions(keyPrefix, lease, retryFor, commandTimeout, maxConnections);
+            // A node of a quorum keeps votes, which a client of that server alone must not take for holds.
+            String prefix = masters.isEmpty() ? keyPrefix : keyPrefix + ":quorum";
+            LockOptions options = new LockOptions(prefix, lease, retryFor, commandTimeout, maxConnections);
+            if (!masters.isEmpty()) {
+                return on(openQuorum(options), options, listener, Clock.SYSTEM);
+            }
+            if (restartDelay != null) {
+                throw new IllegalArgumentException("restartDelay is " + restartDelay
+                        + ", and only the masters of a quorum delay their votes: leave it out, or name a quorum.");
+            }
             RedisUri chosen = servers == null ? RedisUri.parse(DEFAULT_URI) : servers;
             return on(chosen.open(maxConnections), options, listener, Clock.SYSTEM);
+        }
+
+        private Redis openQuorum(LockOptions options) {
+            Duration delay = restartDelay == null ? options.lease() : restartDelay;
+            boolean tooShort = !delay.isZero() && delay.compareTo(options.lease()) < 0;
+            if (tooShort || delay.compareTo(LockOptions.MAX_LEASE) > 0) {
+                throw new IllegalArgumentException("restartDelay is " + delay + ": it must be at least the lease, "
+                        + options.lease() + ", and at most " + LockOptions.MAX_LEASE
+                        + ". Use Duration.ZERO only if a master that restarts has forgotten nothing.");
+            }
+            List<Redis> opened = new ArrayList<>();
+            for (RedisUri master : masters) {
+                opened.add(master.open(maxConnections));
+            }
+            return new Quorum(opened, options, delay.toMillis());
         }
     }
 }

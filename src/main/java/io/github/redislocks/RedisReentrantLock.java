@@ -63,7 +63,7 @@ public final class RedisReentrantLock implements Lock {
      * @param lease 100 ms to 24 h
      */
     public void lock(Duration lease) {
-        sync.lock(LockOptions.checkLease(lease), false);
+        sync.lock(sync.checkLease(lease), false);
     }
 
     /**
@@ -78,7 +78,7 @@ public final class RedisReentrantLock implements Lock {
 
     /** As {@link #lockInterruptibly()}, for at most a lease as in {@link #lock(Duration)}. */
     public void lockInterruptibly(Duration lease) throws InterruptedException {
-        sync.lockInterruptibly(LockOptions.checkLease(lease), false);
+        sync.lockInterruptibly(sync.checkLease(lease), false);
     }
 
     /**
@@ -106,7 +106,7 @@ public final class RedisReentrantLock implements Lock {
     /** As {@link #tryLock(long, TimeUnit)}, for at most a lease as in {@link #lock(Duration)}. */
     public boolean tryLock(Duration wait, Duration lease) throws InterruptedException {
         Objects.requireNonNull(wait, "wait");
-        return sync.tryLock(saturatedNanos(wait), LockOptions.checkLease(lease), false);
+        return sync.tryLock(saturatedNanos(wait), sync.checkLease(lease), false);
     }
 
     private static long saturatedNanos(Duration duration) {
@@ -135,9 +135,12 @@ public final class RedisReentrantLock implements Lock {
      * {@code retryFor}, it throws {@link LockUnavailableException} and the lock is <em>not</em> held, nor is it when
      * the {@link RedisLocks} is closed meanwhile ({@link IllegalStateException}). Without the lock, {@code await} and
      * {@code signal} throw {@link IllegalMonitorStateException}, or {@link LockLostException} if it was lost.
+     *
+     * @throws UnsupportedOperationException on a quorum
      */
     @Override
     public Condition newCondition() {
+        sync.checkLines("Conditions");
         return new RedisCondition(sync, "#" + conditions.incrementAndGet());
     }
 
@@ -145,8 +148,10 @@ public final class RedisReentrantLock implements Lock {
      * The Condition of this lock with this name, in all JVMs.
      *
      * @param conditionName 1 to 256 characters
+     * @throws UnsupportedOperationException on a quorum
      */
     public Condition newCondition(String conditionName) {
+        sync.checkLines("Conditions");
         return new RedisCondition(sync, Keys.condition(conditionName));
     }
 

@@ -26,6 +26,7 @@ final class ServerCheck {
     private final String policy;
     private final String command;
     private final String refusal;
+    private final String runId;
 
     /** Reads the answer of {@link Protocol#check}. */
     ServerCheck(String address, Reply answer) {
@@ -36,6 +37,12 @@ final class ServerCheck {
         this.policy = answer.text(3);
         this.command = answer.text(4).toUpperCase(Locale.ROOT);
         this.refusal = answer.text(5);
+        this.runId = answer.text(6);
+    }
+
+    /** What tells this start of this server from all others, or empty if it does not say. */
+    String runId() {
+        return runId;
     }
 
     /** What works but is not safe, or slow. */

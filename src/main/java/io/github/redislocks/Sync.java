@@ -3,6 +3,7 @@ package io.github.redislocks;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
@@ -54,6 +55,25 @@ final class Sync {
 
     Keys keys() {
         return keys;
+    }
+
+    /** Checks a lease that a caller names, and returns it in milliseconds. */
+    long checkLease(Duration lease) {
+        long millis = LockOptions.checkLease(lease);
+        long memory = client.redis.memoryMillis();
+        if (millis > memory) {
+            throw new IllegalArgumentException(
+                    "The lease is " + lease + ", and a master that restarts gives no votes for "
+                            + Duration.ofMillis(memory)
+                            + " only, in which the votes that it has forgotten must have ended. Name a"
+                            + " lease of at most that, or set a longer restartDelay in all clients.");
+        }
+        return millis;
+    }
+
+    /** Checks that waiters stand in a line here. */
+    void checkLines(String what) {
+        client.checkLines(what);
     }
 
     void lock(long leaseMillis, boolean renewed) {

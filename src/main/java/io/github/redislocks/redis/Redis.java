@@ -45,6 +45,19 @@ public interface Redis extends AutoCloseable {
      */
     default void onMoved(Runnable listener) {}
 
+    /**
+     * Whether waiters stand in one line, so that whoever releases a lock can hand it to the first. If not, they are
+     * told that it is free, by a message with the token 0, and ask for it.
+     */
+    default boolean hasLines() {
+        return true;
+    }
+
+    /** The longest time, in ms, for which it can promise to remember anything. */
+    default long memoryMillis() {
+        return Long.MAX_VALUE;
+    }
+
     /** The server as people write it, without secrets: {@code localhost:6379}. */
     String address();
 

@@ -2,7 +2,7 @@
 -- those of a lock that nobody can name; what is tried on them is removed.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     mailbox
--- returns  CHECKED version role master policy command refusal now(µs): texts are '' where the server does not tell;
+-- returns  CHECKED version role master policy command refusal run-id now(µs): texts are '' if the server does not tell;
 --          command and refusal of the first that was refused for good; a refused message comes last
 local lock, queue, fence = KEYS[1], KEYS[2], KEYS[4]
 local time = redis.pcall('time')
@@ -45,4 +45,4 @@ for _, try in ipairs(tries) do
     end
 end
 redis.pcall('del', unpack(KEYS))
-return {'CHECKED', told('redis_version'), told('role'), master, told('maxmemory_policy'), command, refusal, now}
+return {'CHECKED', told('redis_version'), told('role'), master, told('maxmemory_policy'), command, refusal, told('run_id'), now}

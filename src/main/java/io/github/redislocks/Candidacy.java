@@ -1,0 +1,145 @@
+package io.github.redislocks;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a quorum's client knows of one attempt that wants votes. Its own requests take turns, and one that has won asks
+ * for no votes any more: else the withdrawal of a vote that came to nothing could end one that counts.
+ */
+final class Candidacy {
+
+    /** Those of a client, by attempt: until it is released or has left, or a day after it was lost. */
+    static final class Register {
+
+        private static final Set<String> VOTES = Set.of("acquire", "heartbeat");
+        private static final Set<String> ENDS = Set.of("release", "leave");
+
+        private final Cache<Long, Candidacy> all =
+                Caffeine.newBuilder().expireAfterAccess(LockOptions.MAX_LEASE).build();
+
+        /** Whether a call asks for votes. */
+        static boolean wantsVotes(Call call) {
+            return VOTES.contains(call.script().name());
+        }
+
+        /** Whose votes a call asks for; null if it asks for none, or if its attempt has ended. */
+        @Nullable
+        Candidacy of(Call call) {
+            if (!wantsVotes(call)) {
+                return null;
+            }
+            boolean first = call.script().name().equals("acquire");
+            return first
+                    ? all.get(
+                            attempt(call),
+                            number -> new Candidacy(call.keys(), call.args().get(5)))
+                    : all.getIfPresent(attempt(call));
+        }
+
+        /** Whose hold a call renews; null if it renews none, or one that has been forgotten. */
+        @Nullable
+        Candidacy holder(Call call) {
+            return call.script().name().equals("renew") ? all.getIfPresent(attempt(call)) : null;
+        }
+
+        /** Forgets the attempt that a call ends. */
+        void forgetEnded(Call call) {
+            if (ENDS.contains(call.script().name())) {
+                all.invalidate(attempt(call));
+            }
+        }
+
+        private static Long attempt(Call call) {
+            return Long.valueOf(call.args().get(1));
+        }
+    }
+
+    private final List<String> keys;
+    private final String suspect;
+    private final Semaphore turn = new Semaphore(1, true);
+    private volatile @Nullable Reply won;
+
+    private Candidacy(List<String> keys, String suspect) {
+        this.keys = keys;
+        this.suspect = suspect;
+    }
+
+    /** Waits for its turn, at most until a time; whether it came. An interrupt is kept. */
+    boolean enter(long deadlineNanos) {
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    return turn.tryAcquire(deadlineNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    void exit() {
+        turn.release();
+    }
+
+    /** What has to be asked for a call: for votes, or if they were won, whether they are still there. */
+    Poll poll(QuorumCalls calls, Call call, long token) {
+        List<String> args = call.args();
+        boolean heartbeat = call.script().name().equals("heartbeat");
+        String claim = args.get(4);
+        Vote.Candidate candidate = new Vote.Candidate(
+                keys,
+                args.get(0),
+                Long.parseLong(args.get(1)),
+                Long.parseLong(heartbeat ? claim : args.get(2)),
+                claim.isEmpty() ? null : claim,
+                suspect,
+                heartbeat ? "GRANTED" : "OK");
+        return won == null ? new Vote(calls, candidate, token) : calls.kept(candidate);
+    }
+
+    /** What has to be asked to renew the hold; null if it is not known that it was won. */
+    @Nullable
+    Poll renewal(QuorumCalls calls, Call call) {
+        Reply winning = won;
+        if (winning == null) {
+            return null;
+        }
+        List<String> args = call.args();
+        Vote.Candidate holder = new Vote.Candidate(
+                keys, args.get(0), Long.parseLong(args.get(1)), Long.parseLong(args.get(2)), null, suspect, "OK");
+        return new Reaffirmation(calls, call, holder, winning.number(0));
+    }
+
+    /** What the client is answered; notes whether the votes were won. */
+    Outcome answer(Outcome outcome) {
+        Reply reply = outcome.reply();
+        Reply before = won;
+        if (reply == null) {
+            return outcome;
+        }
+        if (before != null) {
+            return reply.is("OK")
+                    ? Outcome.of(before)
+                    : Outcome.of(new RedisException.Unanswered("the votes that it had are gone", false, null));
+        }
+        if (reply.is("OK") || reply.is("GRANTED")) {
+            won = reply;
+        }
+        return outcome;
+    }
+}

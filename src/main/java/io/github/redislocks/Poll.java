@@ -1,0 +1,193 @@
+package io.github.redislocks;
+
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/** One question to all nodes of a quorum, and what their answers come to: decided as soon as no further one matters. */
+abstract class Poll {
+
+    /**
+     * What it came to.
+     *
+     * @param outcome the answer to the client, if nothing is asked next
+     * @param next what has to be asked besides, before there is an answer
+     * @param after what is asked then without waiting for it, so that nothing is left behind
+     * @param split whether several clients have votes and nobody a majority, so that asking once more may help
+     */
+    record Result(
+            Outcome outcome, @Nullable Poll next, @Nullable Poll after, boolean split) {
+
+        static Result of(Reply reply) {
+            return of(Outcome.of(reply));
+        }
+
+        static Result of(Outcome outcome) {
+            return new Result(outcome, null, null, false);
+        }
+    }
+
+    final int majority;
+
+    private final ReentrantLock hearing = new ReentrantLock();
+    private final List<@Nullable Outcome> outcomes;
+    private final CountDownLatch decided = new CountDownLatch(1);
+    private @Nullable Result result;
+
+    Poll(int nodes) {
+        this.majority = nodes / 2 + 1;
+        this.outcomes = new ArrayList<>(Collections.nCopies(nodes, null));
+    }
+
+    /** The question, as it is put to one node. */
+    abstract Call call(QuorumNode node, long now, long timeoutNanos);
+
+    /** What the answers heard until now come to, or null if more of them may change it. */
+    abstract @Nullable Result judge(Heard heard);
+
+    /** How long one node is waited for at most. */
+    long patienceNanos() {
+        return Long.MAX_VALUE;
+    }
+
+    /** Told before a node is asked, with the time from which on the request cannot run any more. */
+    void asking(QuorumNode node, long quietFromNanos) {}
+
+    /** Told what became of it at a node, also after it was decided. */
+    void asked(QuorumNode node, long quietFromNanos, Outcome outcome) {}
+
+    final void heard(QuorumNode node, Outcome outcome) {
+        hearing.lock();
+        try {
+            if (result == null) {
+                outcomes.set(node.index, outcome);
+                decide(false);
+            }
+        } finally {
+            hearing.unlock();
+        }
+    }
+
+    private void decide(boolean closed) {
+        result = judge(new Heard(outcomes, closed));
+        if (result != null) {
+            decided.countDown();
+        }
+    }
+
+    /** Waits until it is decided, at most until a time; then by what was heard. An interrupt is kept. */
+    final Result await(long deadlineNanos) {
+        boolean interrupted = false;
+        while (true) {
+            try {
+                if (!decided.await(deadlineNanos - System.nanoTime(), TimeUnit.NANOSECONDS)) {
+                    close();
+                }
+                break;
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        hearing.lock();
+        try {
+            if (result == null) {
+                throw new IllegalStateException("The poll was closed without a result");
+            }
+            return result;
+        } finally {
+            hearing.unlock();
+        }
+    }
+
+    private void close() {
+        hearing.lock();
+        try {
+            if (result == null) {
+                decide(true);
+            }
+        } finally {
+            hearing.unlock();
+        }
+    }
+
+    /** What was heard until a moment; nodes that were not heard are open, or silent if nobody waits for them longer. */
+    static final class Heard {
+
+        private final List<Reply> replies = new ArrayList<>();
+        private final List<RedisException> failures = new ArrayList<>();
+        private final int silent;
+        private final boolean closed;
+
+        Heard(List<@Nullable Outcome> outcomes, boolean closed) {
+            this.closed = closed;
+            for (Outcome outcome : outcomes) {
+                if (outcome != null && outcome.reply() != null) {
+                    replies.add(outcome.reply());
+                } else if (outcome != null && outcome.failure() != null) {
+                    failures.add(outcome.failure());
+                }
+            }
+            silent = outcomes.size() - replies.size() - failures.size();
+        }
+
+        List<Reply> replies() {
+            return replies;
+        }
+
+        List<RedisException> failures() {
+            return failures;
+        }
+
+        /** From how many nodes an answer may still come. */
+        int open() {
+            return closed ? 0 : silent;
+        }
+
+        List<Reply> replies(String code) {
+            return replies.stream().filter(reply -> reply.is(code)).toList();
+        }
+
+        int count(String code) {
+            return replies(code).size();
+        }
+
+        boolean resent() {
+            return replies.stream().anyMatch(Reply::resent);
+        }
+
+        /** That no majority could be had, with what each node said. */
+        Outcome noMajority(String what, int majority) {
+            List<String> reasons = new ArrayList<>();
+            for (RedisException failure : failures) {
+                reasons.add(String.valueOf(failure.getMessage()));
+            }
+            if (silent > 0) {
+                reasons.add(silent + " did not answer in time");
+            }
+            for (Reply young : replies("YOUNG")) {
+                reasons.add("one has just started, and gives no vote for another " + young.number(0) + " ms");
+            }
+            int nodes = replies.size() + failures.size() + silent;
+            String text = what + " needs " + majority + " of " + nodes + " masters: " + String.join("; ", reasons);
+            boolean refused = silent == 0
+                    && !failures.isEmpty()
+                    && failures.stream()
+                            .allMatch(failure -> failure instanceof RedisException.Refused r && !r.passing());
+            return Outcome.of(
+                    refused
+                            ? new RedisException.Refused(text, failures.get(0))
+                            : new RedisException.Unanswered(text, true, failures.isEmpty() ? null : failures.get(0)));
+        }
+    }
+}

@@ -1,0 +1,126 @@
+package io.github.redislocks;
+
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Script;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** What the nodes of a quorum are asked for each call of its client: the scripts of a node, and their arguments. */
+final class QuorumCalls {
+
+    /** The time of a quorum, which has none: its requests are dated by the clocks of the nodes. */
+    static final long NOW = 1;
+
+    private static final Script VOTE = Script.load(QuorumCalls.class, "vote");
+    private static final Script KEEP = Script.load(QuorumCalls.class, "keep");
+    private static final Script WITHDRAW = Script.load(QuorumCalls.class, "withdraw");
+
+    private static final long MIN_PATIENCE_NANOS = 20_000_000;
+    private static final int PATIENCES_PER_LEASE = 10;
+    private static final String NO_REENTRY = "";
+    /** In place of the owner of a vote that is ended by its token. */
+    private static final String WHOEVER = "";
+
+    private final int nodes;
+    private final long restartDelayMillis;
+    private final long leftoverNanos;
+    private final AtomicLong ballots = new AtomicLong();
+
+    /**
+     * @param restartDelayMillis how long a node must have run before it votes
+     * @param leftoverNanos how long what is forgotten may last on a node
+     */
+    QuorumCalls(int nodes, long restartDelayMillis, long leftoverNanos) {
+        this.nodes = nodes;
+        this.restartDelayMillis = restartDelayMillis;
+        this.leftoverNanos = leftoverNanos;
+    }
+
+    int nodes() {
+        return nodes;
+    }
+
+    long leftoverNanos() {
+        return leftoverNanos;
+    }
+
+    long nextBallot() {
+        return ballots.incrementAndGet();
+    }
+
+    /** How long one node is waited for. */
+    static long patienceNanos(long leaseMillis) {
+        return Math.max(MIN_PATIENCE_NANOS, leaseMillis * 1_000_000 / PATIENCES_PER_LEASE);
+    }
+
+    Call vote(Vote.Candidate candidate, long ballot, long token, boolean renewal, long notAfterMicros) {
+        return new Call(
+                VOTE,
+                candidate.keys(),
+                List.of(
+                        candidate.owner(),
+                        Long.toString(candidate.attempt()),
+                        Long.toString(ballot),
+                        Long.toString(candidate.leaseMillis()),
+                        Long.toString(notAfterMicros),
+                        candidate.claimMillis() == null ? "" : candidate.claimMillis(),
+                        candidate.suspect(),
+                        Long.toString(token),
+                        Long.toString(restartDelayMillis),
+                        renewal ? "1" : "0"));
+    }
+
+    Call withdraw(List<String> keys, String owner, long attempt, long ballot, String how, boolean dropPlace) {
+        return new Call(
+                WITHDRAW,
+                keys,
+                List.of(owner, Long.toString(attempt), Long.toString(ballot), how, dropPlace ? "drop" : "keep"));
+    }
+
+    private Call keep(Call call, String leaseMillis, String countBefore) {
+        List<String> args = call.args();
+        return new Call(
+                KEEP,
+                call.keys(),
+                List.of(args.get(0), args.get(1), Long.toString(nextBallot()), leaseMillis, countBefore));
+    }
+
+    /** For a candidate that has won already: that a majority still has it. */
+    Poll kept(Vote.Candidate candidate) {
+        List<String> args = List.of(candidate.owner(), Long.toString(candidate.attempt()));
+        String lease = Long.toString(candidate.leaseMillis());
+        Call keep = keep(new Call(KEEP, candidate.keys().subList(0, 1), args), lease, NO_REENTRY);
+        return new Affirmation(nodes, keep, Set.of("OK"), "OK", patienceNanos(candidate.leaseMillis()));
+    }
+
+    /** Of a call that asks for no votes. */
+    Poll poll(Call call) {
+        List<String> args = call.args();
+        return switch (call.script().name()) {
+            case "renew" -> keeping(call, args.get(2), NO_REENTRY);
+            case "reenter" -> keeping(call, args.get(3), args.get(2));
+            case "release_inner" -> new Affirmation(nodes, call, Set.of("DONE"), "DONE", Long.MAX_VALUE);
+            case "release" -> ending(call, Withdrawal.RELEASED);
+            case "leave" -> ending(call, args.get(2).equals("1") ? Withdrawal.LOST : Withdrawal.UNHELD);
+            case "force" -> {
+                Call force = withdraw(call.keys(), WHOEVER, Long.parseLong(args.get(0)), 0, Withdrawal.LOST, false);
+                yield new Affirmation(nodes, force, Set.of("ENDED"), "FREED", Long.MAX_VALUE);
+            }
+            case "check" -> Affirmation.ofAll(nodes, call);
+            case "locked" -> new View(nodes, call, "LOCKED", 0);
+            case "inspect" -> new View(nodes, call, "HELD", 4);
+            default -> throw new UnsupportedOperationException("A quorum cannot do " + call.script());
+        };
+    }
+
+    private Poll keeping(Call call, String leaseMillis, String countBefore) {
+        long patience = patienceNanos(Long.parseLong(leaseMillis));
+        return new Affirmation(nodes, keep(call, leaseMillis, countBefore), Set.of("OK"), "OK", patience);
+    }
+
+    private Poll ending(Call call, String how) {
+        List<String> args = call.args();
+        return new Withdrawal(this, call.keys(), args.get(0), Long.parseLong(args.get(1)), nextBallot(), how, true);
+    }
+}

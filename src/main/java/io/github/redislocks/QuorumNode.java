@@ -1,0 +1,277 @@
+package io.github.redislocks;
+
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One master of a quorum. It has threads of its own, since all are asked at the same time and none may wait for
+ * another: as many as it has connections for calls, and one for batches. What was asked too long ago is not sent.
+ */
+final class QuorumNode {
+
+    private static final Logger log = LoggerFactory.getLogger(RedisLocks.class);
+
+    private static final Set<String> TELL_TIME = Set.of("VOTED", "TAKEN", "YOUNG", "LATE");
+    private static final long IDLE_SECONDS = 5;
+    /** More than the error of the estimate of a node's time, which is a round trip. */
+    private static final long LATE_MARGIN_NANOS = 100_000_000;
+
+    final int index;
+    final Redis redis;
+    final ServerTime time = new ServerTime();
+
+    private final Call check;
+    private final ScheduledExecutorService scheduler;
+    private final ThreadPoolExecutor calls;
+    private final ThreadPoolExecutor lane;
+    /** Until when a vote may still be given that was asked for and not answered, by attempt. */
+    private final ConcurrentMap<Long, Long> unanswered = new ConcurrentHashMap<>();
+
+    private final ReentrantLock checking = new ReentrantLock();
+    private volatile @Nullable String runId;
+    private volatile @Nullable String objection;
+
+    QuorumNode(int index, Redis redis, Call check, int maxConnections, ScheduledExecutorService scheduler) {
+        this.index = index;
+        this.redis = redis;
+        this.check = check;
+        this.scheduler = scheduler;
+        this.calls = threads(maxConnections, "redis-locks-node-" + redis.address());
+        this.lane = threads(1, "redis-locks-lane-" + redis.address());
+    }
+
+    private static ThreadPoolExecutor threads(int count, String name) {
+        ThreadPoolExecutor threads = new ThreadPoolExecutor(
+                count, count, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), work -> {
+                    Thread thread = new Thread(work, name);
+                    thread.setDaemon(true);
+                    return thread;
+                });
+        threads.allowCoreThreadTimeOut(true);
+        return threads;
+    }
+
+    /** What tells this server from others; null until it has answered. */
+    @Nullable
+    String runId() {
+        return runId;
+    }
+
+    /** Why this node cannot be one of a quorum, or null. */
+    @Nullable
+    String objection() {
+        return objection;
+    }
+
+    /** Puts these questions to the node and returns at once; each poll hears what became of its own. */
+    void ask(List<? extends Poll> polls, long deadlineNanos, boolean background) {
+        try {
+            (background ? lane : calls).execute(() -> answer(polls, deadlineNanos, background));
+        } catch (RejectedExecutionException e) {
+            tell(polls, deadlineNanos, unsent(redis.address() + ": closed"));
+        }
+    }
+
+    /** Asks once more from a time on. */
+    void again(Poll poll, long notBeforeNanos) {
+        long delay = notBeforeNanos - System.nanoTime();
+        later(delay, () -> ask(List.of(poll), System.nanoTime() + QuorumCalls.patienceNanos(10_000), true));
+    }
+
+    private void later(long delayNanos, Runnable work) {
+        try {
+            Future<?> unused = scheduler.schedule(work, delayNanos, TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException e) {
+            // Closed: what is left ends with its lease.
+        }
+    }
+
+    private void answer(List<? extends Poll> polls, long deadlineNanos, boolean background) {
+        long now = System.nanoTime();
+        long deadline = deadlineNanos;
+        for (Poll poll : polls) {
+            deadline =
+                    Math.min(deadline, poll.patienceNanos() == Long.MAX_VALUE ? deadline : now + poll.patienceNanos());
+        }
+        try {
+            if (deadline - now <= 0) {
+                throw new RedisException.Unanswered("too many calls wait", false, null);
+            }
+            checkOnce(deadline - now);
+            List<Poll> late = pass(new ArrayList<>(polls), deadline, background, false);
+            if (!late.isEmpty()) {
+                // They told the time, by which the next ones are not late.
+                pass(late, deadline, background, true);
+            }
+        } catch (RedisException e) {
+            tell(polls, deadline, Outcome.of(named(e)));
+        } catch (RuntimeException e) {
+            log.error("A call to {} failed", redis.address(), e);
+            tell(polls, deadline, unsent(redis.address() + ": " + e));
+        }
+    }
+
+    /** Sends these, and returns those that came too late by the node's clock, unless it is the last pass. */
+    private List<Poll> pass(List<Poll> polls, long deadline, boolean background, boolean last) {
+        long sent = System.nanoTime();
+        long timeout = Math.max(1, deadline - sent);
+        long quiet = deadline + LATE_MARGIN_NANOS;
+        List<Call> requests = new ArrayList<>(polls.size());
+        for (Poll poll : polls) {
+            poll.asking(this, quiet);
+            requests.add(poll.call(this, sent, timeout));
+        }
+        List<Outcome> outcomes = background ? redis.runAll(requests, timeout) : List.of(run(requests.get(0), timeout));
+        List<Poll> late = new ArrayList<>();
+        for (int i = 0; i < polls.size(); i++) {
+            Outcome outcome = outcomes.get(i);
+            Reply reply = outcome.reply();
+            if (reply != null && TELL_TIME.contains(reply.code())) {
+                time.saw(reply, sent);
+            }
+            if (reply != null && reply.is("LATE") && !last) {
+                late.add(polls.get(i));
+            } else {
+                RedisException failure = outcome.failure();
+                tell(polls.get(i), quiet, failure == null ? outcome : Outcome.of(named(failure)));
+            }
+        }
+        return late;
+    }
+
+    private Outcome run(Call call, long timeoutNanos) {
+        try {
+            return Outcome.of(redis.run(call, timeoutNanos));
+        } catch (RedisException e) {
+            return Outcome.of(e);
+        }
+    }
+
+    private void tell(List<? extends Poll> polls, long quietFromNanos, Outcome outcome) {
+        polls.forEach(poll -> tell(poll, quietFromNanos, outcome));
+    }
+
+    private void tell(Poll poll, long quietFromNanos, Outcome outcome) {
+        poll.asked(this, quietFromNanos, outcome);
+        poll.heard(this, outcome);
+    }
+
+    private static Outcome unsent(String message) {
+        return Outcome.of(new RedisException.Unanswered(message, false, null));
+    }
+
+    /** The failure with the node's name, since there are several. */
+    private RedisException named(RedisException failure) {
+        String text = String.valueOf(failure.getMessage());
+        if (failure instanceof RedisException.Unanswered unanswered) {
+            boolean says = text.contains(redis.address());
+            return new RedisException.Unanswered(
+                    says ? text : redis.address() + ": " + text, unanswered.sent(), failure);
+        }
+        return failure;
+    }
+
+    /** Looks at the server before its first call, and learns its time. */
+    private void checkOnce(long timeoutNanos) {
+        if (runId == null) {
+            checking.lock();
+            try {
+                if (runId == null) {
+                    look(timeoutNanos);
+                }
+            } finally {
+                checking.unlock();
+            }
+        }
+        String why = objection;
+        if (why != null) {
+            throw new RedisException.Refused(why, null);
+        }
+    }
+
+    private void look(long timeoutNanos) {
+        long sent = System.nanoTime();
+        Reply answer = redis.run(check, timeoutNanos);
+        time.saw(answer, sent);
+        ServerCheck server = new ServerCheck(redis.address(), answer);
+        server.warnings().forEach(log::warn);
+        String why = server.objection();
+        if (why != null) {
+            log.warn(why);
+        }
+        objection = why;
+        runId = server.runId();
+    }
+
+    /** Notes that a vote is asked for. */
+    void voting(long attempt, long quietFromNanos) {
+        unanswered.merge(attempt, quietFromNanos, Math::max);
+    }
+
+    /** Notes what became of a vote that was asked for. */
+    void voted(long attempt, long quietFromNanos, Outcome outcome) {
+        if (outcome.failure() instanceof RedisException.Unanswered failure && failure.sent()) {
+            later(quietFromNanos - System.nanoTime(), () -> unanswered.remove(attempt, quietFromNanos));
+        } else {
+            unanswered.remove(attempt, quietFromNanos);
+        }
+    }
+
+    /** From when on no vote of an attempt can be given that was asked for before; 0 if all were answered. */
+    long quietFromNanos(long attempt) {
+        Long quiet = unanswered.get(attempt);
+        return quiet == null || quiet - System.nanoTime() < 0 ? 0 : quiet;
+    }
+
+    /** Sends a message and does not wait for it. */
+    void publish(String channel, String message, long timeoutNanos) {
+        try {
+            lane.execute(() -> {
+                try {
+                    redis.publish(channel, message, timeoutNanos);
+                } catch (RedisException e) {
+                    log.debug("No message to {}: {}", redis.address(), e.getMessage());
+                }
+            });
+        } catch (RejectedExecutionException e) {
+            // Closed: nobody waits for it.
+        }
+    }
+
+    /** Takes no more work. */
+    void shutDown() {
+        calls.shutdown();
+        lane.shutdown();
+    }
+
+    /** Ends when what it was told before is done, at most at a time. */
+    void close(long deadlineNanos) {
+        try {
+            if (calls.awaitTermination(deadlineNanos - System.nanoTime(), TimeUnit.NANOSECONDS)
+                    && lane.awaitTermination(deadlineNanos - System.nanoTime(), TimeUnit.NANOSECONDS)) {
+                log.debug("{} is done", redis.address());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        redis.close();
+    }
+}

@@ -1,0 +1,149 @@
+package io.github.redislocks;
+
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.Reply;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.LongStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Asks all nodes of a quorum for their votes. Won with a majority that gave one token; its validity counts from before
+ * the first request, as every lease does. Lost votes are withdrawn from all nodes, also from those that said no or
+ * nothing. This is the algorithm of Salvatore Sanfilippo, "Distributed Locks with Redis" (Redlock).
+ *
+ * <p>Tokens grow over majorities: a node counts the greatest that it has given, and gives the wanted one only if it is
+ * greater, else the next. Two majorities share a node, which had the token of the last hold; so whatever is given by a
+ * majority is greater. If the nodes of the majority gave different ones, since minorities had counted further, the
+ * greatest is written to a majority in a second round before anybody is told.
+ */
+final class Vote extends Poll {
+
+    /** A client that met others asks again after at most this, in ms. */
+    private static final int SPLIT_MILLIS = 20;
+
+    /**
+     * Who wants votes.
+     *
+     * @param claimMillis for a place in line on each node, or null
+     * @param suspect as {@link Protocol#acquire} has it
+     * @param success the code of the reply that the client understands
+     */
+    record Candidate(
+            List<String> keys,
+            String owner,
+            long attempt,
+            long leaseMillis,
+            @Nullable String claimMillis,
+            String suspect,
+            String success) {}
+
+    private final QuorumCalls calls;
+    private final Candidate candidate;
+    private final long ballot;
+    private final long token;
+    private final boolean second;
+
+    Vote(QuorumCalls calls, Candidate candidate, long token) {
+        this(calls, candidate, calls.nextBallot(), token, false);
+    }
+
+    private Vote(QuorumCalls calls, Candidate candidate, long ballot, long token, boolean second) {
+        super(calls.nodes());
+        this.calls = calls;
+        this.candidate = candidate;
+        this.ballot = ballot;
+        this.token = token;
+        this.second = second;
+    }
+
+    @Override
+    Call call(QuorumNode node, long now, long timeoutNanos) {
+        return calls.vote(candidate, ballot, token, false, node.time.notAfterMicros(now, timeoutNanos));
+    }
+
+    /** Far below the lease, so that one node that hangs does not use it up. */
+    @Override
+    long patienceNanos() {
+        return QuorumCalls.patienceNanos(candidate.leaseMillis);
+    }
+
+    @Override
+    void asking(QuorumNode node, long quietFromNanos) {
+        node.voting(candidate.attempt, quietFromNanos);
+    }
+
+    @Override
+    void asked(QuorumNode node, long quietFromNanos, Outcome outcome) {
+        node.voted(candidate.attempt, quietFromNanos, outcome);
+    }
+
+    @Override
+    @Nullable
+    Result judge(Heard heard) {
+        List<Reply> votes = heard.replies("VOTED").stream()
+                .filter(vote -> !second || vote.number(0) == token)
+                .toList();
+        int open = heard.open();
+        if (votes.size() >= majority) {
+            return won(votes);
+        }
+        if (votes.size() + open >= majority) {
+            return null;
+        }
+        if (heard.count("STALE") > 0) {
+            return Result.of(new Reply("STALE", List.of()));
+        }
+        return lost(heard, open);
+    }
+
+    private Result won(List<Reply> votes) {
+        long greatest = tokens(votes).max().orElseThrow();
+        if (tokens(votes).filter(token -> token == greatest).count() < majority) {
+            Vote round = new Vote(calls, candidate, ballot, greatest, true);
+            return new Result(Outcome.of(busy(0)), round, null, false);
+        }
+        // The last hold that somebody had was released if one of the nodes that knew it knows that.
+        long last = votes.stream().mapToLong(vote -> vote.number(1)).max().orElseThrow();
+        boolean released = votes.stream().anyMatch(vote -> vote.number(1) == last && vote.number(2) == 0);
+        return Result.of(new Reply(candidate.success, List.of(greatest, released ? 0L : 1L, QuorumCalls.NOW)));
+    }
+
+    private static LongStream tokens(List<Reply> votes) {
+        return votes.stream().mapToLong(vote -> vote.number(0));
+    }
+
+    private @Nullable Result lost(Heard heard, int open) {
+        List<Reply> taken = heard.replies("TAKEN");
+        Map<String, Integer> owners = new HashMap<>();
+        taken.forEach(reply -> owners.merge(reply.text(0), 1, Integer::sum));
+        int most = owners.values().stream().mapToInt(count -> count).max().orElse(0);
+        Poll withdrawal = new Withdrawal(
+                calls, candidate.keys, candidate.owner, candidate.attempt, ballot, Withdrawal.UNHELD, false);
+        int free = heard.count("VOTED");
+        if (most >= majority) {
+            long[] leases =
+                    taken.stream().mapToLong(reply -> reply.number(1)).sorted().toArray();
+            int needed = Math.max(1, majority - free);
+            long wait = leases[Math.min(leases.length, needed) - 1];
+            return new Result(Outcome.of(busy(wait)), null, withdrawal, false);
+        }
+        if (open > 0) {
+            return null;
+        }
+        if (free + taken.size() >= majority) {
+            int pause = 1 + ThreadLocalRandom.current().nextInt(SPLIT_MILLIS);
+            return new Result(Outcome.of(busy(pause)), null, withdrawal, true);
+        }
+        return new Result(heard.noMajority("the lock", majority), null, withdrawal, false);
+    }
+
+    private Reply busy(long pttl) {
+        return candidate.claimMillis == null
+                ? new Reply("BUSY", List.of(pttl, QuorumCalls.NOW))
+                : new Reply("QUEUED", List.of(0L, pttl, QuorumCalls.NOW));
+    }
+}

@@ -1,0 +1,77 @@
+-- Gives the vote of one node of a quorum to an attempt if it is free, or once more, for a lease.
+-- KEYS     lock, queue, waiters, fence, conditions
+-- ARGV     owner, attempt, ballot: a number that grows with every vote its client asks for, lease(ms), notAfter(µs),
+--          claim(ms), or '' for no place in line, suspect: as in acquire, token: the one wanted, uptime(ms): a server that
+--          has not run for so long may have forgotten a vote, and gives no new one; 0 if it has forgotten none,
+--          renewal: 1 if the token is that of a hold, which must not have ended; else 0
+-- returns  VOTED token after lost now: token is the one wanted or, if that was counted before, the next; after is the
+--          token of the hold before, and lost is above 0 unless that was released | TAKEN owner pttl now
+--          | YOUNG wait(ms) now | GONE | STALE | LATE now
+local owner, attempt, ballot, lease = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
+local claim, wanted, uptime = tonumber(ARGV[6]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local time = redis.call('time')
+local now = time[1] * 1000000 + time[2]
+if now > tonumber(ARGV[5]) then
+    return {'LATE', now}
+end
+--@include hold
+--@include line
+--@include ballot
+
+local placed = place(owner)
+if placed and placed > attempt then
+    return {'STALE'}
+end
+local held = redis.call('hmget', lock, 'owner', 'attempt', 'ballot', 'token', 'after', 'lost')
+if held[1] and held[1] ~= owner then
+    local pttl = redis.call('pttl', lock)
+    if claim then
+        line_up(owner, attempt, 1, claim)
+    end
+    return {'TAKEN', held[1], pttl, now}
+end
+
+local highest, last, lost = counted()
+local token = wanted > highest and wanted or highest + 1
+local holder = tonumber(held[2] or 0)
+if held[1] then
+    if holder > attempt then
+        return {'STALE'}
+    end
+    if holder == attempt then
+        token = math.max(wanted, tonumber(held[4]))
+        count(math.max(highest, token), token, EXPIRED)
+        redis.call('hset', lock, 'token', string.format('%.0f', token))
+        if tonumber(held[3]) < ballot then
+            redis.call('hset', lock, 'ballot', ballot)
+        end
+        extend(lease)
+        return {'VOTED', token, tonumber(held[5]), tonumber(held[6]), now}
+    end
+end
+if ARGV[10] == '1' and (last > wanted or last == wanted and lost ~= EXPIRED) then
+    return {'GONE'}
+end
+if uptime > 0 then
+    -- In whole seconds, and rounded down.
+    local up = tonumber(string.match(redis.call('info', 'server'), 'uptime_in_seconds:(%d+)')) * 1000
+    if up < uptime then
+        return {'YOUNG', uptime - up, now}
+    end
+end
+if held[1] then
+    -- What an earlier call of this thread left behind. Unless its caller had it and lost it, nobody did.
+    if holder > tonumber(ARGV[7]) then
+        last, lost = tonumber(held[5]), tonumber(held[6])
+    end
+    redis.call('del', lock)
+end
+redis.call('hset', lock, 'owner', owner, 'attempt', ARGV[2], 'ballot', ARGV[3], 'holds', 1,
+    'token', string.format('%.0f', token), 'after', string.format('%.0f', last), 'lost', lost)
+redis.call('pexpire', lock, lease)
+count(token, token, EXPIRED)
+if claim then
+    -- Its vote may come to nothing with the others; then this is where it is told.
+    line_up(owner, attempt, 1, claim)
+end
+return {'VOTED', token, last, lost, now}

@@ -1,0 +1,41 @@
+-- Ends a vote of a node of a quorum, and tells the first that waits that it should ask.
+-- KEYS     lock, queue, waiters, fence, conditions
+-- ARGV     owner, attempt, ballot: a later vote stays; or '', token, any number: the vote with that token, whoever has it;
+--          how: released (in good order), lost (its hold was once returned to its caller) or unheld (it never was),
+--          place: drop the owner's place in line, or keep it
+-- returns  ENDED | GONE
+local owner, ballot, how = ARGV[1], tonumber(ARGV[3]), ARGV[4]
+local time = redis.call('time')
+local now = time[1] * 1000000 + time[2]
+
+--@include hold
+--@include line
+--@include ballot
+
+local held = redis.call('hmget', lock, 'owner', 'attempt', 'ballot', 'token', 'after', 'lost')
+local mine
+if owner == '' then
+    mine = held[4] == ARGV[2]
+else
+    mine = held[1] == owner and held[2] == ARGV[2] and tonumber(held[3]) <= ballot
+end
+if mine then
+    redis.call('del', lock)
+    local token = tonumber(held[4])
+    local highest = math.max(counted(), token)
+    if how == 'unheld' then
+        count(highest, tonumber(held[5]), tonumber(held[6]))
+    else
+        count(highest, token, how == 'released' and RELEASED or FORCED)
+    end
+end
+local placed = ARGV[5] == 'drop' and place(owner)
+local left = placed and placed <= tonumber(ARGV[2])
+if left then
+    drop(owner)
+end
+-- Who leaves may have been told before, and takes that with it.
+if (mine or left) and redis.call('exists', lock) == 0 then
+    rouse(owner)
+end
+return {mine and 'ENDED' or 'GONE'}

@@ -1,0 +1,64 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** What is refused before anything is sent. */
+class QuorumBuilderTest {
+
+    private static final String[] THREE = {"redis://a", "redis://b", "redis://c"};
+
+    @Test
+    void quorum_evenNumber_saysWhyAndWhatInstead() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> RedisLocks.quorum("redis://a", "redis://b", "redis://c", "redis://d"))
+                .withMessageContaining("has 4 masters")
+                .withMessageContaining("Use 3 or 5");
+    }
+
+    @Test
+    void quorum_ofOne_isNone() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> RedisLocks.quorum("redis://a"))
+                .withMessageContaining("connect(uri)");
+    }
+
+    @Test
+    void quorum_oneMasterTwice_namesIt() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> RedisLocks.quorum("redis://a", "redis://b", "redis://A:6379/2"))
+                .withMessageContaining("a:6379")
+                .withMessageContaining("two votes");
+    }
+
+    @Test
+    void quorum_masterOfSentinels_isRefusedWithoutItsPassword() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() ->
+                        RedisLocks.quorum("redis://a", "redis://b", "redis-sentinel://user:secret@c:26379/mymaster"))
+                .withMessageContaining("single server")
+                .withMessageNotContaining("secret");
+    }
+
+    @Test
+    void restartDelay_shorterThanTheLease_isRefused() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> RedisLocks.builder()
+                        .quorum(THREE)
+                        .restartDelay(Duration.ofSeconds(29))
+                        .build())
+                .withMessageContaining("PT29S")
+                .withMessageContaining("PT30S");
+    }
+
+    @Test
+    void restartDelay_withoutAQuorum_isRefused() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> RedisLocks.builder()
+                        .restartDelay(Duration.ofSeconds(30))
+                        .build())
+                .withMessageContaining("name a quorum");
+    }
+}

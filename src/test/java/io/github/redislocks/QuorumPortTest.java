@@ -1,0 +1,111 @@
+package io.github.redislocks;
+
+import static io.github.redislocks.QuorumTwins.script;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.fixture.twin.HeldCalls;
+import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.Reply;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A quorum of three as one Redis: what two questions of one attempt do to each other. */
+@Timeout(30)
+class QuorumPortTest {
+
+    private static final long SECOND = 1_000_000_000;
+    private static final Duration SOON = Duration.ofSeconds(10);
+
+    private final List<InMemoryRedis> masters = new ArrayList<>();
+    private final List<InMemoryRedis> nodes = new ArrayList<>();
+    private Quorum quorum;
+    private Attempt attempt;
+    private Keys keys;
+
+    @BeforeEach
+    void connect() {
+        for (int i = 0; i < 3; i++) {
+            masters.add(new InMemoryRedis());
+            nodes.add(masters.get(i).another());
+        }
+        quorum = new Quorum(nodes, LockOptions.DEFAULTS, 0);
+        keys = Keys.of("redis-locks:quorum", "job");
+        attempt = new Attempt(7, keys, "client:1", new Attempt.Wish(3_000, true, false), Patience.endless());
+    }
+
+    @AfterEach
+    void close() {
+        quorum.close();
+        masters.forEach(InMemoryRedis::close);
+    }
+
+    private Reply acquire() {
+        return quorum.run(Protocol.acquire(attempt, 0, true, 0), SECOND);
+    }
+
+    private Outcome heartbeat() {
+        return quorum.runAll(List.of(Protocol.heartbeat(attempt, 0)), SECOND).get(0);
+    }
+
+    private long votes() {
+        return masters.stream()
+                .filter(master -> !master.hash(keys.lock()).isEmpty())
+                .count();
+    }
+
+    @Test
+    void heartbeat_afterTheAttemptHasWon_neverTakesItsVotesBack() {
+        assertThat(acquire().code()).isEqualTo("OK");
+        await().atMost(SOON).until(() -> votes() == 3);
+        // From now on nobody would vote: a vote that came to nothing would be withdrawn, and the lock with it.
+        List<HeldCalls> held = hold(call ->
+                call.script().name().equals("keep") || call.script().name().equals("vote"));
+        CompletableFuture<Outcome> asked = CompletableFuture.supplyAsync(this::heartbeat);
+        assertThat(asked.join().failure()).isNotNull();
+        held.forEach(HeldCalls::release);
+        assertThat(quorum.run(Protocol.locked(keys), SECOND).code()).isEqualTo("LOCKED");
+        assertThat(votes()).isEqualTo(3);
+        assertThat(masters.stream()
+                        .mapToInt(master -> master.log().count("withdraw"))
+                        .sum())
+                .isZero();
+    }
+
+    @Test
+    void heartbeat_whileTheAttemptAsks_doesNotAskBesides() throws Exception {
+        List<HeldCalls> held = hold(script("vote"));
+        CompletableFuture<Reply> asked = CompletableFuture.supplyAsync(this::acquire);
+        held.get(0).awaitParked(1, SOON);
+        assertThat(heartbeat().reply()).isEqualTo(new Reply("STALE", List.of()));
+        held.forEach(HeldCalls::release);
+        assertThat(asked.get(10, TimeUnit.SECONDS).code()).isEqualTo("OK");
+    }
+
+    @Test
+    void heartbeat_ofAnAttemptThatLeft_isStale() {
+        assertThat(acquire().code()).isEqualTo("OK");
+        quorum.run(Protocol.leave(keys, attempt.owner, attempt.number, false, null, false), SECOND);
+        assertThat(heartbeat().reply()).isEqualTo(new Reply("STALE", List.of()));
+    }
+
+    @Test
+    void acquire_again_answersWithTheSameToken() {
+        Reply first = acquire();
+        assertThat(acquire().number(0)).isEqualTo(first.number(0));
+    }
+
+    private List<HeldCalls> hold(Predicate<Call> which) {
+        return nodes.stream().map(node -> node.hold(which)).toList();
+    }
+}

@@ -1,0 +1,99 @@
+package io.github.redislocks;
+
+import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.redis.Call;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Predicate;
+
+/** Five masters in memory, which have run for an hour, and clients of all of them. */
+final class QuorumTwins implements AutoCloseable {
+
+    static final String KEY = "redis-locks:quorum:{job}";
+    static final int NODES = 5;
+
+    private static final long HOUR_MILLIS = 3_600_000;
+
+    final List<InMemoryRedis> servers = new ArrayList<>();
+    final List<LockLost> losses = new CopyOnWriteArrayList<>();
+    private final Duration lease;
+    private final Duration restartDelay;
+    private final List<RedisLocks> clients = new ArrayList<>();
+
+    QuorumTwins(Duration lease, Duration restartDelay) {
+        this.lease = lease;
+        this.restartDelay = restartDelay;
+        for (int i = 0; i < NODES; i++) {
+            InMemoryRedis server = new InMemoryRedis();
+            server.restart();
+            server.stepMillis(HOUR_MILLIS);
+            servers.add(server);
+        }
+    }
+
+    /** A client, by its connections to the masters. */
+    final class Client {
+
+        final List<InMemoryRedis> nodes = new ArrayList<>();
+        final RedisLocks locks;
+        final RedisReentrantLock lock;
+
+        private Client() {
+            servers.forEach(server -> nodes.add(server.another()));
+            LockOptions options =
+                    new LockOptions("redis-locks:quorum", lease, Duration.ofMillis(300), Duration.ofSeconds(1), 8);
+            locks = RedisLocks.on(
+                    new Quorum(nodes, options, restartDelay.toMillis()), options, losses::add, Clock.SYSTEM);
+            lock = locks.reentrantLock("job");
+            clients.add(locks);
+        }
+
+        /** Cuts the client off from these masters, and from no other. */
+        void reachOnly(String reachable) {
+            for (int i = 0; i < NODES; i++) {
+                nodes.get(i).down(reachable.indexOf('A' + i) < 0);
+            }
+        }
+
+        /** How often a script ran, over all masters. */
+        int runs(String script) {
+            return nodes.stream().mapToInt(node -> node.log().count(script)).sum();
+        }
+    }
+
+    Client connect() {
+        return new Client();
+    }
+
+    InMemoryRedis server(char name) {
+        return servers.get(name - 'A');
+    }
+
+    /** Those with these letters. */
+    List<InMemoryRedis> servers(String names) {
+        return names.chars().mapToObj(name -> server((char) name)).toList();
+    }
+
+    /** The masters on which an owner's vote is, by their letters. */
+    String votes() {
+        StringBuilder names = new StringBuilder();
+        for (int i = 0; i < NODES; i++) {
+            if (!servers.get(i).hash(KEY).isEmpty()) {
+                names.append((char) ('A' + i));
+            }
+        }
+        return names.toString();
+    }
+
+    static Predicate<Call> script(String name) {
+        return call -> call.script().name().equals(name);
+    }
+
+    @Override
+    public void close() {
+        clients.forEach(RedisLocks::close);
+        servers.forEach(InMemoryRedis::close);
+    }
+}
