@@ -6,6 +6,7 @@ import io.github.redislocks.fixture.twin.InMemoryRedis;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
@@ -24,6 +25,43 @@ abstract class FakeTime {
     final RedisLocks others = RedisLocks.on(server.another(), LockOptions.DEFAULTS, null, clock);
     final RedisReentrantLock lock = locks.reentrantLock("job");
     final RedisReentrantLock other = others.reentrantLock("job");
+
+    /** A thread of the first client that locks, tells what it has, and unlocks when told. */
+    final class Waiter extends Thread {
+
+        /** Whether it holds the lock, once lock() has returned. */
+        final AtomicReference<Boolean> held = new AtomicReference<>();
+        /** What was left of the lease then. */
+        volatile Duration validity;
+
+        volatile boolean release;
+
+        @Override
+        public void run() {
+            lock.lock();
+            validity = lock.remainingLease();
+            held.set(lock.isHeldByCurrentThread());
+            while (!release) {
+                Thread.onSpinWait();
+            }
+            lock.unlock();
+        }
+
+        void startAndQueue() {
+            start();
+            await().until(() -> server.zset(KEY + ":queue").size() == 1);
+            settle();
+        }
+
+        boolean holds() {
+            return Boolean.TRUE.equals(held.get());
+        }
+
+        void end() throws InterruptedException {
+            release = true;
+            join();
+        }
+    }
 
     @AfterEach
     void close() {

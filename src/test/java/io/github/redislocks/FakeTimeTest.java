@@ -7,8 +7,6 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.fixture.twin.Fault;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -117,91 +115,55 @@ class FakeTimeTest extends FakeTime {
     @Test
     void grant_byMessage_isValidAsLongAsItsClaim_fromTheLastHeartbeat() throws InterruptedException {
         other.lock();
-        AtomicReference<Duration> validity = new AtomicReference<>();
-        AtomicLong release = new AtomicLong();
-        Thread waiter = new Thread(() -> {
-            lock.lock();
-            validity.set(lock.remainingLease());
-            while (release.get() == 0) {
-                Thread.onSpinWait();
-            }
-            lock.unlock();
-        });
-        waiter.start();
-        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        Waiter waiter = new Waiter();
+        waiter.startAndQueue();
         pass(1_500 + 700);
         long requests = redis.log().requests();
         other.unlock();
-        await().until(() -> validity.get() != null);
+        await().until(waiter::holds);
         assertThat(redis.log().requests()).as("no round trip of the waiter").isEqualTo(requests);
         // Sent 700 ms ago, a claim of 4.5 s, less 2 ms and 1 %.
-        assertThat(validity.get()).isEqualTo(Duration.ofMillis(4_453 - 700));
+        assertThat(waiter.validity).isEqualTo(Duration.ofMillis(4_453 - 700));
         pass(1_500);
         assertThat(server.pttl(KEY)).as("confirmed").isGreaterThan(29_000);
-        release.set(1);
-        waiter.join();
+        waiter.end();
         assertThat(server.keys()).containsExactly(KEY + ":fence");
     }
 
     @Test
     void grant_byMessage_afterHeartbeatsThatWereRefused_isConfirmedBeforeItsDeadline() throws InterruptedException {
         other.lock();
-        AtomicReference<Duration> validity = new AtomicReference<>();
-        AtomicLong release = new AtomicLong();
-        Thread waiter = new Thread(() -> {
-            lock.lock();
-            validity.set(lock.remainingLease());
-            while (release.get() == 0) {
-                Thread.onSpinWait();
-            }
-            lock.unlock();
-        });
-        waiter.start();
-        await().until(() -> server.zset(KEY + ":queue").size() == 1);
-        settle();
+        Waiter waiter = new Waiter();
+        waiter.startAndQueue();
         redis.failNext(1_000, call -> call.script().name().equals("heartbeat"), Fault.refused("OOM"));
         pass(3_500);
         other.unlock();
-        await().until(() -> validity.get() != null);
-        assertThat(validity.get()).isEqualTo(Duration.ofMillis(4_453 - 3_500));
+        await().until(waiter::holds);
+        assertThat(waiter.validity).isEqualTo(Duration.ofMillis(4_453 - 3_500));
         pass(953);
         assertThat(losses).isEmpty();
         assertThat(server.pttl(KEY)).as("confirmed").isGreaterThan(29_000);
-        release.set(1);
-        waiter.join();
+        waiter.end();
     }
 
     @Test
     void grant_whoseMessageIsLost_isFoundByTheNextHeartbeat() throws InterruptedException {
         other.lock();
-        Thread waiter = new Thread(() -> {
-            lock.lock();
-            lock.unlock();
-        });
-        waiter.start();
-        await().until(() -> server.zset(KEY + ":queue").size() == 1);
-        settle();
+        Waiter waiter = new Waiter();
+        waiter.startAndQueue();
         redis.dropMessages(true);
         other.unlock();
-        assertThat(waiter.isAlive()).isTrue();
+        assertThat(waiter.holds()).isFalse();
         pass(1_500);
-        waiter.join();
+        await().until(waiter::holds);
+        waiter.end();
     }
 
     @Test
     void grant_whoseMessageComesAfterItsClaim_isAskedForAgain() throws InterruptedException {
         other.lock();
-        AtomicReference<Boolean> held = new AtomicReference<>();
-        Thread waiter = new Thread(() -> {
-            lock.lock();
-            held.set(server.hash(KEY)
-                    .get("owner")
-                    .endsWith(":" + Thread.currentThread().getId()));
-            lock.unlock();
-        });
-        waiter.start();
-        await().until(() -> server.zset(KEY + ":queue").size() == 1);
-        settle();
+        Waiter waiter = new Waiter();
+        waiter.startAndQueue();
         redis.holdMessages();
         redis.down(true);
         other.unlock();
@@ -211,26 +173,24 @@ class FakeTimeTest extends FakeTime {
         redis.down(false);
         redis.deliverMessages();
         settle();
-        assertThat(held.get()).as("a stale message is no hold").isNull();
+        assertThat(waiter.held.get()).as("a stale message is no hold").isNull();
         other.unlock();
         pass(3_000);
-        waiter.join();
-        assertThat(held.get()).isTrue();
+        await().until(waiter::holds);
+        assertThat(server.hash(KEY).get("owner")).endsWith(":" + waiter.getId());
+        waiter.end();
     }
 
     @Test
     void holder_vanished_isSucceededAtTheEndOfItsLease() throws InterruptedException {
         other.lock(Duration.ofSeconds(5));
-        Thread waiter = new Thread(() -> {
-            lock.lock();
-            lock.unlock();
-        });
-        waiter.start();
-        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        Waiter waiter = new Waiter();
+        waiter.startAndQueue();
         pass(4_999);
-        assertThat(waiter.isAlive()).isTrue();
+        assertThat(waiter.holds()).isFalse();
         pass(2);
-        waiter.join();
+        await().until(waiter::holds);
+        waiter.end();
     }
 
     @Test

@@ -43,34 +43,6 @@ class GuardTest extends FakeTime {
         return hold;
     }
 
-    /** A thread of the first client that locks, tells what it has, and unlocks when told. */
-    private final class Waiter extends Thread {
-
-        final AtomicReference<Boolean> held = new AtomicReference<>();
-        volatile boolean release;
-
-        @Override
-        public void run() {
-            lock.lock();
-            held.set(lock.isHeldByCurrentThread());
-            while (!release) {
-                Thread.onSpinWait();
-            }
-            lock.unlock();
-        }
-
-        void startAndQueue() {
-            start();
-            await().until(() -> server.zset(KEY + ":queue").size() == 1);
-            settle();
-        }
-
-        void end() throws InterruptedException {
-            release = true;
-            join();
-        }
-    }
-
     @Test
     void releaseInner_runTwice_countsOnce() {
         redis.run(Protocol.acquire(attempt(1, "a:1"), FOR_EVER, false, 0), SECOND);
@@ -134,7 +106,7 @@ class GuardTest extends FakeTime {
         clock.advanceMillis(1_500);
         held.awaitParked(1, Duration.ofSeconds(5));
         other.unlock();
-        await().until(() -> Boolean.TRUE.equals(waiter.held.get()));
+        await().until(waiter::holds);
         waiter.end();
         assertThat(server.hash(KEY)).as("released").isEmpty();
         held.release();
@@ -170,7 +142,7 @@ class GuardTest extends FakeTime {
         await().until(() -> heir.getState() == Thread.State.WAITING);
         assertThat(heir.held.get()).isNull();
         pass(10);
-        await().until(() -> Boolean.TRUE.equals(heir.held.get()));
+        await().until(heir::holds);
         heir.end();
         assertThat(losses).isEmpty();
     }
@@ -193,7 +165,7 @@ class GuardTest extends FakeTime {
     private void isServedNext(Waiter waiter) throws InterruptedException {
         other.unlock();
         pass(3_000);
-        await().until(() -> Boolean.TRUE.equals(waiter.held.get()));
+        await().until(waiter::holds);
         waiter.end();
         assertThat(losses).isEmpty();
     }
@@ -457,7 +429,7 @@ class GuardTest extends FakeTime {
         clock.advanceMillis(1_500);
         heartbeat.awaitParked(1, Duration.ofSeconds(5));
         other.unlock();
-        await().until(() -> Boolean.TRUE.equals(waiter.held.get()));
+        await().until(waiter::holds);
         HeldCalls release = redis.hold(script("release"));
         waiter.release = true;
         release.awaitParked(1, Duration.ofSeconds(5));

@@ -7,7 +7,6 @@ import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.fixture.twin.HeldCalls;
 import io.github.redislocks.redis.Call;
 import java.time.Duration;
-import java.util.concurrent.CountDownLatch;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 
@@ -42,15 +41,8 @@ class WatchdogTest extends FakeTime {
     @Test
     void grantByAMessage_isConfirmedWhenAThirdOfItIsOver() throws InterruptedException {
         other.lock();
-        CountDownLatch unlock = new CountDownLatch(1);
-        Thread waiter = new Thread(() -> {
-            lock.lock();
-            await().until(() -> unlock.getCount() == 0);
-            lock.unlock();
-        });
-        waiter.start();
-        await().until(() -> server.zset(KEY + ":queue").size() == 1);
-        settle();
+        Waiter waiter = new Waiter();
+        waiter.startAndQueue();
         clock.advanceMillis(1_000);
         other.unlock();
         await().until(() -> !locks.client().holds.all().isEmpty());
@@ -61,8 +53,7 @@ class WatchdogTest extends FakeTime {
         assertThat(redis.log().count("renew")).isZero();
         clock.advanceMillis(2);
         await().until(() -> redis.log().count("renew") == 1);
-        unlock.countDown();
-        waiter.join();
+        waiter.end();
     }
 
     @Test
@@ -108,18 +99,13 @@ class WatchdogTest extends FakeTime {
         other.lock();
         pass(12_000);
         assertThat(redis.log().messages()).isZero();
-        Thread waiter = new Thread(() -> {
-            lock.lock();
-            lock.unlock();
-        });
-        waiter.start();
-        await().until(() -> server.zset(KEY + ":queue").size() == 1);
-        settle();
+        Waiter waiter = new Waiter();
+        waiter.startAndQueue();
         pass(5_000);
         assertThat(redis.log().count("heartbeat")).isPositive();
         assertThat(redis.log().messages()).isEqualTo(redis.log().count("heartbeat"));
         other.unlock();
-        waiter.join();
+        waiter.end();
         lock.lock();
         settle();
         long pings = redis.log().messages();

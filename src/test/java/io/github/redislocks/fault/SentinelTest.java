@@ -85,15 +85,18 @@ class SentinelTest {
         }
     }
 
-    /** As if the master had died before it could tell the replicas. */
-    private void forgetOnReplicas(String key) {
-        await().until(() -> isOnAllReplicas(key));
+    /** The master dies, as if before it could tell the replicas of the hold; returns when another has the role. */
+    private void failOverWithoutTheHold() {
+        RedisServer old = servers.master();
+        await().until(() -> isOnAllReplicas(KEY));
         for (RedisServer replica : servers.replicas()) {
             try (Jedis jedis = replica.client()) {
                 jedis.configSet("replica-read-only", "no");
-                assertThat(jedis.del(key)).isEqualTo(1);
+                assertThat(jedis.del(KEY)).isEqualTo(1);
             }
         }
+        old.kill();
+        servers.awaitPromotion(old);
     }
 
     private Future<Long> lockElsewhere(RedisReentrantLock lock) {
@@ -176,10 +179,7 @@ class SentinelTest {
         RedisReentrantLock lock = locks.reentrantLock("job");
         lock.lock();
         long token = lock.fencingToken();
-        RedisServer old = servers.master();
-        forgetOnReplicas(KEY);
-        old.kill();
-        servers.awaitPromotion(old);
+        failOverWithoutTheHold();
         long began = System.nanoTime();
         await().atMost(RENEWAL.plus(SLACK)).until(() -> losses.size() == 1);
         System.out.println("Told after " + (System.nanoTime() - began) / 1_000_000 + " ms");
@@ -195,10 +195,7 @@ class SentinelTest {
     void masterDies_holdWithANamedLeaseThatDidNotReachTheReplica_isTakenToo() {
         RedisReentrantLock lock = connect().reentrantLock("job");
         lock.lock(Duration.ofMinutes(1));
-        RedisServer old = servers.master();
-        forgetOnReplicas(KEY);
-        old.kill();
-        servers.awaitPromotion(old);
+        failOverWithoutTheHold();
         await().atMost(RENEWAL.plus(SLACK)).until(() -> losses.size() == 1);
         assertThat(losses.get(0).reason()).isEqualTo(LockLost.Reason.TAKEN);
     }
