@@ -35,6 +35,9 @@ final class Client {
     final ConcurrentMap<Long, Attempt> attempts = new ConcurrentHashMap<>();
 
     final Outage outage;
+    /** Since when too few replicas have confirmed holds. */
+    final Outage replication;
+
     final ServerTime serverTime = new ServerTime();
     final Succession succession = new Succession(this);
     final Mailbox mailbox;
@@ -52,7 +55,9 @@ final class Client {
         this.clock = clock;
         this.redis = redis;
         this.holds = new Holds(clock);
-        this.outage = new Outage(Math.max(options.retryFor().toNanos(), 2 * options.commandTimeoutNanos()));
+        long memory = Math.max(options.retryFor().toNanos(), 2 * options.commandTimeoutNanos());
+        this.outage = new Outage(memory);
+        this.replication = new Outage(memory);
         this.losses = new LossReport(listener);
         this.watchdog = new Watchdog(this);
         this.mailbox = new Mailbox(
@@ -70,10 +75,11 @@ final class Client {
         long sent = clock.nanoTime();
         try {
             Call check = Protocol.check(options.keyPrefix(), Keys.mailbox(options.keyPrefix(), id));
-            Reply answer = run(check, options.commandTimeoutNanos());
+            Reply answer = run(check.with(options.acks()), options.commandTimeoutNanos());
             serverTime.saw(answer, sent);
             ServerCheck server = new ServerCheck(redis.address(), answer);
             server.warnings().forEach(log::warn);
+            isAcknowledged(answer, sent);
             String objection = server.objection();
             if (objection != null) {
                 redis.close();
@@ -97,6 +103,9 @@ final class Client {
         try {
             Reply reply = redis.run(call, timeoutNanos);
             outage.answered();
+            if (call.acks() != null && reply.is("OK") && !isAcknowledged(reply, sent)) {
+                throw new RedisException.Unacknowledged(tooFew(reply));
+            }
             return reply;
         } catch (RedisException.Refused e) {
             if (e.passing()) {
@@ -107,6 +116,30 @@ final class Client {
             outage.failed(sent, clock.nanoTime());
             throw e;
         }
+    }
+
+    /** Whether enough replicas have what was done; else it is not to be relied on. Notes which of the two. */
+    boolean isAcknowledged(Reply reply, long sentNanos) {
+        if (options.replicaAcks() == 0 || reply.acks() >= options.replicaAcks()) {
+            replication.answered();
+            return true;
+        }
+        long now = clock.nanoTime();
+        if (replication.age(now) == 0) {
+            log.warn(
+                    "Redis at {}: {}. Until more do, no lock can be had, and holds end at their deadlines. Check the"
+                            + " replicas and the links to them, or want fewer by replicaAcks.",
+                    redis.address(),
+                    tooFew(reply));
+        }
+        replication.failed(sentNanos, now);
+        return false;
+    }
+
+    private String tooFew(Reply reply) {
+        return Math.max(0, reply.acks()) + " of the " + options.replicaAcks()
+                + " replicas that must have a hold confirmed it within "
+                + options.replicaAcksTimeout().toMillis() + " ms";
     }
 
     void checkOpen() {
@@ -245,6 +278,14 @@ final class Client {
         return new LockUnavailableException(keys.name(), text, mayExist, cause);
     }
 
+    /** For an acquisition that too few replicas confirmed, and that was given back. */
+    LockUnavailableException notAcknowledged(Keys keys, long triedNanos, RedisException.Unacknowledged cause) {
+        boolean mayExist = outage.age(clock.nanoTime()) > 0;
+        String text =
+                unavailableText(keys, "was not acquired", "What was taken has been given back.", triedNanos, cause);
+        return new LockUnavailableException(keys.name(), text, mayExist, cause);
+    }
+
     /** For what is not an acquisition: what the lock was not, and what that means for the caller. */
     LockUnavailableException unavailable(
             Keys keys, String what, String consequence, long triedNanos, RedisException cause) {
@@ -254,6 +295,11 @@ final class Client {
 
     private String unavailableText(
             Keys keys, String what, String consequence, long triedNanos, @Nullable RedisException cause) {
+        if (cause instanceof RedisException.Unacknowledged) {
+            return "The lock \"" + keys.name() + "\" " + what + ": at Redis at " + redis.address() + " only "
+                    + cause.getMessage() + ", and that for " + triedNanos / 1_000_000 + " ms. " + consequence
+                    + " Check the replicas and the links to them, or want fewer by replicaAcks.";
+        }
         boolean refused = cause instanceof RedisException.Refused;
         return "The lock \"" + keys.name() + "\" " + what + ": Redis at " + redis.address()
                 + (refused ? " refused it" : " gave no usable answer for " + triedNanos / 1_000_000 + " ms")

@@ -155,11 +155,14 @@ final class ConditionWait {
         while (true) {
             Attempt.Verdict verdict = attempt.verdict();
             if (verdict instanceof Attempt.Grant grant) {
-                Hold back = contention.settle(grant);
+                Hold back = settle(contention, grant);
                 if (back != null) {
                     back.resume(hold);
                     Sync.publish();
                     return;
+                }
+                if (attempt.verdict() == grant) {
+                    client.clock.park(this, contention.pauseNanos(client.clock.nanoTime()));
                 }
                 continue;
             }
@@ -179,6 +182,28 @@ final class ConditionWait {
                 client.clock.park(this, rejoinAtNanos - now);
             }
         }
+    }
+
+    /** As that of the contention; but whoever waits in a Condition asks until enough replicas confirm the lock his. */
+    private @Nullable Hold settle(Contention contention, Attempt.Grant grant) {
+        try {
+            return contention.settle(grant);
+        } catch (RedisException.Unacknowledged e) {
+            long tried = client.replication.age(client.clock.nanoTime());
+            if (tried > client.options.retryFor().toNanos()) {
+                throw notBack(tried, e);
+            }
+            return null;
+        }
+    }
+
+    private LockUnavailableException notBack(long triedNanos, RedisException cause) {
+        return client.unavailable(
+                hold.keys,
+                "was not had back from a Condition",
+                "It is not held any more; do not unlock it.",
+                triedNanos,
+                cause);
     }
 
     private long remaining(long now) {
@@ -215,12 +240,7 @@ final class ConditionWait {
             rejoinAtNanos = now + PAUSE_NANOS;
             long outage = client.outage.age(now);
             if (outage > client.options.retryFor().toNanos()) {
-                attempt.decide(new Attempt.Failure(client.unavailable(
-                        hold.keys,
-                        "was not had back from a Condition",
-                        "It is not held any more; do not unlock it.",
-                        outage,
-                        e)));
+                attempt.decide(new Attempt.Failure(notBack(outage, e)));
             }
         }
     }

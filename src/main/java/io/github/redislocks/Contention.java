@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import org.jspecify.annotations.Nullable;
@@ -9,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   until a verdict:
- *     granted               date it; if its claim may be over, ask again; else return the hold
+ *     granted               date it; if its claim may be over, ask again; let replicas confirm it; return the hold
  *     failed                leave everything, throw
  *     interrupted, too late leave everything, throw or return nothing
  *     my turn, no place     ask: taken | busy (open the mailbox, ask for a place) | queued | no answer (pause)
@@ -32,6 +33,10 @@ final class Contention {
     private long askAtNanos;
     private @Nullable Backoff backoff;
     private @Nullable RedisException failure;
+    /** The grant that came with the confirmation of replicas, if they are waited for. */
+    private Attempt.@Nullable Grant confirmed;
+    /** Whether a grant is still to be confirmed by replicas, and the last request for that brought no answer. */
+    private boolean unconfirmed;
 
     /** Lost: the hold that the thread lost and has not unlocked yet, or null. */
     Contention(Client client, Attempt attempt, Patience patience, @Nullable Hold lost) {
@@ -73,7 +78,7 @@ final class Contention {
                 if (attempt.verdict() != grant) {
                     continue;
                 }
-                // Told before the thread that named us heir has handed on its turn: wait for that.
+                // Told before the thread that named us heir has handed on its turn, or not confirmed: wait for that.
             }
             if (verdict instanceof Attempt.Failure failed) {
                 throw failed.exception();
@@ -95,7 +100,8 @@ final class Contention {
                     return giveUp(now);
                 }
             } else {
-                client.clock.park(this, Math.min(patience.remaining(now), mayAsk ? askAtNanos - now : Long.MAX_VALUE));
+                long pause = mayAsk ? askAtNanos - now : pauseNanos(now);
+                client.clock.park(this, Math.min(patience.remaining(now), pause));
             }
         }
     }
@@ -104,7 +110,8 @@ final class Contention {
         boolean mayExist = attempt.quietFromNanos() != 0;
         client.succession.depart(attempt);
         // Without any answer "busy" is known only if nothing speaks against Redis: others of this client were served.
-        if (!answered && attempt.standing == null && (failure != null || client.outage.age(now) > 0)) {
+        boolean heard = answered || attempt.standing != null;
+        if (unconfirmed || (!heard && (failure != null || client.outage.age(now) > 0))) {
             throw client.notAcquired(attempt.keys, now - attempt.beganNanos, mayExist, failure);
         }
         return null;
@@ -118,7 +125,8 @@ final class Contention {
         long notAfter = client.serverTime.notAfterMicros(sent, timeout);
         boolean takePlace = patience.waits() && client.mailbox.isOpen();
         try {
-            Reply reply = client.run(Protocol.acquire(attempt, notAfter, takePlace, client.suspect()), timeout);
+            Call call = Protocol.acquire(attempt, notAfter, takePlace, client.suspect());
+            Reply reply = client.run(call.with(client.options.acks()), timeout);
             if (!reply.is("STALE")) {
                 client.serverTime.saw(reply, sent);
             }
@@ -126,8 +134,9 @@ final class Contention {
                 case "OK" -> {
                     attempt.known = true;
                     long deadline = sent + LockOptions.validityNanos(attempt.leaseMillis);
-                    attempt.decide(new Attempt.Grant(
-                            reply.number(0), reply.number(1) == 1, deadline, client.clock.nanoTime(), true));
+                    confirmed = new Attempt.Grant(
+                            reply.number(0), reply.number(1) == 1, deadline, client.clock.nanoTime(), true);
+                    attempt.decide(confirmed);
                 }
                 case "BUSY" -> {
                     answered = true;
@@ -150,6 +159,9 @@ final class Contention {
                 }
                 default -> throw new IllegalStateException("Redis answered " + reply + " to " + attempt);
             }
+        } catch (RedisException.Unacknowledged e) {
+            attempt.known = true;
+            throw e;
         } catch (RedisException e) {
             failed(e, sent, timeout);
         }
@@ -185,24 +197,72 @@ final class Contention {
         if (dated.deadlineNanos() == 0 && !attempt.turn) {
             return null;
         }
-        if (dated.deadlineNanos() <= now && attempt.fromCondition) {
-            // It asks by its place, which knows how often the lock is to be held.
-            attempt.nextHeartbeatNanos = 0;
-            attempt.reopen(grant);
-            client.watchdog.wakeAt(0);
-            return null;
+        if (dated.deadlineNanos() > now && client.options.replicaAcks() > 0 && !grant.equals(confirmed)) {
+            if (askAtNanos > now) {
+                return null;
+            }
+            dated = confirm(dated, now);
+            if (dated == null) {
+                return null;
+            }
+            now = client.clock.nanoTime();
         }
         if (dated.deadlineNanos() <= now) {
-            attempt.standing = null;
-            attempt.reopen(grant);
-            if (grant.confirmed()) {
-                // The answer took longer than the lease; do not ask in a tight loop.
-                pause();
-            }
+            askAnew(grant);
             return null;
         }
+        return hold(dated, now);
+    }
+
+    /** Goes on without a grant that has lapsed. */
+    private void askAnew(Attempt.Grant lapsed) {
+        if (attempt.fromCondition) {
+            // It asks by its place, which knows how often the lock is to be held.
+            attempt.nextHeartbeatNanos = 0;
+            attempt.reopen(lapsed);
+            client.watchdog.wakeAt(0);
+            return;
+        }
+        attempt.standing = null;
+        attempt.reopen(lapsed);
+        if (lapsed.confirmed()) {
+            // The answer took longer than the lease; do not ask in a tight loop.
+            pause();
+        }
+    }
+
+    /**
+     * Lets replicas confirm a grant that another request made, perhaps of another client: only what is written behind
+     * it on the connection that waits can tell that they have it. Null if there was no answer.
+     */
+    private Attempt.@Nullable Grant confirm(Attempt.Grant grant, long sent) {
+        long timeout = Math.min(
+                patience.timeoutNanos(sent, client.options.commandTimeoutNanos()), grant.deadlineNanos() - sent);
+        unconfirmed = true;
+        try {
+            Reply reply = client.run(Protocol.confirm(attempt).with(client.options.acks()), timeout);
+            unconfirmed = false;
+            long deadline = reply.is("OK") ? sent + LockOptions.validityNanos(attempt.leaseMillis) : sent;
+            return new Attempt.Grant(grant.token(), grant.previousLost(), deadline, grant.turnStartNanos(), true);
+        } catch (RedisException.Unacknowledged e) {
+            pause();
+            throw e;
+        } catch (RedisException e) {
+            failure = e;
+            attempt.known = true;
+            pause();
+            return null;
+        }
+    }
+
+    /** How long to wait before {@link #settle} can be tried once more. */
+    long pauseNanos(long now) {
+        return attempt.verdict() instanceof Attempt.Grant && askAtNanos > now ? askAtNanos - now : Long.MAX_VALUE;
+    }
+
+    private Hold hold(Attempt.Grant dated, long now) {
         long renewal;
-        if (!grant.confirmed()) {
+        if (!dated.confirmed()) {
             // A third of what is left: the claim counts from the last heartbeat that was answered.
             renewal = now + (dated.deadlineNanos() - now) / LockOptions.RENEWALS_PER_LEASE;
         } else {

@@ -1,7 +1,9 @@
 package io.github.redislocks;
 
+import io.github.redislocks.redis.Acks;
 import java.time.Duration;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The settings of one {@link RedisLocks}, immutable, with every default and limit of the library.
@@ -11,9 +13,17 @@ import java.util.Objects;
  * @param retryFor how long {@code lock()} goes on trying, from the start of an outage of Redis
  * @param commandTimeout how long one request waits for its answer
  * @param maxConnections how many connections lock attempts share; the watchdog and the mailbox have one each besides
+ * @param replicaAcks how many replicas must have a hold before it counts; 0 if none
+ * @param replicaAcksTimeout how long one request waits for them; of no meaning if there are none
  */
 public record LockOptions(
-        String keyPrefix, Duration lease, Duration retryFor, Duration commandTimeout, int maxConnections) {
+        String keyPrefix,
+        Duration lease,
+        Duration retryFor,
+        Duration commandTimeout,
+        int maxConnections,
+        int replicaAcks,
+        Duration replicaAcksTimeout) {
 
     /** {@value}: the prefix of keys and channels. */
     public static final String DEFAULT_KEY_PREFIX = "redis-locks";
@@ -32,6 +42,9 @@ public record LockOptions(
     /** {@value}: connections that lock attempts share. */
     public static final int DEFAULT_MAX_CONNECTIONS = 8;
 
+    /** {@value}: replicas that must have a hold before it counts. */
+    public static final int DEFAULT_REPLICA_ACKS = 0;
+
     static final LockOptions DEFAULTS = new LockOptions(
             DEFAULT_KEY_PREFIX, DEFAULT_LEASE, DEFAULT_RETRY_FOR, DEFAULT_COMMAND_TIMEOUT, DEFAULT_MAX_CONNECTIONS);
 
@@ -49,6 +62,12 @@ public record LockOptions(
     static final long GRACE_MILLIS = 100;
 
     private static final int MAX_PREFIX_LENGTH = 256;
+
+    /** Settings of a client that waits for no replica. */
+    public LockOptions(
+            String keyPrefix, Duration lease, Duration retryFor, Duration commandTimeout, int maxConnections) {
+        this(keyPrefix, lease, retryFor, commandTimeout, maxConnections, DEFAULT_REPLICA_ACKS, DEFAULT_COMMAND_TIMEOUT);
+    }
 
     /** Checks every setting. */
     public LockOptions {
@@ -76,6 +95,20 @@ public record LockOptions(
             throw new IllegalArgumentException("maxConnections is " + maxConnections
                     + ": at least 1 connection is needed. The default is " + DEFAULT_MAX_CONNECTIONS + ".");
         }
+        checkReplicaAcks(replicaAcks, replicaAcksTimeout, commandTimeout);
+    }
+
+    private static void checkReplicaAcks(int replicas, Duration timeout, Duration commandTimeout) {
+        Objects.requireNonNull(timeout, "replicaAcksTimeout");
+        if (replicas < 0) {
+            throw new IllegalArgumentException("replicaAcks is " + replicas
+                    + ": it must be 0, to wait for no replica, or the number of replicas to wait for.");
+        }
+        if (replicas > 0 && (timeout.toMillis() < 1 || timeout.compareTo(commandTimeout) > 0)) {
+            throw new IllegalArgumentException("The timeout of replicaAcks is " + timeout
+                    + ": it must lie between 1 ms and the command timeout, which is " + commandTimeout
+                    + ". A replica needs about a round trip from its master.");
+        }
     }
 
     /** Checks a lease and returns it in milliseconds. */
@@ -94,6 +127,12 @@ public record LockOptions(
 
     long commandTimeoutNanos() {
         return commandTimeout.toNanos();
+    }
+
+    /** What is waited for behind whatever makes a hold or lets it last longer, or null. */
+    @Nullable
+    Acks acks() {
+        return replicaAcks == 0 ? null : new Acks(replicaAcks, replicaAcksTimeout.toNanos());
     }
 
     static long heartbeatMillis(long leaseMillis) {

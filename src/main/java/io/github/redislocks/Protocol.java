@@ -129,6 +129,14 @@ final class Protocol {
                 List.of(hold.owner, Long.toString(hold.attempt), Long.toString(leaseMillis)));
     }
 
+    /** Turns a grant into the wanted lease. */
+    static Call confirm(Attempt attempt) {
+        return new Call(
+                RENEW,
+                List.of(attempt.keys.lock()),
+                List.of(attempt.owner, Long.toString(attempt.number), Long.toString(attempt.leaseMillis)));
+    }
+
     static Call release(Hold hold, @Nullable Attempt heir, boolean keep, boolean takePlace) {
         String attempt = Long.toString(hold.attempt);
         List<String> args = heir == null

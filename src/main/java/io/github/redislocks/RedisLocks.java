@@ -197,6 +197,8 @@ public final class RedisLocks implements AutoCloseable {
         private Duration retryFor = LockOptions.DEFAULT_RETRY_FOR;
         private Duration commandTimeout = LockOptions.DEFAULT_COMMAND_TIMEOUT;
         private int maxConnections = LockOptions.DEFAULT_MAX_CONNECTIONS;
+        private int replicaAcks = LockOptions.DEFAULT_REPLICA_ACKS;
+        private Duration replicaAcksTimeout = LockOptions.DEFAULT_COMMAND_TIMEOUT;
         private @Nullable LockLostListener listener;
 
         private Builder() {}
@@ -307,6 +309,21 @@ public final class RedisLocks implements AutoCloseable {
             return this;
         }
 
+        /**
+         * Lets a hold count only when so many replicas have it, so that it survives the promotion of one of them. If
+         * fewer confirm it in time, it is given back, and {@code lock()} tries again for {@code retryFor}, a timed try
+         * until its time, {@code tryLock()} not at all; then {@link LockUnavailableException} is thrown. A hold whose
+         * renewals fewer confirm is lost at its deadline. Sentinels may promote any replica: name the number of all.
+         *
+         * @param replicas 0, the default, to wait for none
+         * @param timeout how long one try waits for them: at least 1 ms, at most the command timeout
+         */
+        public Builder replicaAcks(int replicas, Duration timeout) {
+            this.replicaAcks = replicas;
+            this.replicaAcksTimeout = timeout;
+            return this;
+        }
+
         /** Who is told of losses; they are logged as warnings in any case. */
         public Builder lockLostListener(LockLostListener lockLostListener) {
             this.listener = Objects.requireNonNull(lockLostListener, "lockLostListener");
@@ -322,7 +339,8 @@ public final class RedisLocks implements AutoCloseable {
         public RedisLocks build() {
             // A node of a quorum keeps votes, which a client of that server alone must not take for holds.
             String prefix = masters.isEmpty() ? keyPrefix : keyPrefix + ":quorum";
-            LockOptions options = new LockOptions(prefix, lease, retryFor, commandTimeout, maxConnections);
+            LockOptions options = new LockOptions(
+                    prefix, lease, retryFor, commandTimeout, maxConnections, replicaAcks, replicaAcksTimeout);
             if (!masters.isEmpty()) {
                 return on(openQuorum(options), options, listener, Clock.SYSTEM);
             }
@@ -335,6 +353,10 @@ public final class RedisLocks implements AutoCloseable {
         }
 
         private Redis openQuorum(LockOptions options) {
+            if (options.replicaAcks() > 0) {
+                throw new IllegalArgumentException("replicaAcks is " + options.replicaAcks()
+                        + ", and the masters of a quorum confirm each other's votes without replicas: leave it out.");
+            }
             Duration delay = restartDelay == null ? options.lease() : restartDelay;
             boolean tooShort = !delay.isZero() && delay.compareTo(options.lease()) < 0;
             if (tooShort || delay.compareTo(LockOptions.MAX_LEASE) > 0) {

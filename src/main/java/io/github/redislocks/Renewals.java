@@ -70,7 +70,7 @@ final class Renewals implements Watchdog.Ward {
             if (fence) {
                 hold.fenceRefreshedNanos = sentNanos;
             }
-            return Protocol.renew(hold, leaseMillis, fence);
+            return Protocol.renew(hold, leaseMillis, fence).with(client.options.acks());
         }
 
         @Override
@@ -81,7 +81,12 @@ final class Renewals implements Watchdog.Ward {
         @Override
         public void answered(Reply reply, long sentNanos) {
             try {
-                judge(reply, sentNanos);
+                if (reply.is("OK") && !client.isAcknowledged(reply, sentNanos)) {
+                    // What replicas do not have must not be relied on: after a failover the hold would end earlier.
+                    tryAgain();
+                } else {
+                    judge(reply, sentNanos);
+                }
             } finally {
                 // Last: an answer of the server before must not be taken for one to the check that follows a move.
                 hold.renewing = false;
@@ -103,12 +108,16 @@ final class Renewals implements Watchdog.Ward {
 
         @Override
         public void failed(RedisException failure, long sentNanos) {
+            tryAgain();
+            hold.renewing = false;
+        }
+
+        private void tryAgain() {
             long again = client.clock.nanoTime() + Math.max(MIN_PAUSE_NANOS, client.renewalNanos() / 10);
             hold.nextRenewalNanos = again;
             if (hold.checkNanos != Long.MAX_VALUE) {
                 hold.checkNanos = again;
             }
-            hold.renewing = false;
         }
     }
 }

@@ -108,13 +108,38 @@ final class Sync {
             if (held != null && client.isValid(held) && reenter(held, patience, leaseMillis, renewed)) {
                 return true;
             }
-            Attempt attempt = client.begin(keys, new Attempt.Wish(leaseMillis, renewed, fair), patience);
-            Hold hold = new Contention(client, attempt, patience, held).contend();
-            publish();
-            return hold != null;
+            return acquireAnew(new Attempt.Wish(leaseMillis, renewed, fair), patience, held);
         } finally {
             patience.restore();
         }
+    }
+
+    /** One attempt after the other, as long as all that keeps it from a hold is that too few replicas confirm it. */
+    private boolean acquireAnew(Attempt.Wish wish, Patience patience, @Nullable Hold lost) throws InterruptedException {
+        long began = client.clock.nanoTime();
+        Backoff backoff = Backoff.ofRequests();
+        while (true) {
+            // Each a new one: what gives an earlier one back may run late, and must not touch this.
+            Attempt attempt = client.begin(keys, wish, patience);
+            try {
+                Hold hold = new Contention(client, attempt, patience, lost).contend();
+                publish();
+                return hold != null;
+            } catch (RedisException.Unacknowledged e) {
+                long now = client.clock.nanoTime();
+                if (!patience.waits() || isTooLate(patience, client.replication, now)) {
+                    throw client.notAcknowledged(keys, now - began, e);
+                }
+                client.clock.park(this, Math.min(backoff.next(), patience.remaining(now)));
+                patience.throwIfInterrupted();
+            }
+        }
+    }
+
+    private boolean isTooLate(Patience patience, Outage outage, long now) {
+        return patience.isTimed()
+                ? patience.remaining(now) <= 0
+                : outage.age(now) > client.options.retryFor().toNanos();
     }
 
     /** Counts a re-entry; false if the hold turned out to be lost, so that the caller has to acquire anew. */
@@ -130,7 +155,7 @@ final class Sync {
                     patience.timeoutNanos(sent, client.options.commandTimeoutNanos()),
                     Math.max(1, hold.deadlineNanos() - sent));
             try {
-                Reply reply = client.run(Protocol.reenter(hold, leaseMillis), timeout);
+                Reply reply = client.run(Protocol.reenter(hold, leaseMillis).with(client.options.acks()), timeout);
                 if (!reply.is("OK")) {
                     client.lose(hold, LockLost.Reason.TAKEN);
                 } else if (hold.extend(client.clock.nanoTime(), sent + LockOptions.validityNanos(leaseMillis))) {
@@ -141,10 +166,9 @@ final class Sync {
             } catch (RedisException e) {
                 long now = client.clock.nanoTime();
                 boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
-                boolean late = patience.isTimed()
-                        ? patience.remaining(now) <= 0
-                        : client.outage.age(now) > client.options.retryFor().toNanos();
-                if (hopeless || late) {
+                boolean unacknowledged = e instanceof RedisException.Unacknowledged;
+                Outage outage = unacknowledged ? client.replication : client.outage;
+                if (hopeless || isTooLate(patience, outage, now)) {
                     throw client.unavailable(
                             keys,
                             "was not entered once more",
@@ -153,7 +177,7 @@ final class Sync {
                             e);
                 }
                 patience.throwIfInterrupted();
-                hold.unanswered = true;
+                hold.unanswered |= !unacknowledged;
                 client.clock.park(this, REENTRY_PAUSE_NANOS);
             }
         }

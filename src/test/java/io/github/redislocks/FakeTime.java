@@ -21,10 +21,15 @@ abstract class FakeTime {
     final InMemoryRedis server = new InMemoryRedis(clock.server());
     final InMemoryRedis redis = server.another();
     final List<LockLost> losses = new CopyOnWriteArrayList<>();
-    final RedisLocks locks = RedisLocks.on(redis, LockOptions.DEFAULTS, losses::add, clock);
+    final RedisLocks locks = RedisLocks.on(redis, options(), losses::add, clock);
     final RedisLocks others = RedisLocks.on(server.another(), LockOptions.DEFAULTS, null, clock);
     final RedisReentrantLock lock = locks.reentrantLock("job");
     final RedisReentrantLock other = others.reentrantLock("job");
+
+    /** The settings of the first client; those of the second are the defaults. */
+    LockOptions options() {
+        return LockOptions.DEFAULTS;
+    }
 
     /** A thread of the first client that locks, tells what it has, and unlocks when told. */
     final class Waiter extends Thread {

@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.github.redislocks.redis.Acks;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -46,6 +48,24 @@ class LockOptionsTest {
                 .withMessageContaining("0");
         assertThatCode(() -> new LockOptions("p", SECOND, Duration.ZERO, SECOND, 1))
                 .doesNotThrowAnyException();
+    }
+
+    @Test
+    void replicaAcks_thatCannotWork_areRefusedWithTheRemedy() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new LockOptions("p", SECOND, SECOND, SECOND, 1, -1, SECOND))
+                .withMessageContaining("-1")
+                .withMessageContaining("0, to wait for no replica");
+        for (Duration timeout : List.of(Duration.ZERO, Duration.ofNanos(999_999), SECOND.plusNanos(1))) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> new LockOptions("p", SECOND, SECOND, SECOND, 1, 1, timeout))
+                    .withMessageContaining(timeout.toString())
+                    .withMessageContaining("command timeout, which is PT1S");
+        }
+        assertThat(new LockOptions("p", SECOND, SECOND, SECOND, 1, 1, SECOND).acks())
+                .isEqualTo(new Acks(1, 1_000_000_000));
+        assertThat(new LockOptions("p", SECOND, SECOND, SECOND, 1, 0, Duration.ZERO).acks())
+                .isNull();
     }
 
     @Test

@@ -3,12 +3,17 @@ package io.github.redislocks.redis;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Protocol.Command;
+import redis.clients.jedis.exceptions.JedisDataException;
 
 /** How calls are written for the server, and how its answers are read. */
 final class Commands {
+
+    /** What an answer needs that is not waited for longer: an idle server looks ten times a second whom to wake. */
+    private static final long ANSWER_NANOS = TimeUnit.MILLISECONDS.toNanos(120);
 
     private Commands() {}
 
@@ -30,6 +35,28 @@ final class Commands {
 
     static CommandArguments subscribe(String channel) {
         return new CommandArguments(Command.SUBSCRIBE).add(channel);
+    }
+
+    /**
+     * Waits until replicas have all that this connection wrote before. Not for as long as the request may take: its
+     * answer is worth more than a last moment of waiting.
+     */
+    static CommandArguments awaitAcks(Acks acks, long leftNanos) {
+        long nanos = Math.min(acks.timeoutNanos(), leftNanos - ANSWER_NANOS);
+        // 0 would be for ever.
+        return new CommandArguments(Command.WAIT)
+                .add(acks.replicas())
+                .add(Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos)));
+    }
+
+    /** A reply with the answer to what {@link #awaitAcks} asked behind it. */
+    static Reply confirmed(Call call, Reply reply, @Nullable Object answer) {
+        if (answer instanceof Long replicas) {
+            return reply.confirmedBy(replicas);
+        }
+        String why = answer instanceof JedisDataException error ? error.getMessage() : "it answered " + answer;
+        throw new RedisException.Unanswered(
+                "The server does not wait for replicas behind " + call.script() + ": " + why, true, null);
     }
 
     /**

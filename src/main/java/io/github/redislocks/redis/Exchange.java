@@ -68,6 +68,11 @@ abstract class Exchange<T> {
         return resent;
     }
 
+    /** The time until the deadline; 0 or less once it has passed. */
+    final long leftNanos() {
+        return deadline - System.nanoTime();
+    }
+
     /** Makes ready for one more trip of the same exchange, unless it has been given up. */
     final void proceed(Link current) {
         current.arm(deadline);

@@ -1,8 +1,10 @@
 package io.github.redislocks.redis;
 
 import java.util.List;
+import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
 /**
@@ -89,14 +91,26 @@ public final class JedisRedis implements Redis {
 
         @Override
         Reply on(Link link) {
-            Object answer;
             try {
-                answer = link.ask(Commands.evalsha(call));
+                return ask(link, Commands.evalsha(call));
             } catch (JedisNoScriptException unknown) {
                 proceed(link);
-                answer = link.ask(Commands.eval(call));
+                return ask(link, Commands.eval(call));
             }
-            return Commands.reply(call, answer, resent());
+        }
+
+        private Reply ask(Link link, CommandArguments request) {
+            Acks acks = call.acks();
+            if (acks == null) {
+                return Commands.reply(call, link.ask(request), resent());
+            }
+            link.send(request);
+            link.send(Commands.awaitAcks(acks, leftNanos()));
+            List<Object> answers = link.answers(2);
+            if (answers.get(0) instanceof JedisDataException error) {
+                throw error;
+            }
+            return Commands.confirmed(call, Commands.reply(call, answers.get(0), resent()), answers.get(1));
         }
     }
 

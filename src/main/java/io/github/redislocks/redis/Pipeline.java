@@ -64,14 +64,44 @@ final class Pipeline extends Exchange<Boolean> {
     Boolean on(Link link) {
         List<Integer> open = new ArrayList<>();
         for (int i = 0; i < calls.size(); i++) {
-            if (outcomes.get(i) == null) {
+            // What is to be confirmed is sent again on a new connection: replicas are waited for by connection.
+            if (outcomes.get(i) == null || calls.get(i).acks() != null) {
                 open.add(i);
             }
         }
         for (int pass = 1; !open.isEmpty() && pass <= PASSES; pass++) {
             open = pass(link, open, pass);
         }
+        confirm(link);
         return true;
+    }
+
+    /** Waits for the replicas once, behind all calls. */
+    private void confirm(Link link) {
+        Acks acks = null;
+        for (int i = 0; i < calls.size() && acks == null; i++) {
+            acks = calls.get(i).acks();
+        }
+        if (acks == null) {
+            return;
+        }
+        proceed(link);
+        link.send(Commands.awaitAcks(acks, leftNanos()));
+        Object answer = link.answers(1).get(0);
+        for (int i = 0; i < calls.size(); i++) {
+            Outcome outcome = outcomes.get(i);
+            if (calls.get(i).acks() != null && outcome != null && outcome.reply() != null) {
+                outcomes.set(i, confirmed(calls.get(i), outcome.reply(), answer));
+            }
+        }
+    }
+
+    private static Outcome confirmed(Call call, Reply reply, @Nullable Object answer) {
+        try {
+            return Outcome.of(Commands.confirmed(call, reply, answer));
+        } catch (RedisException.Unanswered notWaited) {
+            return Outcome.of(notWaited);
+        }
     }
 
     /** Sends these calls, and returns those whose script the server does not know. */

@@ -3,7 +3,7 @@ package io.github.redislocks.redis;
 import java.io.Serial;
 import org.jspecify.annotations.Nullable;
 
-/** A call that brought no reply. The two kinds differ in what the caller may conclude. */
+/** A call that brought no reply, or none to rely on. The kinds differ in what the caller may conclude. */
 public abstract sealed class RedisException extends RuntimeException {
 
     @Serial
@@ -29,6 +29,17 @@ public abstract sealed class RedisException extends RuntimeException {
         /** Whether the request may have left: it may have run, or may still run, however late. */
         public boolean sent() {
             return sent;
+        }
+    }
+
+    /** An answer that too few replicas confirmed: what the server did may be lost with it. */
+    public static final class Unacknowledged extends RedisException {
+
+        @Serial
+        private static final long serialVersionUID = 1L;
+
+        public Unacknowledged(String message) {
+            super(message, null);
         }
     }
 

@@ -13,11 +13,10 @@ local lock, queue, waiters, fence, conditions = KEYS[1], KEYS[2], KEYS[3], KEYS[
 -- How long a line lasts in which nobody moves: longer than any place.
 local LINE = 9000
 
--- A lease only ever grows: a late request must not shorten it under a validity that a later one has promised.
+-- A lease only ever grows: a late request must not shorten it under a validity that a later one has promised. Always
+-- written: replicas that are waited for behind this then have the hold, whoever made it.
 local function extend(lease)
-    if redis.call('pttl', lock) < tonumber(lease) then
-        redis.call('pexpire', lock, lease)
-    end
+    redis.call('pexpire', lock, math.max(redis.call('pttl', lock), tonumber(lease)))
 end
 
 local function last_token()

@@ -1,0 +1,347 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.fixture.CommandCount;
+import io.github.redislocks.fixture.RedisServer;
+import io.github.redislocks.fixture.twin.Fault;
+import io.github.redislocks.fixture.twin.HeldCalls;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.JedisRedis;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.Condition;
+import java.util.function.Predicate;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.DefaultJedisClientConfig;
+
+/** What a client does with a hold that too few replicas have, which the in-memory Redis only says. */
+class ReplicaAcksTest extends FakeTime {
+
+    private static final Duration SOON = Duration.ofSeconds(10);
+
+    @Override
+    LockOptions options() {
+        Duration second = Duration.ofSeconds(1);
+        return new LockOptions("redis-locks", Duration.ofSeconds(30), second, second, 8, 2, Duration.ofMillis(100));
+    }
+
+    private static Predicate<Call> script(String name) {
+        return call -> call.script().name().equals(name);
+    }
+
+    /** How long it took, by the clock of the test. */
+    private Duration isUnavailable(ThrowingCallable call) {
+        long began = clock.nanoTime();
+        whileTimePasses(() -> assertThatThrownBy(call)
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("1 of the 2 replicas")
+                .hasMessageContaining("within 100 ms")
+                .hasMessageContaining("want fewer by replicaAcks"));
+        return Duration.ofNanos(clock.nanoTime() - began);
+    }
+
+    private void isFreeAsIfNobodyHadHadIt() {
+        assertThat(server.hash(KEY)).isEmpty();
+        assertThat(other.tryLock()).isTrue();
+        assertThat(other.previousHolderLost()).isFalse();
+        other.unlock();
+    }
+
+    @Test
+    void lock_tooFew_goesOnForRetryFor() {
+        redis.confirmBy(1);
+        assertThat(isUnavailable(lock::lock)).isBetween(Duration.ofSeconds(1), Duration.ofMillis(1_600));
+        assertThat(redis.log().count("acquire")).isGreaterThan(2);
+        isFreeAsIfNobodyHadHadIt();
+    }
+
+    @Test
+    void timedTry_tooFew_goesOnUntilItsTime() {
+        redis.confirmBy(1);
+        assertThat(isUnavailable(() -> lock.tryLock(3, TimeUnit.SECONDS)))
+                .isBetween(Duration.ofSeconds(3), Duration.ofMillis(3_200));
+        isFreeAsIfNobodyHadHadIt();
+    }
+
+    @Test
+    void tryLock_tooFew_isOneTry() {
+        redis.confirmBy(1);
+        isUnavailable(lock::tryLock);
+        assertThat(redis.log().count("acquire")).isEqualTo(1);
+        isFreeAsIfNobodyHadHadIt();
+    }
+
+    @Test
+    void lock_enoughAgain_isHeldByAnAttemptOfItsOwn() throws InterruptedException {
+        redis.confirmBy(1);
+        Waiter waiter = new Waiter();
+        waiter.start();
+        await().until(() -> redis.log().count("leave") > 0);
+        String given = redis.log().calls().get(1).call().args().get(1);
+        redis.confirmBy(2);
+        pass(600);
+        await().until(waiter::holds);
+        assertThat(server.hash(KEY)).doesNotContainEntry("attempt", given);
+        assertThat(redis.log().count("renew"))
+                .as("the acquisition was confirmed itself")
+                .isZero();
+        waiter.end();
+    }
+
+    @Test
+    void lock_interruptedBetweenTwoTries_ends() throws InterruptedException {
+        redis.confirmBy(1);
+        AtomicReference<Throwable> thrown = new AtomicReference<>();
+        Thread waiter = new Thread(() -> {
+            try {
+                lock.lockInterruptibly();
+            } catch (InterruptedException e) {
+                thrown.set(e);
+            }
+        });
+        waiter.start();
+        await().until(() -> redis.log().count("leave") > 0 && clock.isParked(waiter));
+        waiter.interrupt();
+        waiter.join();
+        assertThat(thrown.get()).isInstanceOf(InterruptedException.class);
+        isFreeAsIfNobodyHadHadIt();
+    }
+
+    @Test
+    void grantByAMessage_isConfirmedBeforeLockReturns() throws InterruptedException {
+        other.lock();
+        Waiter waiter = new Waiter();
+        waiter.startAndQueue();
+        HeldCalls confirmations = redis.hold(script("renew"));
+        other.unlock();
+        confirmations.awaitParked(1, SOON);
+        assertThat(confirmations.parked().get(0).acks()).isEqualTo(options().acks());
+        assertThat(waiter.held.get()).isNull();
+        confirmations.release();
+        await().until(waiter::holds);
+        assertThat(waiter.validity).as("of the confirmation").isEqualTo(Duration.ofMillis(29_698));
+        waiter.end();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void grantByAHeartbeat_isConfirmedBeforeLockReturns() throws InterruptedException {
+        other.lock();
+        Waiter waiter = new Waiter();
+        waiter.startAndQueue();
+        redis.dropMessages(true);
+        other.unlock();
+        pass(1_500);
+        await().until(waiter::holds);
+        assertThat(redis.log().count("renew")).isEqualTo(1);
+        assertThat(waiter.validity).isEqualTo(Duration.ofMillis(29_698));
+        waiter.end();
+    }
+
+    @Test
+    void grantToALocalHeir_isConfirmedBeforeLockReturns() throws InterruptedException {
+        lock.lock();
+        Waiter heir = new Waiter();
+        heir.start();
+        await().until(() -> heir.getState() == Thread.State.WAITING);
+        redis.confirmBy(1);
+        lock.unlock();
+        await().until(() -> redis.log().count("leave") == 1);
+        assertThat(heir.held.get()).isNull();
+        redis.confirmBy(2);
+        pass(600);
+        await().until(heir::holds);
+        heir.end();
+    }
+
+    @Test
+    void grant_thatTooFewConfirm_isGivenOn() throws InterruptedException {
+        other.lock();
+        Waiter waiter = new Waiter();
+        waiter.startAndQueue();
+        redis.confirmBy(1);
+        other.unlock();
+        await().until(() -> redis.log().count("leave") == 1);
+        await().until(() -> server.hash(KEY).isEmpty());
+        assertThat(other.tryLock()).isTrue();
+        redis.confirmBy(2);
+        pass(1_000);
+        assertThat(waiter.held.get()).isNull();
+        other.unlock();
+        await().until(waiter::holds);
+        waiter.end();
+    }
+
+    @Test
+    void grant_whoseConfirmationIsNotAnswered_isConfirmedLater() throws InterruptedException {
+        other.lock();
+        Waiter waiter = new Waiter();
+        waiter.startAndQueue();
+        redis.failNext(2, script("renew"), Fault.REPLY_LOST);
+        other.unlock();
+        await().until(() -> clock.isParked(waiter));
+        assertThat(waiter.held.get()).isNull();
+        pass(500);
+        await().until(waiter::holds);
+        assertThat(redis.log().count("leave")).isZero();
+        waiter.end();
+    }
+
+    @Test
+    void timedTry_whoseGrantIsNotConfirmedInTime_doesNotSayBusy() throws InterruptedException {
+        other.lock();
+        AtomicReference<Throwable> thrown = new AtomicReference<>();
+        Thread waiter = new Thread(() -> {
+            try {
+                lock.tryLock(2, TimeUnit.SECONDS);
+            } catch (InterruptedException | LockUnavailableException e) {
+                thrown.set(e);
+            }
+        });
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        settle();
+        redis.failNext(1_000, script("renew"), Fault.REQUEST_LOST);
+        other.unlock();
+        pass(2_000);
+        waiter.join();
+        assertThat(thrown.get()).isInstanceOf(LockUnavailableException.class);
+        assertThat(server.hash(KEY)).isEmpty();
+    }
+
+    @Test
+    void renewal_tooFew_doesNotMoveTheDeadline() {
+        lock.lock();
+        redis.confirmBy(1);
+        pass(29_697);
+        assertThat(redis.log().count("renew")).isGreaterThan(1);
+        assertThat(lock.isHeldByCurrentThread()).isTrue();
+        assertThat(lock.remainingLease()).isEqualTo(Duration.ofMillis(1));
+        pass(1);
+        assertThat(lock.isHeldByCurrentThread()).isFalse();
+        await().until(() -> losses.size() == 1);
+        assertThat(losses.get(0).reason()).isEqualTo(LockLost.Reason.UNCONFIRMED);
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+    }
+
+    @Test
+    void renewal_enoughAgain_movesTheDeadline() {
+        lock.lock();
+        redis.confirmBy(1);
+        pass(15_000);
+        redis.confirmBy(2);
+        pass(1_000);
+        assertThat(lock.remainingLease()).isGreaterThan(Duration.ofSeconds(28));
+        long renewals = redis.log().count("renew");
+        pass(8_000);
+        assertThat(redis.log().count("renew")).as("at its usual time again").isEqualTo(renewals);
+        lock.unlock();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void reentry_tooFew_isNoneAndMovesNoDeadline() {
+        lock.lock();
+        pass(5_000);
+        redis.confirmBy(1);
+        Duration left = lock.remainingLease();
+        isUnavailable(lock::tryLock);
+        assertThat(lock.getHoldCount()).isEqualTo(1);
+        assertThat(lock.remainingLease()).isLessThan(left);
+        redis.confirmBy(2);
+        assertThat(lock.tryLock()).isTrue();
+        assertThat(lock.getHoldCount()).isEqualTo(2);
+        assertThat(lock.remainingLease()).isEqualTo(Duration.ofMillis(29_698));
+        lock.unlock();
+        lock.unlock();
+        assertThat(server.hash(KEY)).isEmpty();
+    }
+
+    private Thread awaiting(AtomicReference<Object> outcome) {
+        Condition condition = lock.newCondition("ready");
+        Thread waiter = new Thread(() -> {
+            lock.lock();
+            lock.lock();
+            try {
+                condition.awaitUninterruptibly();
+                outcome.set(lock.getHoldCount());
+                lock.unlock();
+                lock.unlock();
+            } catch (LockUnavailableException e) {
+                outcome.set(e);
+            }
+        });
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":conditions").size() == 1);
+        settle();
+        return waiter;
+    }
+
+    private void signal() {
+        other.lock();
+        other.newCondition("ready").signal();
+        other.unlock();
+    }
+
+    @Test
+    void await_tooFew_comesBackWhenThereAreEnough() throws InterruptedException {
+        AtomicReference<Object> outcome = new AtomicReference<>();
+        Thread waiter = awaiting(outcome);
+        redis.confirmBy(1);
+        signal();
+        await().until(() -> redis.log().count("renew") > 0 && clock.isParked(waiter));
+        assertThat(outcome.get()).isNull();
+        redis.confirmBy(2);
+        pass(100);
+        waiter.join();
+        assertThat(outcome.get()).isEqualTo(2);
+        assertThat(server.hash(KEY)).isEmpty();
+    }
+
+    @Test
+    void await_tooFewForTooLong_saysThatTheLockIsNotHeld() throws InterruptedException {
+        AtomicReference<Object> outcome = new AtomicReference<>();
+        Thread waiter = awaiting(outcome);
+        redis.confirmBy(1);
+        signal();
+        await().until(() -> redis.log().count("renew") > 0);
+        pass(1_200);
+        waiter.join();
+        assertThat(outcome.get())
+                .isInstanceOfSatisfying(
+                        LockUnavailableException.class, e -> assertThat(e).hasMessageContaining("do not unlock it"));
+        isFreeAsIfNobodyHadHadIt();
+    }
+
+    /** Replicas are waited for by what a connection has written: behind a script that wrote nothing, for nothing. */
+    @Test
+    void whatIsConfirmed_isWrittenThoughItsLeaseIsLongEnough() {
+        Keys keys = Keys.of("redis-locks", "job");
+        Attempt.Wish wish = new Attempt.Wish(30_000, true, false);
+        Attempt attempt = new Attempt(1, keys, "a:1", wish, Patience.endless());
+        Attempt brief = new Attempt(1, keys, "a:1", new Attempt.Wish(200, true, false), Patience.endless());
+        Hold hold = new Hold(attempt, new Attempt.Grant(1, false, Long.MAX_VALUE, 0, true), 0, 0, null);
+        try (RedisServer real = RedisServer.start();
+                CommandCount commands = CommandCount.on(real);
+                JedisRedis direct = new JedisRedis(
+                        real.address(), DefaultJedisClientConfig.builder().build(), 1)) {
+            direct.run(Protocol.acquire(attempt, 8_000_000_000_000_000L, false, 0), TimeUnit.SECONDS.toNanos(5));
+            for (Call again : List.of(
+                    Protocol.renew(hold, 200, false),
+                    Protocol.confirm(brief),
+                    Protocol.acquire(brief, 8_000_000_000_000_000L, false, 0),
+                    Protocol.reenter(hold, 200))) {
+                commands.reset();
+                assertThat(direct.run(again, TimeUnit.SECONDS.toNanos(5)).code())
+                        .isEqualTo("OK");
+                assertThat(commands.of("pexpire")).as("%s", again.script()).isEqualTo(1);
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+package io.github.redislocks.fault;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.LockLost;
+import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.fixture.CommandCount;
+import io.github.redislocks.fixture.RedisServer;
+import io.github.redislocks.fixture.RequestCount;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import redis.clients.jedis.Jedis;
+
+/** Holds that count only when a replica has them, on a master and a replica that freezes. */
+@Timeout(60)
+class ReplicasTest {
+
+    private static final Duration ACKS = Duration.ofMillis(200);
+    private static final Duration SLACK = Duration.ofMillis(400);
+    private static final String KEY = "redis-locks:{job}";
+
+    private final List<LockLost> losses = new CopyOnWriteArrayList<>();
+    private final List<RedisLocks> clients = new ArrayList<>();
+    private RedisServer master;
+    private RedisServer replica;
+    private RedisReentrantLock lock;
+
+    @BeforeEach
+    void start() {
+        master = RedisServer.start("--repl-diskless-sync-delay", "0");
+        replica = RedisServer.start("--replicaof", "127.0.0.1", Integer.toString(master.port()));
+        try (Jedis jedis = master.client()) {
+            await().until(() -> jedis.waitReplicas(1, 10) == 1);
+        }
+        lock = connect(builder().replicaAcks(1, ACKS)).reentrantLock("job");
+        lock.lock();
+        lock.unlock();
+    }
+
+    @AfterEach
+    void stop() {
+        replica.resume();
+        clients.forEach(RedisLocks::close);
+        replica.close();
+        master.close();
+    }
+
+    private RedisLocks.Builder builder() {
+        return RedisLocks.builder()
+                .uri(master.uri())
+                .lease(Duration.ofSeconds(2))
+                .lockLostListener(losses::add);
+    }
+
+    private RedisLocks connect(RedisLocks.Builder builder) {
+        RedisLocks client = builder.build();
+        clients.add(client);
+        return client;
+    }
+
+    private static boolean exists(RedisServer server) {
+        try (Jedis jedis = server.client()) {
+            return jedis.exists(KEY);
+        }
+    }
+
+    private static Duration isUnavailable(ThrowingCallable call) {
+        long began = System.nanoTime();
+        assertThatThrownBy(call)
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("0 of the 1 replicas that must have a hold confirmed it within 200 ms");
+        return Duration.ofNanos(System.nanoTime() - began);
+    }
+
+    @Test
+    void lock_isOnTheReplicaWhenItReturns() {
+        for (int i = 0; i < 50; i++) {
+            lock.lock();
+            assertThat(exists(replica)).isTrue();
+            lock.unlock();
+        }
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void lockAndUnlock_uncontended_areTwoScriptsAndOneWait() {
+        try (RequestCount requests = RequestCount.on(master);
+                CommandCount commands = CommandCount.on(master)) {
+            commands.reset();
+            for (int i = 0; i < 10; i++) {
+                lock.lock();
+                lock.unlock();
+            }
+            assertThat(requests.of("evalsha")).isEqualTo(20);
+            assertThat(requests.of("wait")).isEqualTo(10);
+        }
+    }
+
+    @Test
+    void replicaFrozen_eachTry_costsTheStatedTimeAndLeavesNothing() throws InterruptedException {
+        replica.pause();
+        assertThat(isUnavailable(lock::tryLock)).isBetween(ACKS, ACKS.plus(SLACK));
+        assertThat(exists(master)).isFalse();
+        assertThat(isUnavailable(() -> lock.tryLock(1, TimeUnit.SECONDS)))
+                .isBetween(Duration.ofSeconds(1), Duration.ofMillis(1_200));
+        // Less time than replicas are given.
+        assertThat(isUnavailable(() -> lock.tryLock(50, TimeUnit.MILLISECONDS))).isLessThan(Duration.ofMillis(250));
+        assertThat(exists(master)).isFalse();
+        replica.resume();
+        assertThat(lock.tryLock(5, TimeUnit.SECONDS)).isTrue();
+        assertThat(lock.previousHolderLost()).isFalse();
+        lock.unlock();
+    }
+
+    @Test
+    void replicaFrozen_grantByAnotherClient_isNoHold() throws InterruptedException {
+        RedisReentrantLock other = connect(builder()).reentrantLock("job");
+        other.lock();
+        AtomicReference<Object> outcome = new AtomicReference<>();
+        Thread waiter = new Thread(() -> {
+            try {
+                outcome.set(lock.tryLock(3, TimeUnit.SECONDS));
+            } catch (InterruptedException | LockUnavailableException e) {
+                outcome.set(e);
+            }
+        });
+        waiter.start();
+        await().until(() -> other.getQueueLength() + redisQueue() == 1);
+        replica.pause();
+        other.unlock();
+        waiter.join();
+        assertThat(outcome.get()).isInstanceOf(LockUnavailableException.class);
+        assertThat(exists(master)).isFalse();
+    }
+
+    private long redisQueue() {
+        try (Jedis jedis = master.client()) {
+            return jedis.zcard(KEY + ":queue");
+        }
+    }
+
+    @Test
+    void replicaFrozen_hold_endsAtTheDeadlineThatTheReplicaKnows() {
+        lock.lock();
+        await().pollInSameThread()
+                .during(Duration.ofMillis(2_500))
+                .atMost(Duration.ofSeconds(4))
+                .until(lock::isHeldByCurrentThread);
+        replica.pause();
+        long began = System.nanoTime();
+        await().pollInSameThread().atMost(Duration.ofSeconds(3)).until(() -> !lock.isHeldByCurrentThread());
+        assertThat(Duration.ofNanos(System.nanoTime() - began)).isLessThan(Duration.ofMillis(2_100));
+        assertThat(exists(master)).as("the master has been told to keep it").isTrue();
+        assertThat(losses)
+                .singleElement()
+                .satisfies(loss -> assertThat(loss.reason()).isEqualTo(LockLost.Reason.UNCONFIRMED));
+    }
+
+    @Test
+    void connect_userWhoMayNotWait_isToldSo() {
+        try (Jedis jedis = master.client()) {
+            jedis.aclSetUser("app", "on", ">secret", "~*", "&*", "+@all", "-wait");
+        }
+        String uri = master.uri().replace("redis://", "redis://app:secret@");
+        connect(RedisLocks.builder().uri(uri)).withLock("job", () -> {});
+        assertThatThrownBy(
+                        () -> RedisLocks.builder().uri(uri).replicaAcks(1, ACKS).build())
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("'wait'");
+    }
+}
