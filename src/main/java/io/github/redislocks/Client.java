@@ -47,6 +47,7 @@ final class Client {
     private final AtomicLong numbers = new AtomicLong();
     private final AtomicLong suspect = new AtomicLong();
     private final AtomicInteger moves = new AtomicInteger();
+    private volatile long graceUntilNanos;
     private volatile boolean closed;
 
     Client(String id, LockOptions options, @Nullable LockLostListener listener, Clock clock, Redis redis) {
@@ -74,8 +75,7 @@ final class Client {
         redis.onMoved(this::moved);
         long sent = clock.nanoTime();
         try {
-            Call check = Protocol.check(options.keyPrefix(), Keys.mailbox(options.keyPrefix(), id));
-            Reply answer = run(check.with(options.acks()), options.commandTimeoutNanos());
+            Reply answer = run(check().with(options.acks()), options.commandTimeoutNanos());
             serverTime.saw(answer, sent);
             ServerCheck server = new ServerCheck(redis.address(), answer);
             server.warnings().forEach(log::warn);
@@ -278,6 +278,16 @@ final class Client {
         return new LockUnavailableException(keys.name(), text, mayExist, cause);
     }
 
+    /** For an acquisition that came too soon after a failover. */
+    LockUnavailableException tooSoon(Keys keys, long graceNanos, boolean mayExist) {
+        String text = "The lock \"" + keys.name() + "\" was not acquired: Redis at " + redis.address()
+                + " has just become the master, and failoverGrace ("
+                + options.failoverGrace().toMillis()
+                + " ms) lets no lock be acquired for another " + (graceNanos + 999_999) / 1_000_000
+                + " ms, since somebody may hold it whom that server does not know. Try again then, or wait longer.";
+        return new LockUnavailableException(keys.name(), text, mayExist, null);
+    }
+
     /** For an acquisition that too few replicas confirmed, and that was given back. */
     LockUnavailableException notAcknowledged(Keys keys, long triedNanos, RedisException.Unacknowledged cause) {
         boolean mayExist = outage.age(clock.nanoTime()) > 0;
@@ -317,9 +327,38 @@ final class Client {
 
     /** Has all that the server before knew be asked of the new one: its time, every hold, every place in line. */
     private void moved() {
-        serverTime.forget(clock.nanoTime());
+        long now = clock.nanoTime();
+        serverTime.forget(now);
+        graceUntilNanos = now + options.failoverGrace().toNanos();
         moves.incrementAndGet();
         hurry();
+        watchdog.run(new Errand(
+                clock,
+                check(),
+                now,
+                now + leftoverNanos(options.leaseMillis()),
+                () -> Errand.Need.NOW,
+                (answer, sent) -> tell(answer),
+                () -> {}));
+    }
+
+    private Call check() {
+        return Protocol.check(options.keyPrefix(), Keys.mailbox(options.keyPrefix(), id));
+    }
+
+    /** Says what is wrong with a server that this client has not chosen. */
+    private void tell(Reply check) {
+        ServerCheck server = new ServerCheck(redis.address(), check);
+        server.warnings().forEach(log::warn);
+        String objection = server.objection();
+        if (objection != null) {
+            log.error(objection);
+        }
+    }
+
+    /** How long no lock may be acquired yet, since it may be held by somebody whom the new server does not know. */
+    long graceNanos(long now) {
+        return moves.get() == 0 ? 0 : Math.max(0, graceUntilNanos - now);
     }
 
     private void hurry() {

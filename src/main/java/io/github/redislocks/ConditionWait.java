@@ -172,14 +172,16 @@ final class ConditionWait {
             long now = client.clock.nanoTime();
             boolean interrupted = patience.interrupted();
             boolean over = interrupted || remaining(now) <= 0;
+            // Queueing would take a lock that is free.
+            long pause = Math.max(rejoinAtNanos - now, client.graceNanos(now));
             if (settled) {
                 client.clock.park(this, Long.MAX_VALUE);
             } else if (!over) {
                 client.clock.park(this, remaining(now));
-            } else if (rejoinAtNanos <= now) {
+            } else if (pause <= 0) {
                 rejoin(attempt, interrupted ? Ending.INTERRUPTED : Ending.TIMED_OUT);
             } else {
-                client.clock.park(this, rejoinAtNanos - now);
+                client.clock.park(this, pause);
             }
         }
     }

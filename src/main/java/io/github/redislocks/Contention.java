@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  *     granted               date it; if its claim may be over, ask again; let replicas confirm it; return the hold
  *     failed                leave everything, throw
  *     interrupted, too late leave everything, throw or return nothing
+ *     after a failover      no grant counts and nobody asks until the grace is over
  *     my turn, no place     ask: taken | busy (open the mailbox, ask for a place) | queued | no answer (pause)
  *     else                  park
  * </pre>
@@ -93,14 +94,15 @@ final class Contention {
             }
             long now = client.clock.nanoTime();
             boolean mayAsk = verdict == null && attempt.turn && (attempt.standing == null || attempt.roused);
-            if (mayAsk && askAtNanos <= now && (!asked || patience.remaining(now) > 0) && !busy) {
+            long grace = client.graceNanos(now);
+            if (mayAsk && grace == 0 && askAtNanos <= now && (!asked || patience.remaining(now) > 0) && !busy) {
                 ask();
-            } else if (busy || patience.remaining(now) <= 0) {
+            } else if (busy || patience.remaining(now) <= 0 || (grace > 0 && !patience.waits())) {
                 if (attempt.leave(verdict)) {
                     return giveUp(now);
                 }
             } else {
-                long pause = mayAsk ? askAtNanos - now : pauseNanos(now);
+                long pause = mayAsk ? Math.max(askAtNanos - now, grace) : pauseNanos(now);
                 client.clock.park(this, Math.min(patience.remaining(now), pause));
             }
         }
@@ -108,7 +110,11 @@ final class Contention {
 
     private @Nullable Hold giveUp(long now) {
         boolean mayExist = attempt.quietFromNanos() != 0;
+        long grace = client.graceNanos(now);
         client.succession.depart(attempt);
+        if (grace > 0 && !busy) {
+            throw client.tooSoon(attempt.keys, grace, mayExist);
+        }
         // Without any answer "busy" is known only if nothing speaks against Redis: others of this client were served.
         boolean heard = answered || attempt.standing != null;
         if (unconfirmed || (!heard && (failure != null || client.outage.age(now) > 0))) {
@@ -197,6 +203,11 @@ final class Contention {
         if (dated.deadlineNanos() == 0 && !attempt.turn) {
             return null;
         }
+        if (client.graceNanos(now) > 0) {
+            // Calls go to the new server only once the grace has begun: no answer that came before it is of that one.
+            askAnew(grant);
+            return null;
+        }
         if (dated.deadlineNanos() > now && client.options.replicaAcks() > 0 && !grant.equals(confirmed)) {
             if (askAtNanos > now) {
                 return null;
@@ -214,7 +225,7 @@ final class Contention {
         return hold(dated, now);
     }
 
-    /** Goes on without a grant that has lapsed. */
+    /** Goes on without a grant that has lapsed, or that does not count yet. */
     private void askAnew(Attempt.Grant lapsed) {
         if (attempt.fromCondition) {
             // It asks by its place, which knows how often the lock is to be held.

@@ -24,6 +24,7 @@ final class Heartbeats implements Watchdog.Ward {
         long next = Long.MAX_VALUE;
         long outage = client.outage.age(now);
         long bearable = client.options.retryFor().toNanos();
+        long grace = client.graceNanos(now);
         for (Attempt attempt : client.attempts.values()) {
             if (!attempt.undecided()) {
                 continue;
@@ -38,7 +39,10 @@ final class Heartbeats implements Watchdog.Ward {
             if (attempt.standing == null || attempt.heartbeatInFlight) {
                 continue;
             }
-            if (attempt.nextHeartbeatNanos > now) {
+            if (grace > 0) {
+                // It would take a lock that is free, or let another waiter have it.
+                next = Math.min(next, now + grace);
+            } else if (attempt.nextHeartbeatNanos > now) {
                 next = Math.min(next, attempt.nextHeartbeatNanos);
             } else if (mayAdd) {
                 due.add(new Heartbeat(attempt));

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param maxConnections how many connections lock attempts share; the watchdog and the mailbox have one each besides
  * @param replicaAcks how many replicas must have a hold before it counts; 0 if none
  * @param replicaAcksTimeout how long one request waits for them; of no meaning if there are none
+ * @param failoverGrace for how long no lock is acquired after a failover that this client has seen
  */
 public record LockOptions(
         String keyPrefix,
@@ -23,7 +24,8 @@ public record LockOptions(
         Duration commandTimeout,
         int maxConnections,
         int replicaAcks,
-        Duration replicaAcksTimeout) {
+        Duration replicaAcksTimeout,
+        Duration failoverGrace) {
 
     /** {@value}: the prefix of keys and channels. */
     public static final String DEFAULT_KEY_PREFIX = "redis-locks";
@@ -45,6 +47,9 @@ public record LockOptions(
     /** {@value}: replicas that must have a hold before it counts. */
     public static final int DEFAULT_REPLICA_ACKS = 0;
 
+    /** 0: how long no lock is acquired after a failover. */
+    public static final Duration DEFAULT_FAILOVER_GRACE = Duration.ZERO;
+
     static final LockOptions DEFAULTS = new LockOptions(
             DEFAULT_KEY_PREFIX, DEFAULT_LEASE, DEFAULT_RETRY_FOR, DEFAULT_COMMAND_TIMEOUT, DEFAULT_MAX_CONNECTIONS);
 
@@ -63,10 +68,18 @@ public record LockOptions(
 
     private static final int MAX_PREFIX_LENGTH = 256;
 
-    /** Settings of a client that waits for no replica. */
+    /** Settings of a client that waits for no replica, and not after a failover. */
     public LockOptions(
             String keyPrefix, Duration lease, Duration retryFor, Duration commandTimeout, int maxConnections) {
-        this(keyPrefix, lease, retryFor, commandTimeout, maxConnections, DEFAULT_REPLICA_ACKS, DEFAULT_COMMAND_TIMEOUT);
+        this(
+                keyPrefix,
+                lease,
+                retryFor,
+                commandTimeout,
+                maxConnections,
+                DEFAULT_REPLICA_ACKS,
+                DEFAULT_COMMAND_TIMEOUT,
+                DEFAULT_FAILOVER_GRACE);
     }
 
     /** Checks every setting. */
@@ -96,6 +109,11 @@ public record LockOptions(
                     + ": at least 1 connection is needed. The default is " + DEFAULT_MAX_CONNECTIONS + ".");
         }
         checkReplicaAcks(replicaAcks, replicaAcksTimeout, commandTimeout);
+        if (Objects.requireNonNull(failoverGrace, "failoverGrace").isNegative()
+                || failoverGrace.compareTo(MAX_LEASE) > 0) {
+            throw new IllegalArgumentException("failoverGrace is " + failoverGrace + ": it must lie between 0 and "
+                    + MAX_LEASE + ". Name the longest lease in use, such as " + lease + ", or Duration.ZERO for none.");
+        }
     }
 
     private static void checkReplicaAcks(int replicas, Duration timeout, Duration commandTimeout) {

@@ -199,6 +199,7 @@ public final class RedisLocks implements AutoCloseable {
         private int maxConnections = LockOptions.DEFAULT_MAX_CONNECTIONS;
         private int replicaAcks = LockOptions.DEFAULT_REPLICA_ACKS;
         private Duration replicaAcksTimeout = LockOptions.DEFAULT_COMMAND_TIMEOUT;
+        private Duration failoverGrace = LockOptions.DEFAULT_FAILOVER_GRACE;
         private @Nullable LockLostListener listener;
 
         private Builder() {}
@@ -324,6 +325,19 @@ public final class RedisLocks implements AutoCloseable {
             return this;
         }
 
+        /**
+         * Lets this client acquire no lock for a time after a failover that it has seen, so that a hold which the new
+         * master does not know has ended before anybody can have its lock. What is held goes on, is renewed, re-entered
+         * and released as ever; {@code lock()} waits; a timed try waits and then, and {@code tryLock()} at once, throws
+         * {@link LockUnavailableException}. All clients should have the same.
+         *
+         * @param time at least the longest lease in use; zero, the default, not to wait
+         */
+        public Builder failoverGrace(Duration time) {
+            this.failoverGrace = time;
+            return this;
+        }
+
         /** Who is told of losses; they are logged as warnings in any case. */
         public Builder lockLostListener(LockLostListener lockLostListener) {
             this.listener = Objects.requireNonNull(lockLostListener, "lockLostListener");
@@ -340,7 +354,14 @@ public final class RedisLocks implements AutoCloseable {
             // A node of a quorum keeps votes, which a client of that server alone must not take for holds.
             String prefix = masters.isEmpty() ? keyPrefix : keyPrefix + ":quorum";
             LockOptions options = new LockOptions(
-                    prefix, lease, retryFor, commandTimeout, maxConnections, replicaAcks, replicaAcksTimeout);
+                    prefix,
+                    lease,
+                    retryFor,
+                    commandTimeout,
+                    maxConnections,
+                    replicaAcks,
+                    replicaAcksTimeout,
+                    failoverGrace);
             if (!masters.isEmpty()) {
                 return on(openQuorum(options), options, listener, Clock.SYSTEM);
             }

@@ -125,6 +125,14 @@ class MovedTest extends FakeTime {
     }
 
     @Test
+    void moved_newServer_isLookedAt() {
+        redis.failNext(script("check"), Fault.REQUEST_LOST);
+        redis.moved();
+        pass(1_000);
+        assertThat(redis.log().count("check")).as("when it connected, and now").isEqualTo(2);
+    }
+
+    @Test
     void moved_waiter_takesItsPlaceAnewAtOnce() throws InterruptedException {
         other.lock();
         Thread waiter = new Thread(

@@ -28,7 +28,8 @@ class ReplicaAcksTest extends FakeTime {
     @Override
     LockOptions options() {
         Duration second = Duration.ofSeconds(1);
-        return new LockOptions("redis-locks", Duration.ofSeconds(30), second, second, 8, 2, Duration.ofMillis(100));
+        return new LockOptions(
+                "redis-locks", Duration.ofSeconds(30), second, second, 8, 2, Duration.ofMillis(100), Duration.ZERO);
     }
 
     private static Predicate<Call> script(String name) {

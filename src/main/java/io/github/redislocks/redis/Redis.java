@@ -39,9 +39,9 @@ public interface Redis extends AutoCloseable {
     void publish(String channel, String message, long timeoutNanos);
 
     /**
-     * Says whom to tell whenever calls go to another server from now on, which may know nothing of what the one before
-     * said. By then no call goes to that one any more. To be said before the first call; told by a thread that must not
-     * wait.
+     * Says whom to tell whenever calls are to go to another server, which may know nothing of what the one before said.
+     * By then no call goes to that one any more, and none has gone to the other: calls wait until the listener returns.
+     * To be said before the first call; told by a thread that must not wait.
      */
     default void onMoved(Runnable listener) {}
 

@@ -39,12 +39,14 @@ public final class SentinelRedis implements Redis {
     /** Called by one thread at a time, and no more once the Sentinels are closed. */
     private void found(HostAndPort address) {
         JedisRedis before = master;
-        master = connector.apply(address);
         if (before != null) {
             log.warn("The master {} is at {} now, and was at {}", masterName, address, before.address());
+            // In this order: no call may reach the new master before all know that it is another one. Calls wait.
+            master = null;
             before.close();
             onMoved.run();
         }
+        master = connector.apply(address);
     }
 
     @Override

@@ -16,6 +16,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -73,6 +74,26 @@ class SentinelRedisTest {
                 .untilAsserted(() -> assertThat(moves).hasValue(1));
         assertThat(redis.address()).startsWith(promoted.address() + " ");
         assertThat(redis.run(PING, SHORT).code()).isNotEmpty();
+    }
+
+    /** A call that began before must not reach the new master before everybody knows that it is another one. */
+    @Test
+    void masterHangs_calls_waitUntilItIsToldThatAnotherIsNamed() {
+        RedisServer old = servers.master();
+        redis.run(PING, SHORT);
+        FutureTask<Reply> call = new FutureTask<>(() -> redis.run(PING, LONG));
+        AtomicReference<Boolean> tooSoon = new AtomicReference<>();
+        redis.onMoved(() -> {
+            Thread caller = new Thread(call, "caller");
+            caller.start();
+            await().until(() -> call.isDone() || caller.getState() == Thread.State.WAITING);
+            tooSoon.set(call.isDone());
+        });
+        old.pause();
+        await().atMost(Duration.ofSeconds(20)).until(() -> tooSoon.get() != null);
+        assertThat(tooSoon.get()).isFalse();
+        assertThat(got(call).code()).isNotEmpty();
+        assertThat(redis.address()).startsWith(servers.awaitPromotion(old).address() + " ");
     }
 
     @Test

@@ -1,0 +1,276 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.fixture.twin.HeldCalls;
+import io.github.redislocks.redis.Call;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.Test;
+
+/** What a client with a grace of 30 s does when Redis has become another server; the other client has none. */
+class FailoverGraceTest extends FakeTime {
+
+    private static final Duration SOON = Duration.ofSeconds(10);
+    private static final int GRACE = 30_000;
+
+    @Override
+    LockOptions options() {
+        LockOptions plain = LockOptions.DEFAULTS;
+        return new LockOptions(
+                plain.keyPrefix(),
+                plain.lease(),
+                plain.retryFor(),
+                plain.commandTimeout(),
+                plain.maxConnections(),
+                0,
+                Duration.ZERO,
+                Duration.ofMillis(GRACE));
+    }
+
+    private static Predicate<Call> script(String name) {
+        return call -> call.script().name().equals(name);
+    }
+
+    private long sent(String script) {
+        return redis.log().count(script);
+    }
+
+    /** A thread of the first client that does something and says how it ended: what it returned, or threw. */
+    private static final class Doing extends Thread {
+
+        final AtomicReference<Object> outcome = new AtomicReference<>();
+        private final Callable<?> action;
+
+        Doing(Callable<?> action) {
+            this.action = action;
+        }
+
+        @Override
+        public void run() {
+            try {
+                outcome.set(action.call());
+            } catch (Exception e) {
+                outcome.set(e);
+            }
+        }
+    }
+
+    private Doing doing(Callable<?> action) {
+        Doing thread = new Doing(action);
+        thread.start();
+        return thread;
+    }
+
+    private void isHeldBackUntilTheGraceIsOver(Waiter waiter) throws InterruptedException {
+        pass(GRACE - 2_000);
+        assertThat(waiter.held.get()).isNull();
+        pass(5_000);
+        await().until(waiter::holds);
+        waiter.end();
+        assertThat(losses).isEmpty();
+        assertThat(server.hash(KEY)).isEmpty();
+    }
+
+    @Test
+    void lock_waitsUntilTheGraceIsOver_andAsksNobodyMeanwhile() throws InterruptedException {
+        redis.moved();
+        Waiter waiter = new Waiter();
+        waiter.start();
+        await().until(() -> clock.isParked(waiter));
+        pass(GRACE - 1);
+        assertThat(waiter.held.get()).isNull();
+        assertThat(sent("acquire")).isZero();
+        pass(2);
+        await().until(waiter::holds);
+        waiter.end();
+    }
+
+    @Test
+    void tryLock_failsAtOnce_andSaysForHowLong() {
+        redis.moved();
+        pass(10_000);
+        assertThatThrownBy(lock::tryLock)
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("failoverGrace (30000 ms)")
+                .hasMessageContaining("for another 20000 ms");
+        assertThat(sent("acquire")).isZero();
+        pass(20_000);
+        assertThat(lock.tryLock()).isTrue();
+        lock.unlock();
+    }
+
+    @Test
+    void timedTry_waitsAndThenDoesNotSayBusy() throws InterruptedException {
+        redis.moved();
+        Doing brief = doing(() -> lock.tryLock(1, TimeUnit.SECONDS));
+        Doing patient = doing(() -> {
+            boolean locked = lock.tryLock(31, TimeUnit.SECONDS);
+            lock.unlock();
+            return locked;
+        });
+        await().until(() -> clock.isParked(brief) && clock.isParked(patient));
+        pass(999);
+        assertThat(brief.outcome.get()).isNull();
+        pass(1);
+        brief.join();
+        assertThat(brief.outcome.get()).isInstanceOf(LockUnavailableException.class);
+        pass(GRACE);
+        patient.join();
+        assertThat(patient.outcome.get()).isEqualTo(true);
+    }
+
+    @Test
+    void lockInterruptibly_duringTheGrace_endsByAnInterrupt() throws InterruptedException {
+        redis.moved();
+        Doing caller = doing(() -> {
+            lock.lockInterruptibly();
+            return true;
+        });
+        await().until(() -> clock.isParked(caller));
+        caller.interrupt();
+        caller.join();
+        assertThat(caller.outcome.get()).isInstanceOf(InterruptedException.class);
+    }
+
+    @Test
+    void hold_isRenewedReenteredAndReleasedAsEver() {
+        lock.lock();
+        redis.moved();
+        pass(15_000);
+        assertThat(sent("renew")).isEqualTo(2);
+        assertThat(lock.tryLock()).isTrue();
+        lock.unlock();
+        lock.unlock();
+        assertThat(server.hash(KEY)).isEmpty();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void acquisitionThatReachesTheNewServer_doesNotCount() throws InterruptedException {
+        HeldCalls held = redis.hold(script("acquire"));
+        Waiter waiter = new Waiter();
+        waiter.start();
+        held.awaitParked(1, SOON);
+        redis.moved();
+        held.release();
+        await().until(() -> sent("acquire") == 1 && clock.isParked(waiter));
+        assertThat(server.hash(KEY)).as("it has taken the lock").isNotEmpty();
+        isHeldBackUntilTheGraceIsOver(waiter);
+    }
+
+    @Test
+    void tryLockThatReachesTheNewServer_failsAndGivesBack() throws InterruptedException {
+        HeldCalls held = redis.hold(script("acquire"));
+        Doing caller = doing(lock::tryLock);
+        held.awaitParked(1, SOON);
+        redis.moved();
+        held.release();
+        caller.join();
+        assertThat(caller.outcome.get()).isInstanceOf(LockUnavailableException.class);
+        assertThat(server.hash(KEY)).isEmpty();
+    }
+
+    @Test
+    void heartbeatThatReachesTheNewServer_doesNotCount() throws InterruptedException {
+        other.lock();
+        Waiter waiter = new Waiter();
+        waiter.startAndQueue();
+        HeldCalls held = redis.hold(script("heartbeat"));
+        clock.advanceMillis(1_500);
+        held.awaitParked(1, SOON);
+        server.flushAll();
+        redis.moved();
+        held.release();
+        settle();
+        assertThat(sent("heartbeat")).isEqualTo(1);
+        assertThat(server.hash(KEY)).as("it has taken the lock").isNotEmpty();
+        isHeldBackUntilTheGraceIsOver(waiter);
+        assertThatThrownBy(other::unlock).isInstanceOf(LockLostException.class);
+    }
+
+    @Test
+    void waiter_sendsNoHeartbeatDuringTheGrace() throws InterruptedException {
+        other.lock();
+        Waiter waiter = new Waiter();
+        waiter.startAndQueue();
+        server.flushAll();
+        redis.moved();
+        pass(GRACE - 1);
+        assertThat(sent("heartbeat")).isZero();
+        pass(2_000);
+        await().until(waiter::holds);
+        waiter.end();
+        assertThatThrownBy(other::unlock).isInstanceOf(LockLostException.class);
+    }
+
+    @Test
+    void grantByAMessage_duringTheGrace_doesNotCount() throws InterruptedException {
+        other.lock();
+        Waiter waiter = new Waiter();
+        waiter.startAndQueue();
+        redis.moved();
+        pass(1_100);
+        long messages = redis.log().requests();
+        other.unlock();
+        assertThat(server.hash(KEY).get("owner")).as("granted, and told").endsWith(":" + waiter.getId());
+        assertThat(redis.log().requests()).isEqualTo(messages);
+        isHeldBackUntilTheGraceIsOver(waiter);
+    }
+
+    @Test
+    void localHeir_duringTheGrace_waitsTillItIsOver() throws InterruptedException {
+        lock.lock();
+        Waiter heir = new Waiter();
+        heir.start();
+        await().until(() -> heir.getState() == Thread.State.WAITING);
+        redis.moved();
+        lock.unlock();
+        assertThat(server.hash(KEY).get("owner")).endsWith(":" + heir.getId());
+        isHeldBackUntilTheGraceIsOver(heir);
+    }
+
+    @Test
+    void await_whoseTimeIsOver_queuesWhenTheGraceIsOver() throws InterruptedException {
+        Doing caller = doing(() -> {
+            lock.lock();
+            boolean signalled = lock.newCondition("ready").await(1, TimeUnit.SECONDS);
+            lock.unlock();
+            return signalled;
+        });
+        await().until(() -> clock.isParked(caller));
+        settle();
+        redis.moved();
+        pass(GRACE - 1);
+        assertThat(sent("rejoin")).isZero();
+        pass(2_000);
+        caller.join();
+        assertThat(caller.outcome.get()).isEqualTo(false);
+    }
+
+    @Test
+    void graceLongerThanRetryFor_afterAnOutage_lockWaitsNevertheless() throws InterruptedException {
+        redis.down(true);
+        Waiter waiter = new Waiter();
+        waiter.start();
+        await().until(() -> clock.isParked(waiter));
+        pass(3_000);
+        redis.down(false);
+        redis.moved();
+        isHeldBackUntilTheGraceIsOver(waiter);
+    }
+
+    @Test
+    void anotherFailover_beginsTheGraceAnew() {
+        redis.moved();
+        pass(20_000);
+        redis.moved();
+        pass(20_000);
+        assertThatThrownBy(lock::tryLock).hasMessageContaining("for another 10000 ms");
+    }
+}
