@@ -129,11 +129,17 @@ local function line_up(owner, attempt, holds, claim)
     put(owner, score or tail(), attempt, holds, claim, score and id ~= '' and ' ' .. id or '')
 end
 
--- Whether the client of a waiter was reached. A PUBLISH that the channel ACL refuses says nothing, and counts as yes.
+-- Whether this server is certain to be no node of a cluster, where a message reaches more than its sender can count.
+local function alone()
+    local info = redis.pcall('info', 'cluster')
+    return type(info) == 'string' and string.find(info, 'cluster_enabled:0', 1, true) ~= nil
+end
+
+-- Whether the client of a waiter was reached, or may have been: a PUBLISH that the channel ACL refuses says nothing.
 local function told(owner, attempt, token, lost)
     local mailbox = string.match(lock, '^[^{]*') .. 'mailbox:' .. string.match(owner, '^(.*):')
     local reached = redis.pcall('publish', mailbox, string.format('%.0f %.0f %d', attempt, token, lost))
-    return type(reached) == 'table' or reached > 0
+    return type(reached) == 'table' or reached > 0 or not alone()
 end
 
 -- Makes the first live waiter that can be told the owner, for a claim; the asker needs no message, for it reads the
