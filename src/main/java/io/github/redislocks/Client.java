@@ -34,11 +34,11 @@ final class Client {
     /** The calls under way that want a lock, by number: queued from before their first request until they return. */
     final ConcurrentMap<Long, Attempt> attempts = new ConcurrentHashMap<>();
 
-    final Outage outage;
+    private final ConcurrentMap<String, Outage> outages = new ConcurrentHashMap<>();
     /** Since when too few replicas have confirmed holds. */
     final Outage replication;
 
-    final ServerTime serverTime = new ServerTime();
+    final ServerTimes serverTimes = new ServerTimes();
     final Succession succession = new Succession(this);
     final Mailbox mailbox;
     final Watchdog watchdog;
@@ -56,9 +56,7 @@ final class Client {
         this.clock = clock;
         this.redis = redis;
         this.holds = new Holds(clock);
-        long memory = Math.max(options.retryFor().toNanos(), 2 * options.commandTimeoutNanos());
-        this.outage = new Outage(memory);
-        this.replication = new Outage(memory);
+        this.replication = new Outage(outageMemoryNanos());
         this.losses = new LossReport(listener);
         this.watchdog = new Watchdog(this);
         this.mailbox = new Mailbox(
@@ -75,8 +73,9 @@ final class Client {
         redis.onMoved(this::moved);
         long sent = clock.nanoTime();
         try {
-            Reply answer = run(check().with(options.acks()), options.commandTimeoutNanos());
-            serverTime.saw(answer, sent);
+            Call check = check().with(options.acks());
+            Reply answer = run(check, options.commandTimeoutNanos());
+            serverTimes.saw(redis.serverOf(check.keys().get(0)), answer, sent);
             ServerCheck server = new ServerCheck(redis.address(), answer);
             server.warnings().forEach(log::warn);
             isAcknowledged(answer, sent);
@@ -100,20 +99,21 @@ final class Client {
     /** Runs a script, and notes whether Redis answers. */
     Reply run(Call call, long timeoutNanos) {
         long sent = clock.nanoTime();
+        String key = call.keys().get(0);
         try {
             Reply reply = redis.run(call, timeoutNanos);
-            outage.answered();
+            outage(key).answered();
             if (call.acks() != null && reply.is("OK") && !isAcknowledged(reply, sent)) {
                 throw new RedisException.Unacknowledged(tooFew(reply));
             }
             return reply;
         } catch (RedisException.Refused e) {
             if (e.passing()) {
-                outage.failed(sent, clock.nanoTime());
+                outage(key).failed(sent, clock.nanoTime());
             }
             throw e;
         } catch (RedisException.Unanswered e) {
-            outage.failed(sent, clock.nanoTime());
+            outage(key).failed(sent, clock.nanoTime());
             throw e;
         }
     }
@@ -140,6 +140,20 @@ final class Client {
         return Math.max(0, reply.acks()) + " of the " + options.replicaAcks()
                 + " replicas that must have a hold confirmed it within "
                 + options.replicaAcksTimeout().toMillis() + " ms";
+    }
+
+    /** Since when the server of a lock has not answered. */
+    Outage outage(Keys keys) {
+        return outage(keys.lock());
+    }
+
+    /** Since when the server of a key has not answered: one may be away while others answer. */
+    Outage outage(String key) {
+        return outages.computeIfAbsent(redis.serverOf(key), server -> new Outage(outageMemoryNanos()));
+    }
+
+    private long outageMemoryNanos() {
+        return Math.max(options.retryFor().toNanos(), 2 * options.commandTimeoutNanos());
     }
 
     void checkOpen() {
@@ -290,7 +304,7 @@ final class Client {
 
     /** For an acquisition that too few replicas confirmed, and that was given back. */
     LockUnavailableException notAcknowledged(Keys keys, long triedNanos, RedisException.Unacknowledged cause) {
-        boolean mayExist = outage.age(clock.nanoTime()) > 0;
+        boolean mayExist = outage(keys).age(clock.nanoTime()) > 0;
         String text =
                 unavailableText(keys, "was not acquired", "What was taken has been given back.", triedNanos, cause);
         return new LockUnavailableException(keys.name(), text, mayExist, cause);
@@ -328,7 +342,7 @@ final class Client {
     /** Has all that the server before knew be asked of the new one: its time, every hold, every place in line. */
     private void moved() {
         long now = clock.nanoTime();
-        serverTime.forget(now);
+        serverTimes.forget(now);
         graceUntilNanos = now + options.failoverGrace().toNanos();
         moves.incrementAndGet();
         hurry();
@@ -374,9 +388,7 @@ final class Client {
 
     /** Whether calls are under way, or commands of calls that have gone and that Redis would answer. */
     private boolean isBusy() {
-        return !attempts.isEmpty()
-                || holds.all().stream().anyMatch(Hold::isReleasing)
-                || (watchdog.hasErrands() && outage.age(clock.nanoTime()) == 0);
+        return !attempts.isEmpty() || holds.all().stream().anyMatch(Hold::isReleasing) || watchdog.hasErrands();
     }
 
     /** Gives calls under way time to end, unless the closing thread is interrupted. */

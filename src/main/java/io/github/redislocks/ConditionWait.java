@@ -129,7 +129,7 @@ final class ConditionWait {
             throw stillHeld(began, e);
         }
         attempt.known = true;
-        if (client.outage.age(now) > client.options.retryFor().toNanos()) {
+        if (client.outage(hold.keys).age(now) > client.options.retryFor().toNanos()) {
             client.holds.remove(hold);
             client.succession.releaseLater(hold, Protocol.release(hold, heir, false, false), heir);
             throw client.unavailable(
@@ -220,9 +220,9 @@ final class ConditionWait {
         long sent = client.clock.nanoTime();
         long timeout = client.options.commandTimeoutNanos();
         try {
-            Call call = Protocol.rejoin(attempt, client.serverTime.notAfterMicros(sent, timeout));
-            Reply reply = client.run(call, timeout);
-            client.serverTime.saw(reply, sent);
+            ServerTimes.Date notAfter = client.serverTimes.date(sent, timeout);
+            Reply reply = client.run(Protocol.rejoin(attempt, notAfter), timeout);
+            notAfter.saw(reply);
             if (reply.is("QUEUED")) {
                 ending = reason;
                 attempt.queued(sent, reply.number(0), reply.number(1));
@@ -240,7 +240,7 @@ final class ConditionWait {
             attempt.unanswered(e, sent + timeout);
             long now = client.clock.nanoTime();
             rejoinAtNanos = now + PAUSE_NANOS;
-            long outage = client.outage.age(now);
+            long outage = client.outage(hold.keys).age(now);
             if (outage > client.options.retryFor().toNanos()) {
                 attempt.decide(new Attempt.Failure(notBack(outage, e)));
             }

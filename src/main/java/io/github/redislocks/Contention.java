@@ -117,7 +117,8 @@ final class Contention {
         }
         // Without any answer "busy" is known only if nothing speaks against Redis: others of this client were served.
         boolean heard = answered || attempt.standing != null;
-        if (unconfirmed || (!heard && (failure != null || client.outage.age(now) > 0))) {
+        if (unconfirmed
+                || (!heard && (failure != null || client.outage(attempt.keys).age(now) > 0))) {
             throw client.notAcquired(attempt.keys, now - attempt.beganNanos, mayExist, failure);
         }
         return null;
@@ -128,13 +129,13 @@ final class Contention {
         attempt.roused = false;
         long sent = client.clock.nanoTime();
         long timeout = patience.timeoutNanos(sent, client.options.commandTimeoutNanos());
-        long notAfter = client.serverTime.notAfterMicros(sent, timeout);
+        ServerTimes.Date notAfter = client.serverTimes.date(sent, timeout);
         boolean takePlace = patience.waits() && client.mailbox.isOpen();
         try {
             Call call = Protocol.acquire(attempt, notAfter, takePlace, client.suspect());
             Reply reply = client.run(call.with(client.options.acks()), timeout);
             if (!reply.is("STALE")) {
-                client.serverTime.saw(reply, sent);
+                notAfter.saw(reply);
             }
             switch (reply.code()) {
                 case "OK" -> {
@@ -178,7 +179,7 @@ final class Contention {
         attempt.unanswered(e, sent + timeout);
         long now = pause();
         boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
-        long outage = client.outage.age(now);
+        long outage = client.outage(attempt.keys).age(now);
         if (hopeless
                 || (!patience.isTimed() && outage > client.options.retryFor().toNanos())) {
             attempt.decide(new Attempt.Failure(client.notAcquired(

@@ -37,6 +37,7 @@ final class Errand implements Watchdog.Job {
     private final Runnable whenGivenUp;
     private volatile long nextTryNanos;
     private volatile boolean done;
+    private volatile boolean underWay;
     private final Backoff backoff = Backoff.ofRequests();
 
     /**
@@ -59,6 +60,21 @@ final class Errand implements Watchdog.Job {
         this.need = need;
         this.whenAnswered = whenAnswered;
         this.whenGivenUp = whenGivenUp;
+    }
+
+    /** The first key of its call. */
+    String key() {
+        return call.keys().get(0);
+    }
+
+    /** Notes that it is about to be sent. */
+    Errand begin() {
+        underWay = true;
+        return this;
+    }
+
+    boolean isUnderWay() {
+        return underWay;
     }
 
     boolean isAnswered() {
@@ -95,14 +111,19 @@ final class Errand implements Watchdog.Job {
 
     @Override
     public void answered(Reply reply, long sentNanos) {
-        if (!done) {
-            done = true;
-            whenAnswered.answered(reply, sentNanos);
+        try {
+            if (!done) {
+                done = true;
+                whenAnswered.answered(reply, sentNanos);
+            }
+        } finally {
+            underWay = false;
         }
     }
 
     @Override
     public void failed(RedisException failure, long sentNanos) {
         nextTryNanos = clock.nanoTime() + backoff.next();
+        underWay = false;
     }
 }

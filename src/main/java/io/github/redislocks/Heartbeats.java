@@ -3,7 +3,6 @@ package io.github.redislocks;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import java.util.List;
 
 /**
  * The watchdog's care for waiters: keeps their places alive, and asks when the holder's lease should be over, so that
@@ -20,17 +19,18 @@ final class Heartbeats implements Watchdog.Ward {
     }
 
     @Override
-    public long inspect(long now, List<Watchdog.Job> due, boolean mayAdd) {
+    public long inspect(long now, Watchdog.Due due) {
         long next = Long.MAX_VALUE;
-        long outage = client.outage.age(now);
         long bearable = client.options.retryFor().toNanos();
         long grace = client.graceNanos(now);
         for (Attempt attempt : client.attempts.values()) {
             if (!attempt.undecided()) {
                 continue;
             }
+            Outage met = client.outage(attempt.keys);
+            long outage = met.age(now);
             if (outage > 0 && !attempt.timed) {
-                if (outage > bearable && client.outage.met(attempt.beganNanos)) {
+                if (outage > bearable && met.met(attempt.beganNanos)) {
                     attempt.decide(new Attempt.Failure(client.notAcquired(attempt.keys, outage, attempt.known, null)));
                     continue;
                 }
@@ -44,8 +44,8 @@ final class Heartbeats implements Watchdog.Ward {
                 next = Math.min(next, now + grace);
             } else if (attempt.nextHeartbeatNanos > now) {
                 next = Math.min(next, attempt.nextHeartbeatNanos);
-            } else if (mayAdd) {
-                due.add(new Heartbeat(attempt));
+            } else {
+                due.add(attempt.keys.lock(), () -> new Heartbeat(attempt));
             }
         }
         return next;
@@ -55,16 +55,19 @@ final class Heartbeats implements Watchdog.Ward {
 
         private final Attempt attempt;
         private long timeoutNanos;
+        private ServerTimes.Date notAfter;
 
         Heartbeat(Attempt attempt) {
             this.attempt = attempt;
+            attempt.heartbeatInFlight = true;
+            this.notAfter = client.serverTimes.date(0, 0);
         }
 
         @Override
         public Call call(long sentNanos, long timeoutNanos) {
-            attempt.heartbeatInFlight = true;
             this.timeoutNanos = timeoutNanos;
-            return Protocol.heartbeat(attempt, client.serverTime.notAfterMicros(sentNanos, timeoutNanos));
+            notAfter = client.serverTimes.date(sentNanos, timeoutNanos);
+            return Protocol.heartbeat(attempt, notAfter);
         }
 
         @Override
@@ -78,7 +81,7 @@ final class Heartbeats implements Watchdog.Ward {
             switch (reply.code()) {
                 case "GRANTED" -> granted(reply, sentNanos);
                 case "QUEUED" -> {
-                    client.serverTime.saw(reply, sentNanos);
+                    notAfter.saw(reply);
                     attempt.queued(sentNanos, reply.number(0), reply.number(1));
                     attempt.condition = null;
                     if (client.hasEnded(attempt)) {
@@ -86,14 +89,14 @@ final class Heartbeats implements Watchdog.Ward {
                     }
                 }
                 case "WAITING" -> {
-                    client.serverTime.saw(reply, sentNanos);
+                    notAfter.saw(reply);
                     attempt.queued(sentNanos, reply.number(0), -1);
                     if (client.hasEnded(attempt)) {
                         leave(client.clock.nanoTime());
                     }
                 }
                 case "LATE" -> {
-                    client.serverTime.saw(reply, sentNanos);
+                    notAfter.saw(reply);
                     attempt.nextHeartbeatNanos = 0;
                 }
                 default -> attempt.nextHeartbeatNanos = client.clock.nanoTime() + PAUSE_NANOS;
@@ -101,7 +104,7 @@ final class Heartbeats implements Watchdog.Ward {
         }
 
         private void granted(Reply reply, long sentNanos) {
-            client.serverTime.saw(reply, sentNanos);
+            notAfter.saw(reply);
             long claim = LockOptions.claimMillis(attempt.leaseMillis);
             Attempt.Grant grant = Attempt.Grant.claimed(reply, sentNanos, client.clock.nanoTime(), claim);
             if (!attempt.decide(grant) && client.hasEnded(attempt)) {

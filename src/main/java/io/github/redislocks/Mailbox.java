@@ -50,6 +50,10 @@ final class Mailbox {
         this.onReopened = onReopened;
     }
 
+    String channel() {
+        return channel;
+    }
+
     /** Whether a grant made now would be told. */
     boolean isOpen() {
         return subscription != null;

@@ -52,6 +52,15 @@ final class Protocol {
                         attempt.fair ? "queue" : "barge"));
     }
 
+    /** The same, to be run by whichever server it is sent to. */
+    static Call acquire(Attempt attempt, Call.NotAfter notAfter, boolean takePlace, long suspect) {
+        return acquire(attempt, 0, takePlace, suspect).dated(3, notAfter);
+    }
+
+    static Call heartbeat(Attempt attempt, Call.NotAfter notAfter) {
+        return heartbeat(attempt, 0).dated(2, notAfter);
+    }
+
     static Call heartbeat(Attempt attempt, long notAfterMicros) {
         return new Call(
                 HEARTBEAT,
@@ -89,6 +98,10 @@ final class Protocol {
                 SIGNAL,
                 hold.keys.all(),
                 List.of(hold.owner, Long.toString(hold.attempt), Long.toString(number), condition, all ? "1" : "0"));
+    }
+
+    static Call rejoin(Attempt waiting, Call.NotAfter notAfter) {
+        return rejoin(waiting, 0).dated(2, notAfter);
     }
 
     static Call rejoin(Attempt waiting, long notAfterMicros) {

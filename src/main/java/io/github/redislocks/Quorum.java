@@ -33,6 +33,7 @@ final class Quorum implements Redis {
     private final ScheduledThreadPoolExecutor scheduler;
     private final long timeoutNanos;
     private final long restartDelayMillis;
+    private final String address;
 
     /**
      * @param masters an odd number, three or more, each with data of its own
@@ -52,6 +53,7 @@ final class Quorum implements Redis {
         for (Redis master : masters) {
             nodes.add(new QuorumNode(nodes.size(), master, check, options.maxConnections(), scheduler));
         }
+        address = masters.stream().map(Redis::address).collect(Collectors.joining(", ", "a quorum of ", ""));
     }
 
     /** One call of the client, on its way to an answer. */
@@ -248,7 +250,7 @@ final class Quorum implements Redis {
 
     @Override
     public String address() {
-        return nodes.stream().map(node -> node.redis.address()).collect(Collectors.joining(", ", "a quorum of ", ""));
+        return address;
     }
 
     @Override

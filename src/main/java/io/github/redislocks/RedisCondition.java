@@ -112,7 +112,8 @@ final class RedisCondition implements Condition {
                 long now = client.clock.nanoTime();
                 boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
                 if (hopeless
-                        || client.outage.age(now) > client.options.retryFor().toNanos()) {
+                        || client.outage(hold.keys).age(now)
+                                > client.options.retryFor().toNanos()) {
                     throw client.unavailable(
                             sync.keys(),
                             "was not signalled",

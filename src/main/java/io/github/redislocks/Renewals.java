@@ -3,7 +3,6 @@ package io.github.redislocks;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import java.util.List;
 
 /** The watchdog's care for holds: renews them, confirms grants, and declares what is lost. */
 final class Renewals implements Watchdog.Ward {
@@ -18,7 +17,7 @@ final class Renewals implements Watchdog.Ward {
     }
 
     @Override
-    public long inspect(long now, List<Watchdog.Job> due, boolean mayAdd) {
+    public long inspect(long now, Watchdog.Due due) {
         long next = Long.MAX_VALUE;
         int moves = client.moves();
         for (Hold hold : client.holds.all()) {
@@ -35,8 +34,8 @@ final class Renewals implements Watchdog.Ward {
                 next = Math.min(next, renewal);
             } else if (!hold.thread.isAlive()) {
                 abandon(hold);
-            } else if (mayAdd && !hold.renewing) {
-                due.add(new Renewal(hold));
+            } else if (!hold.renewing) {
+                due.add(hold.keys.lock(), () -> new Renewal(hold));
             }
         }
         // A hold may have ended meanwhile.
@@ -57,11 +56,11 @@ final class Renewals implements Watchdog.Ward {
 
         Renewal(Hold hold) {
             this.hold = hold;
+            hold.renewing = true;
         }
 
         @Override
         public Call call(long sentNanos, long timeoutNanos) {
-            hold.renewing = true;
             hold.unanswered = true;
             leaseMillis = hold.isRenewed()
                     ? client.options.leaseMillis()

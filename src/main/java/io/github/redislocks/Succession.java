@@ -130,7 +130,7 @@ final class Succession {
         // A request of it that was not answered may still run: only a leave after that is final.
         long now = client.clock.nanoTime();
         boolean quiet = attempt.quietFromNanos() <= now;
-        boolean away = client.outage.age(now) > 0;
+        boolean away = client.outage(attempt.keys).age(now) > 0;
         if (!away && (quiet || attempt.standing != null)) {
             leave(attempt);
         } else {

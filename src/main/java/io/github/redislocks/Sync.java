@@ -167,7 +167,7 @@ final class Sync {
                 long now = client.clock.nanoTime();
                 boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
                 boolean unacknowledged = e instanceof RedisException.Unacknowledged;
-                Outage outage = unacknowledged ? client.replication : client.outage;
+                Outage outage = unacknowledged ? client.replication : client.outage(keys);
                 if (hopeless || isTooLate(patience, outage, now)) {
                     throw client.unavailable(
                             keys,

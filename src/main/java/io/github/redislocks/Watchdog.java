@@ -1,24 +1,26 @@
 package io.github.redislocks;
 
 import io.github.redislocks.redis.Call;
-import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.util.ArrayList;
-import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.locks.LockSupport;
-import org.jspecify.annotations.Nullable;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The one scheduler of a client. It renews holds, sends the heartbeats of waiters and runs errands, in batches, and
- * declares losses at their deadlines. Two threads, so that a server that hangs delays no declaration: one looks after
- * deadlines and never waits for Redis, the other sends what is due.
+ * declares losses at their deadlines. One thread looks after deadlines and never waits for Redis; what is due is sent
+ * by others, a {@link Sender} for each server, so that a server that hangs delays no declaration and nobody else's
+ * batch.
  *
  * <p>Nothing is scheduled per hold: the first thread walks over what there is and sleeps until the next deadline of
  * all. A lock that is released within its first third of a lease costs it nothing.
@@ -28,7 +30,7 @@ final class Watchdog {
     /** Something due that is sent to Redis: a renewal, a heartbeat, an errand. */
     interface Job {
 
-        /** The call, made just before it is sent. */
+        /** The call, made just before it is sent. Its first key is the one that {@link Due#add} was given. */
         Call call(long sentNanos, long timeoutNanos);
 
         /** How long its answer is worth waiting for. */
@@ -39,21 +41,34 @@ final class Watchdog {
         void failed(RedisException failure, long sentNanos);
     }
 
+    /** What is due now. */
+    @FunctionalInterface
+    interface Due {
+
+        /**
+         * Makes and takes a job on a lock key, unless its server has a batch to answer; then the watchdog comes back
+         * when that has ended.
+         */
+        void add(String key, Supplier<Job> job);
+    }
+
     /** What the watchdog looks after: adds the jobs that are due, and returns when it wants to be asked again. */
     interface Ward {
-        long inspect(long now, List<Job> due, boolean mayAdd);
+        long inspect(long now, Due due);
     }
 
     private static final Logger log = LoggerFactory.getLogger(Watchdog.class);
 
-    private static final long MIN_TIMEOUT_NANOS = 20_000_000;
+    /** How long a sender is kept that had nothing to send: its server may be gone. */
+    private static final long IDLE_NANOS = 60_000_000_000L;
 
     private final Client client;
     private final List<Ward> wards;
     private final Queue<Errand> errands = new ConcurrentLinkedQueue<>();
-    private final AtomicReference<@Nullable List<Job>> batch = new AtomicReference<>();
+    /** By server; changed by the scheduler only. */
+    private final ConcurrentMap<String, Sender> senders = new ConcurrentHashMap<>();
+
     private final Thread scheduler = new Thread(this::schedule, "redis-locks-watchdog");
-    private final Thread sender = new Thread(this::send, "redis-locks-renewals");
     private volatile long wakeAtNanos = Long.MAX_VALUE;
     private volatile boolean closed;
 
@@ -61,12 +76,10 @@ final class Watchdog {
         this.client = client;
         this.wards = List.of(new Renewals(client), new Heartbeats(client), this::inspectErrands);
         scheduler.setDaemon(true);
-        sender.setDaemon(true);
     }
 
     void start() {
         scheduler.start();
-        sender.start();
     }
 
     /** Says that something is due at a time, which may be sooner than anything before. */
@@ -81,20 +94,22 @@ final class Watchdog {
         wakeAt(errand.nextTryNanos());
     }
 
+    /** Whether there are errands that their server would answer. */
     boolean hasErrands() {
-        return errands.stream().anyMatch(errand -> !errand.isAnswered());
+        long now = client.clock.nanoTime();
+        return errands.stream()
+                .anyMatch(errand ->
+                        !errand.isAnswered() && client.outage(errand.key()).age(now) == 0);
     }
 
-    private long inspectErrands(long now, List<Job> due, boolean mayAdd) {
+    private long inspectErrands(long now, Due due) {
         long next = Long.MAX_VALUE;
-        if (mayAdd) {
-            errands.removeIf(Errand::isDone);
-            for (Errand errand : errands) {
-                if (errand.nextTryNanos() > now) {
-                    next = Math.min(next, errand.nextTryNanos());
-                } else {
-                    due.add(errand);
-                }
+        errands.removeIf(errand -> !errand.isUnderWay() && errand.isDone());
+        for (Errand errand : errands) {
+            if (errand.nextTryNanos() > now) {
+                next = Math.min(next, errand.nextTryNanos());
+            } else if (!errand.isUnderWay()) {
+                due.add(errand.key(), errand::begin);
             }
         }
         return next;
@@ -115,104 +130,68 @@ final class Watchdog {
 
     /** Looks after everything once; returns when something is due next. */
     private long sweep() {
-        List<Job> due = new ArrayList<>();
-        boolean idle = isIdle();
+        Map<Sender, List<Job>> due = new LinkedHashMap<>();
+        Due collector = (key, job) -> {
+            Sender sender = sender(key);
+            if (sender.isIdle()) {
+                due.computeIfAbsent(sender, first -> new ArrayList<>()).add(job.get());
+            }
+        };
         long next = Long.MAX_VALUE;
         for (Ward ward : wards) {
             try {
-                next = Math.min(next, ward.inspect(client.clock.nanoTime(), due, idle));
+                next = Math.min(next, ward.inspect(client.clock.nanoTime(), collector));
             } catch (Throwable e) {
                 log.error("The watchdog met an error and goes on", e);
             }
         }
-        if (!due.isEmpty()) {
-            batch.set(due);
-            LockSupport.unpark(sender);
+        boolean heartbeats = due.values().stream()
+                .anyMatch(jobs -> jobs.stream().anyMatch(job -> job instanceof Heartbeats.Heartbeat));
+        Sender pinger = heartbeats ? sender(client.mailbox.channel()) : null;
+        if (pinger != null && pinger.isIdle()) {
+            due.computeIfAbsent(pinger, first -> List.of());
         }
+        due.forEach((sender, jobs) -> sender.send(jobs, sender == pinger));
+        retire();
         return next;
     }
 
-    private void send() {
-        while (!closed) {
-            List<Job> jobs = batch.get();
-            if (jobs == null) {
-                LockSupport.park(this);
-                continue;
-            }
-            try {
-                send(jobs);
-            } catch (Throwable e) {
-                log.error("The watchdog met an error and goes on", e);
-            } finally {
-                batch.set(null);
-                LockSupport.unpark(scheduler);
-            }
-        }
+    private Sender sender(String key) {
+        return senders.computeIfAbsent(client.redis.serverOf(key), server -> {
+            Sender sender = new Sender(client, scheduler);
+            sender.start();
+            return sender;
+        });
     }
 
-    private void send(List<Job> jobs) {
-        long sent = client.clock.nanoTime();
-        long timeout = client.options.commandTimeoutNanos();
-        for (Job job : jobs) {
-            timeout = Math.min(timeout, Math.max(MIN_TIMEOUT_NANOS, job.patienceNanos()));
-        }
-        List<Call> calls = new ArrayList<>(jobs.size());
-        boolean heartbeats = false;
-        for (Job job : jobs) {
-            calls.add(job.call(sent, timeout));
-            heartbeats |= job instanceof Heartbeats.Heartbeat;
-        }
-        List<Outcome> outcomes = run(calls, timeout);
-        for (int i = 0; i < jobs.size(); i++) {
-            Outcome outcome = outcomes.get(i);
-            try {
-                if (outcome.reply() != null) {
-                    client.outage.answered();
-                    jobs.get(i).answered(outcome.reply(), sent);
-                } else if (outcome.failure() != null) {
-                    client.outage.failed(sent, client.clock.nanoTime());
-                    jobs.get(i).failed(outcome.failure(), sent);
+    private void retire() {
+        if (senders.size() > 1) {
+            long now = client.clock.nanoTime();
+            senders.values().removeIf(sender -> {
+                boolean idle = sender.isIdle() && now - sender.usedNanos() > IDLE_NANOS;
+                if (idle) {
+                    sender.close();
                 }
-            } catch (RuntimeException e) {
-                log.error(
-                        "The watchdog could not use the answer to {}",
-                        calls.get(i).script(),
-                        e);
-            }
-        }
-        if (heartbeats) {
-            try {
-                client.mailbox.ping(timeout);
-            } catch (RedisException e) {
-                log.debug("No ping to the mailbox: {}", e.getMessage());
-            }
+                return idle;
+            });
         }
     }
 
     /** Whether nothing is being sent. */
     boolean isIdle() {
-        return batch.get() == null;
+        return senders.values().stream().allMatch(Sender::isIdle);
     }
 
-    /** Whatever happens, every job hears of it: one that did not would never be sent again. */
-    private List<Outcome> run(List<Call> calls, long timeout) {
-        try {
-            return client.redis.runAll(calls, timeout);
-        } catch (RuntimeException e) {
-            log.error("The watchdog could not send a batch", e);
-            RedisException failure = new RedisException.Unanswered("the batch failed: " + e, true, e);
-            return Collections.nCopies(calls.size(), Outcome.of(failure));
-        }
-    }
-
-    /** Ends both threads; what is under way fails when the connections close. */
+    /** Ends all threads; what is under way fails when the connections close. */
     void close() {
         closed = true;
         LockSupport.unpark(scheduler);
-        LockSupport.unpark(sender);
+        senders.values().forEach(Sender::close);
     }
 
     List<Thread> threads() {
-        return List.of(scheduler, sender);
+        List<Thread> threads = new ArrayList<>(List.of(scheduler));
+        senders.values().forEach(sender -> threads.add(sender.thread()));
+        return threads;
     }
 }

@@ -29,6 +29,7 @@ class QuorumPortTest {
 
     private final List<InMemoryRedis> masters = new ArrayList<>();
     private final List<InMemoryRedis> nodes = new ArrayList<>();
+    private final ServerTimes times = new ServerTimes();
     private Quorum quorum;
     private Attempt attempt;
     private Keys keys;
@@ -51,11 +52,12 @@ class QuorumPortTest {
     }
 
     private Reply acquire() {
-        return quorum.run(Protocol.acquire(attempt, 0, true, 0), SECOND);
+        return quorum.run(Protocol.acquire(attempt, times.date(0, SECOND), true, 0), SECOND);
     }
 
     private Outcome heartbeat() {
-        return quorum.runAll(List.of(Protocol.heartbeat(attempt, 0)), SECOND).get(0);
+        return quorum.runAll(List.of(Protocol.heartbeat(attempt, times.date(0, SECOND))), SECOND)
+                .get(0);
     }
 
     private long votes() {

@@ -24,7 +24,7 @@ class WatchdogTest extends FakeTime {
     }
 
     private long outage() {
-        return locks.client().outage.age(clock.nanoTime());
+        return locks.client().outage(KEY).age(clock.nanoTime());
     }
 
     @Test

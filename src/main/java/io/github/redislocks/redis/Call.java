@@ -1,5 +1,6 @@
 package io.github.redislocks.redis;
 
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -7,19 +8,47 @@ import org.jspecify.annotations.Nullable;
  * One run of one script: the keys that it touches, all of them, and its arguments.
  *
  * @param acks whose confirmation to wait for behind it, or null; the reply says how many confirmed
+ * @param date where among the arguments a time stands that is another for each server, or null
  */
 public record Call(
         Script script,
         List<String> keys,
         List<String> args,
-        @Nullable Acks acks) {
+        @Nullable Acks acks,
+        @Nullable Date date) {
+
+    /** A time by the clock of the server that runs the call, which is known only when it is sent there. */
+    public record Date(int argument, NotAfter notAfter) {}
+
+    /** Tells a time by the clock of a server. */
+    @FunctionalInterface
+    public interface NotAfter {
+
+        /** Asked each time that the call is sent, by the name that {@link Redis#serverOf} gives the server. */
+        long micros(String server);
+    }
 
     public Call(Script script, List<String> keys, List<String> args) {
-        this(script, keys, args, null);
+        this(script, keys, args, null, null);
     }
 
     /** The same, with these confirmations waited for. */
     public Call with(@Nullable Acks wanted) {
-        return new Call(script, keys, args, wanted);
+        return new Call(script, keys, args, wanted, date);
+    }
+
+    /** The same call with a time of the server in the place of an argument. */
+    public Call dated(int argument, NotAfter notAfter) {
+        return new Call(script, keys, args, acks, new Date(argument, notAfter));
+    }
+
+    /** As it is to be sent to a server. */
+    public Call at(String server) {
+        if (date == null) {
+            return this;
+        }
+        List<String> dated = new ArrayList<>(args);
+        dated.set(date.argument(), Long.toString(date.notAfter().micros(server)));
+        return new Call(script, keys, dated, acks, null);
     }
 }

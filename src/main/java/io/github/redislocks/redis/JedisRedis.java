@@ -43,7 +43,7 @@ public final class JedisRedis implements Redis {
 
     @Override
     public Reply run(Call call, long timeoutNanos) {
-        return new Evaluation(call, timeoutNanos).perform(true);
+        return new Evaluation(call.at(endpoint.address()), timeoutNanos).perform(true);
     }
 
     @Override

@@ -25,7 +25,7 @@ final class Pipeline extends Exchange<Boolean> {
     Pipeline(Endpoint endpoint, Connections lane, long timeoutNanos, List<Call> calls) {
         super(endpoint, lane, timeoutNanos);
         this.endpoint = endpoint;
-        this.calls = calls;
+        this.calls = calls.stream().map(call -> call.at(endpoint.address())).toList();
         this.outcomes = new AtomicReferenceArray<>(calls.size());
     }
 

@@ -22,7 +22,7 @@ public interface Redis extends AutoCloseable {
 
     /**
      * Runs many scripts in one pipeline, on a connection kept for the background work, so that renewals never wait
-     * behind lock attempts. Calls of this method take turns.
+     * behind lock attempts. Calls of this method to one server take turns.
      *
      * @return one outcome per call, in the order of the calls; never throws for a failure of Redis
      */
@@ -56,6 +56,14 @@ public interface Redis extends AutoCloseable {
     /** The longest time, in ms, for which it can promise to remember anything. */
     default long memoryMillis() {
         return Long.MAX_VALUE;
+    }
+
+    /**
+     * The name of the server to which a call with this first key goes now. Where there are several, each has a clock of
+     * its own, its batches are sent apart from those of others, and one may be away while others answer.
+     */
+    default String serverOf(String key) {
+        return address();
     }
 
     /** The server as people write it, without secrets: {@code localhost:6379}. */

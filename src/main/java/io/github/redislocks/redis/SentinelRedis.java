@@ -123,6 +123,12 @@ public final class SentinelRedis implements Redis {
     }
 
     @Override
+    public String serverOf(String key) {
+        JedisRedis server = master;
+        return server == null ? "" : server.address();
+    }
+
+    @Override
     public String address() {
         JedisRedis server = master;
         return server == null

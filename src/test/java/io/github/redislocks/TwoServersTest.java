@@ -1,0 +1,117 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.fixture.twin.HeldCalls;
+import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.fixture.twin.TwoServers;
+import io.github.redislocks.redis.Call;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What a client owes to there being several servers: none waits for another, and each has a clock of its own. */
+@Timeout(30)
+class TwoServersTest {
+
+    private static final long HOUR_MICROS = 3_600_000_000L;
+
+    private final FakeClock clock = new FakeClock();
+    private final InMemoryRedis first = new InMemoryRedis(clock.server());
+    private final InMemoryRedis second = new InMemoryRedis(() -> clock.server().getAsLong() - HOUR_MICROS);
+    private final List<LockLost> losses = new CopyOnWriteArrayList<>();
+    private final RedisLocks locks = RedisLocks.on(
+            new TwoServers(first, second, key -> key.contains("second")), LockOptions.DEFAULTS, losses::add, clock);
+    private final RedisReentrantLock here = locks.reentrantLock("on the first");
+    private final RedisReentrantLock there = locks.reentrantLock("on the second");
+
+    @AfterEach
+    void close() {
+        first.heal();
+        locks.close();
+    }
+
+    private static void awaitCount(InMemoryRedis server, String script, int count) {
+        await().until(() -> server.log().count(script) == count);
+    }
+
+    @Test
+    void serverHangs_holdsOnTheOther_areRenewedInTime() {
+        here.lock();
+        there.lock();
+        HeldCalls held = first.hold(call -> call.script().name().equals("renew"));
+        clock.advanceMillis(10_000);
+        held.awaitParked(1, Duration.ofSeconds(10));
+        awaitCount(second, "renew", 1);
+        await().pollInSameThread().until(() -> there.remainingLease().toMillis() > 29_000);
+        clock.advanceMillis(10_000);
+        awaitCount(second, "renew", 2);
+        assertThat(held.parked()).as("all the while").hasSize(1);
+        held.release();
+        await().until(() -> first.log().count("renew") > 0);
+        assertThat(losses).isEmpty();
+        here.unlock();
+        there.unlock();
+    }
+
+    @Test
+    void clocksDiffer_requests_areDatedByTheServerThatRunsThem() {
+        for (int i = 0; i < 3; i++) {
+            assertThat(here.tryLock()).isTrue();
+            here.unlock();
+            assertThat(there.tryLock()).isTrue();
+            there.unlock();
+            clock.advanceMillis(1_500);
+        }
+        assertThat(first.log().count("acquire")).isEqualTo(3);
+        assertThat(second.log().count("acquire")).as("the first told the time").isEqualTo(4);
+        for (InMemoryRedis server : List.of(first, second)) {
+            Call last = server.log().calls().stream()
+                    .map(logged -> logged.call())
+                    .filter(call -> call.script().name().equals("acquire"))
+                    .reduce((one, next) -> next)
+                    .orElseThrow();
+            assertThat(server.runLate(last).code()).as("sent 1.5 s ago").isEqualTo("LATE");
+        }
+    }
+
+    @Test
+    void serverIsAway_callsToIt_failAfterRetryForThoughTheOtherAnswers() throws InterruptedException {
+        first.down(true);
+        AtomicBoolean stop = new AtomicBoolean();
+        Thread user = new Thread(() -> {
+            while (!stop.get()) {
+                there.isLocked();
+            }
+        });
+        user.start();
+        Thread caller = Thread.currentThread();
+        Thread ticker = new Thread(() -> {
+            while (!stop.get()) {
+                if (clock.isParked(caller)) {
+                    clock.advanceMillis(1);
+                }
+                Thread.onSpinWait();
+            }
+        });
+        ticker.start();
+        long began = clock.nanoTime();
+        try {
+            assertThatThrownBy(here::lock).isInstanceOf(LockUnavailableException.class);
+        } finally {
+            stop.set(true);
+            user.join();
+            ticker.join();
+        }
+        assertThat(clock.nanoTime() - began).isBetween(TimeUnit.SECONDS.toNanos(10), TimeUnit.SECONDS.toNanos(12));
+        assertThat(there.tryLock()).isTrue();
+        there.unlock();
+    }
+}
