@@ -42,10 +42,11 @@ public final class RedisLocks implements AutoCloseable {
     /**
      * Connects with the default {@link LockOptions}.
      *
-     * @param uri {@code redis://[user:password@]host[:port][/database]}; {@code rediss://} for TLS; or
-     *     {@code redis-sentinel://[user:password@]host[:port],host[:port]/master-name[/database]}. Each may be followed
-     *     by parameters: {@code clientName}, {@code commandTimeout} (such as {@code 500ms}), and where the Sentinels
-     *     themselves want a login {@code sentinelUser} and {@code sentinelPassword}
+     * @param uri {@code redis://[user:password@]host[:port][/database]}; {@code rediss://} for TLS;
+     *     {@code redis-sentinel://[user:password@]host[:port],host[:port]/master-name[/database]}; or
+     *     {@code redis-cluster://[user:password@]host[:port],host[:port]}. Each may be followed by parameters:
+     *     {@code clientName}, {@code commandTimeout} (such as {@code 500ms}), and where the Sentinels themselves want a
+     *     login {@code sentinelUser} and {@code sentinelPassword}
      * @throws IllegalArgumentException if the URI cannot work
      * @throws LockUnavailableException if the server does not answer
      */
@@ -277,6 +278,20 @@ public final class RedisLocks implements AutoCloseable {
          */
         public Builder restartDelay(Duration delay) {
             this.restartDelay = Objects.requireNonNull(delay, "restartDelay");
+            return this;
+        }
+
+        /**
+         * The cluster to which these nodes belong, where a URI cannot say what is needed, such as TLS. The timeouts of
+         * the configuration are not used.
+         *
+         * @param nodes some of its nodes: one that answers suffices, and the others are found
+         * @param node how to connect to each node; it has no database
+         * @throws IllegalArgumentException if there is no node, or one twice
+         */
+        public Builder cluster(List<HostAndPort> nodes, JedisClientConfig node) {
+            Objects.requireNonNull(node, "node");
+            servers = new RedisUri(new Topology.Cluster(nodes), node);
             return this;
         }
 

@@ -29,6 +29,11 @@ final class Commands {
                 new CommandArguments(Command.EVAL).add(call.script().source()), call);
     }
 
+    /** Lets a node of a cluster take the next request of this connection though its slot is only being moved there. */
+    static CommandArguments asking() {
+        return new CommandArguments(Command.ASKING);
+    }
+
     static CommandArguments publish(String channel, String message) {
         return new CommandArguments(Command.PUBLISH).add(channel).add(message);
     }

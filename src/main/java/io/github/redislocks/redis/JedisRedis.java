@@ -51,6 +51,11 @@ public final class JedisRedis implements Redis {
         return calls.isEmpty() ? List.of() : new Pipeline(endpoint, lane, timeoutNanos, calls).outcomes();
     }
 
+    /** As {@link #runAll}, for slots that are just being moved to this server. */
+    List<Outcome> runAllAsking(List<Call> calls, long timeoutNanos) {
+        return new Pipeline(endpoint, lane, timeoutNanos, calls, true).outcomes();
+    }
+
     @Override
     public Subscription subscribe(String channel, long timeoutNanos) {
         return new Subscribing(channel, timeoutNanos).perform(false);

@@ -19,11 +19,18 @@ final class Pipeline extends Exchange<Boolean> {
 
     private final Endpoint endpoint;
     private final List<Call> calls;
+    private final boolean asking;
     private final AtomicReferenceArray<@Nullable Outcome> outcomes;
     private volatile int sent;
 
     Pipeline(Endpoint endpoint, Connections lane, long timeoutNanos, List<Call> calls) {
+        this(endpoint, lane, timeoutNanos, calls, false);
+    }
+
+    /** Asking: whether ASKING goes before each call. */
+    Pipeline(Endpoint endpoint, Connections lane, long timeoutNanos, List<Call> calls, boolean asking) {
         super(endpoint, lane, timeoutNanos);
+        this.asking = asking;
         this.endpoint = endpoint;
         this.calls = calls.stream().map(call -> call.at(endpoint.address())).toList();
         this.outcomes = new AtomicReferenceArray<>(calls.size());
@@ -115,10 +122,13 @@ final class Pipeline extends Exchange<Boolean> {
             proceed(link);
             for (int index : chunk) {
                 Call call = calls.get(index);
+                if (asking) {
+                    link.send(Commands.asking());
+                }
                 boolean load = pass > 1 && loaded.add(call.script());
                 link.send(load ? Commands.eval(call) : Commands.evalsha(call));
             }
-            List<Object> answers = link.answers(chunk.size());
+            List<Object> answers = answers(link, chunk.size());
             for (int i = 0; i < chunk.size(); i++) {
                 if (answers.get(i) instanceof JedisNoScriptException && pass < PASSES) {
                     unknown.add(chunk.get(i));
@@ -128,6 +138,19 @@ final class Pipeline extends Exchange<Boolean> {
             }
         }
         return unknown;
+    }
+
+    /** Those to the calls. */
+    private List<Object> answers(Link link, int count) {
+        if (!asking) {
+            return link.answers(count);
+        }
+        List<Object> all = link.answers(2 * count);
+        List<Object> answers = new ArrayList<>(count);
+        for (int i = 0; i < count; i++) {
+            answers.add(all.get(2 * i + 1));
+        }
+        return answers;
     }
 
     private Outcome outcome(Call call, @Nullable Object answer) {

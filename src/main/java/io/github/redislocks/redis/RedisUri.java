@@ -19,8 +19,9 @@ import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.SslOptions;
 
 /**
- * Where Redis is, as people write it: {@code redis://user:password@host:port/database}, {@code rediss} for TLS, or
- * {@code redis-sentinel://user:password@host:port,host:port/master-name/database}; with parameters if need be.
+ * Where Redis is, as people write it: {@code redis://user:password@host:port/database}, {@code rediss} for TLS,
+ * {@code redis-sentinel://user:password@host:port,host:port/master-name/database}, or
+ * {@code redis-cluster://user:password@host:port,host:port}; with parameters if need be.
  *
  * @param topology the servers
  * @param config what else a connection needs
@@ -55,7 +56,7 @@ public record RedisUri(
     private static final Pattern PRINTABLE = Pattern.compile("[!-~]+");
 
     private static final String REMEDY = " Write redis://host:port, rediss://user:password@host:port/database or"
-            + " redis-sentinel://host:port,host:port/master-name, with what a URI has signs for (such as @ / ? # %)"
+            + " redis-sentinel://host:port,host:port/master-name or redis-cluster://host:port,host:port, with what a URI has signs for (such as @ / ? # %)"
             + " percent-encoded.";
 
     /** An address without parameters. */
@@ -68,11 +69,8 @@ public record RedisUri(
         Objects.requireNonNull(text, "uri");
         Matcher uri = URI.matcher(text);
         String scheme = uri.matches() ? uri.group("scheme") : "";
-        if (scheme.equals(CLUSTER)) {
-            throw refused(text, "names a cluster, and this version does not know clusters yet");
-        }
-        if (!Set.of(SINGLE, TLS, SENTINEL).contains(scheme)) {
-            throw refused(text, "must begin with redis://, rediss:// or redis-sentinel://");
+        if (!Set.of(SINGLE, TLS, SENTINEL, CLUSTER).contains(scheme)) {
+            throw refused(text, "must begin with redis://, rediss://, redis-sentinel:// or redis-cluster://");
         }
         boolean sentinel = scheme.equals(SENTINEL);
         String authority = uri.group("authority") == null ? "" : uri.group("authority");
@@ -96,11 +94,19 @@ public record RedisUri(
             }
             config.database(database(text, parts.length == 1 ? "" : parts[1]));
             topology = new Topology.Sentinel(decode(text, parts[0]), addresses, ofSentinels(text, parameters));
+        } else if (scheme.equals(CLUSTER)) {
+            if (database(text, path) != 0) {
+                throw refused(
+                        text,
+                        "names a database, and a cluster has only database 0: leave it out, and tell"
+                                + " applications apart by keyPrefix");
+            }
+            topology = new Topology.Cluster(addresses);
         } else if (addresses.size() == 1) {
             config.database(database(text, path));
             topology = new Topology.Single(addresses.get(0));
         } else {
-            throw refused(text, "names several hosts, which only redis-sentinel:// may");
+            throw refused(text, "names several hosts, which only redis-sentinel:// and redis-cluster:// may");
         }
         return new RedisUri(topology, config.build(), duration(text, parameters.get(COMMAND_TIMEOUT)));
     }

@@ -27,6 +27,42 @@ public sealed interface Topology {
     }
 
     /**
+     * The masters of a cluster, whichever nodes they are.
+     *
+     * @param nodes some of its nodes, of which one has to answer at the beginning; the others are found
+     */
+    record Cluster(List<HostAndPort> nodes) implements Topology {
+
+        public Cluster {
+            nodes = List.copyOf(nodes);
+            if (nodes.isEmpty()) {
+                throw new IllegalArgumentException("There is no node of the cluster: name at least one, better three.");
+            }
+            refuseTwice("node of the cluster", nodes);
+        }
+
+        @Override
+        public Redis open(JedisClientConfig config, int maxConnections) {
+            if (config.getDatabase() != 0) {
+                throw new IllegalArgumentException(
+                        "The database is " + config.getDatabase()
+                                + ", and a cluster has only database 0: leave it out, and tell applications apart by keyPrefix.");
+            }
+            return new ClusterRedis(this, config, maxConnections).start();
+        }
+    }
+
+    private static void refuseTwice(String what, List<HostAndPort> addresses) {
+        Set<HostAndPort> seen = new HashSet<>();
+        for (HostAndPort address : addresses) {
+            if (!seen.add(address)) {
+                throw new IllegalArgumentException(
+                        "The " + what + " " + address + " is named twice: name each of them once.");
+            }
+        }
+    }
+
+    /**
      * A master that Sentinels watch over, wherever it is.
      *
      * @param masterName what the Sentinels call it
@@ -46,13 +82,7 @@ public sealed interface Topology {
                 throw new IllegalArgumentException(
                         "There is no Sentinel of the master \"" + masterName + "\": name at least one, better all.");
             }
-            Set<HostAndPort> seen = new HashSet<>();
-            for (HostAndPort address : addresses) {
-                if (!seen.add(address)) {
-                    throw new IllegalArgumentException(
-                            "The Sentinel " + address + " is named twice: name each of them once.");
-                }
-            }
+            refuseTwice("Sentinel", addresses);
         }
 
         @Override

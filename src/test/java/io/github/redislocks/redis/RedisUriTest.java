@@ -73,7 +73,12 @@ class RedisUriTest {
         "redis://one?clientName=a&clientName=b, the parameter clientName twice",
         "redis://one?clientName=a%20b, a clientName with a space",
         "redis://one?commandTimeout=5, not a number of ms or s",
-        "redis-cluster://one, does not know clusters yet",
+        "redis-cluster://one/1, only database 0",
+        "redis-cluster://one/x, must be a number from 0",
+        "redis-cluster://, names no host",
+        "'redis-cluster://one,', an empty one",
+        "'redis-cluster://one,one:6379', names the host one:6379 twice",
+        "redis-cluster://one?sentinelPassword=x, parameter that is not known",
         "redis-sentinel://one, names no master",
         "redis-sentinel://one/, names no master",
         "redis-sentinel://one//0, names no master",
@@ -121,6 +126,18 @@ class RedisUriTest {
     }
 
     @Test
+    void parse_cluster_everyPartIsUsed() {
+        RedisUri uri = RedisUri.parse(
+                "redis-cluster://me:p%40ss@one:26379,two:7000,[::1]/0?clientName=shop&commandTimeout=2s");
+        assertThat(uri.config().getUser()).isEqualTo("me");
+        assertThat(uri.config().getPassword()).isEqualTo("p@ss");
+        assertThat(uri.config().getClientName()).isEqualTo("shop");
+        assertThat(uri.commandTimeout()).isEqualTo(Duration.ofSeconds(2));
+        assertThat(uri.topology())
+                .isEqualTo(new Topology.Cluster(List.of(FIRST, SECOND, new HostAndPort("::1", 6379))));
+    }
+
+    @Test
     void parse_parameters_ofOneServer_areUsed() {
         RedisUri uri = RedisUri.parse("redis://redis_1?commandTimeout=2s&clientName=shop");
         assertThat(address(uri)).isEqualTo(new HostAndPort("redis_1", 6379));
@@ -163,5 +180,15 @@ class RedisUriTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new Topology.Sentinel("main", List.of(FIRST, SECOND, FIRST), config))
                 .withMessageContaining("one:26379 is named twice");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new Topology.Cluster(List.of()))
+                .withMessageContaining("name at least one");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new Topology.Cluster(List.of(FIRST, FIRST)))
+                .withMessageContaining("one:26379 is named twice");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new Topology.Cluster(List.of(FIRST))
+                        .open(DefaultJedisClientConfig.builder().database(1).build(), 1))
+                .withMessageContaining("only database 0");
     }
 }

@@ -1,0 +1,177 @@
+package io.github.redislocks.redis;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import redis.clients.jedis.HostAndPort;
+
+/**
+ * The masters of a cluster, as they are now, and the connections to each of them.
+ *
+ * <p>When a slot comes to a node that was no master before, which may not know what the one before said, these happen
+ * in this order: no call goes there; connections to masters that have lost all their slots are closed, so that calls
+ * under way fail as unanswered and subscriptions break; the listener is told; calls go there.
+ */
+final class ClusterMasters implements AutoCloseable {
+
+    private static final Logger log = LoggerFactory.getLogger(ClusterRedis.class);
+
+    /** Who has which slot, and the connections to each of them. */
+    private record Routing(Slots slots, Map<ClusterNode, JedisRedis> servers) {}
+
+    private final String cluster;
+    private final Function<HostAndPort, JedisRedis> connector;
+    private final ClusterWatch watch;
+    /** Nodes without slots of their own to which a slot is just being moved. */
+    private final ConcurrentMap<HostAndPort, JedisRedis> importers = new ConcurrentHashMap<>();
+
+    private volatile Routing routing = new Routing(Slots.UNKNOWN, Map.of());
+    private volatile Runnable onMoved = () -> {};
+    private volatile boolean closed;
+
+    ClusterMasters(
+            String cluster,
+            Function<HostAndPort, JedisRedis> connector,
+            Function<Consumer<Slots>, ClusterWatch> watch) {
+        this.cluster = cluster;
+        this.connector = connector;
+        this.watch = watch.apply(this::heard);
+    }
+
+    void start() {
+        watch.start();
+    }
+
+    /** The cluster, as people write it. */
+    String cluster() {
+        return cluster;
+    }
+
+    void onMoved(Runnable listener) {
+        onMoved = listener;
+    }
+
+    /** Called by one thread at a time, and no more once the watch is closed. */
+    private void heard(Slots slots) {
+        Routing before = routing;
+        Set<ClusterNode> owners = slots.owners();
+        Map<ClusterNode, JedisRedis> servers = new HashMap<>();
+        Set<ClusterNode> promoted = new HashSet<>();
+        for (ClusterNode owner : owners) {
+            JedisRedis known = before.servers.get(owner);
+            if (known == null) {
+                promoted.add(owner);
+            }
+            servers.put(owner, known == null ? connector.apply(owner.address()) : known);
+        }
+        Map<ClusterNode, JedisRedis> gone = new HashMap<>(before.servers);
+        gone.keySet().removeAll(owners);
+        boolean moved = !before.servers.isEmpty() && !promoted.isEmpty();
+        if (moved) {
+            log.warn(
+                    "The cluster has other masters now: {}; no longer: {}",
+                    addresses(promoted),
+                    addresses(gone.keySet()));
+            routing = new Routing(slots.without(promoted), servers);
+        }
+        gone.values().forEach(JedisRedis::close);
+        for (ClusterNode owner : owners) {
+            JedisRedis importer = importers.remove(owner.address());
+            if (importer != null) {
+                importer.close();
+            }
+        }
+        if (moved) {
+            onMoved.run();
+        }
+        routing = new Routing(slots, servers);
+    }
+
+    private static String addresses(Set<ClusterNode> nodes) {
+        return nodes.stream().map(node -> node.address().toString()).collect(Collectors.joining(", "));
+    }
+
+    List<JedisRedis> all() {
+        return new ArrayList<>(routing.servers.values());
+    }
+
+    /** Who has a slot; waits for somebody to have it. */
+    JedisRedis owner(int slot, long deadline) {
+        while (true) {
+            JedisRedis server = owner(slot);
+            if (server != null) {
+                return server;
+            }
+            if (closed || watch.isHopeless() || deadline - System.nanoTime() <= 0) {
+                throw new RedisException.Unanswered(watch.troubles(), false, null);
+            }
+            watch.awaitNews(deadline);
+        }
+    }
+
+    /** Who has a slot, or null if nobody is known to. */
+    @Nullable
+    JedisRedis owner(int slot) {
+        Routing now = routing;
+        ClusterNode owner = now.slots.owner(slot);
+        return owner == null ? null : now.servers.get(owner);
+    }
+
+    /** To whom a slot is just being moved. */
+    JedisRedis importer(HostAndPort node) {
+        for (Map.Entry<ClusterNode, JedisRedis> known : routing.servers.entrySet()) {
+            if (known.getKey().address().equals(node)) {
+                return known.getValue();
+            }
+        }
+        JedisRedis importer = importers.computeIfAbsent(node, connector);
+        if (closed) {
+            importer.close();
+        }
+        return importer;
+    }
+
+    /** Notes that a server has said itself that a slot is not its own. */
+    void denied(int slot, JedisRedis server) {
+        Routing now = routing;
+        ClusterNode owner = now.slots.owner(slot);
+        if (owner != null && now.servers.get(owner) == server) {
+            watch.denied(slot, owner);
+        }
+    }
+
+    void awaitNews(long deadline) {
+        watch.awaitNews(deadline);
+    }
+
+    /** Notes whether a server answers. */
+    void note(JedisRedis server, @Nullable RedisException failure) {
+        watch.troubled(
+                server.address(),
+                failure instanceof RedisException.Unanswered
+                        || (failure instanceof RedisException.Refused refused && refused.passing()));
+    }
+
+    boolean isTroubled(String address) {
+        return watch.isTroubled(address);
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        watch.close();
+        routing.servers.values().forEach(JedisRedis::close);
+        importers.values().forEach(JedisRedis::close);
+    }
+}

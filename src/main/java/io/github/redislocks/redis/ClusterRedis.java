@@ -1,0 +1,205 @@
+package io.github.redislocks.redis;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
+
+/**
+ * The masters of a cluster, each call to the one that has the slot of its first key. How a call finds its way when
+ * slots move is written in {@link Journey}.
+ *
+ * <p>When a slot comes to a node that was no master before, which may not know what the one before said, these happen
+ * in this order: no call goes there; connections to masters that have lost all their slots are closed, so that calls
+ * under way fail as unanswered and subscriptions break; {@link #onMoved} is told; calls go there.
+ */
+public final class ClusterRedis implements Redis {
+
+    /** How often a call of a batch is sent on. */
+    private static final int BATCH_TRIPS = 3;
+
+    private final String address;
+    private final ClusterMasters masters;
+    private final Workers workers = new Workers("cluster-batch");
+    private final AtomicInteger subscriptions = new AtomicInteger();
+
+    ClusterRedis(Topology.Cluster topology, JedisClientConfig config, int maxConnections) {
+        address = topology.nodes().stream()
+                .map(HostAndPort::toString)
+                .collect(Collectors.joining(",", "the cluster of ", ""));
+        masters = new ClusterMasters(
+                address,
+                node -> new JedisRedis(node, config, maxConnections),
+                news -> new ClusterWatch(topology.nodes(), config, news));
+    }
+
+    /** Begins to ask the nodes; does not wait for an answer. */
+    ClusterRedis start() {
+        masters.start();
+        return this;
+    }
+
+    @Override
+    public void onMoved(Runnable listener) {
+        masters.onMoved(listener);
+    }
+
+    @Override
+    public Reply run(Call call, long timeoutNanos) {
+        Journey journey = new Journey(masters, call, timeoutNanos);
+        while (true) {
+            JedisRedis server = journey.next();
+            Outcome outcome = journey.isAsking()
+                    ? server.runAllAsking(List.of(call), journey.left()).get(0)
+                    : run(server, call, journey.left());
+            if (journey.ends(outcome)) {
+                return journey.result();
+            }
+            journey.pause();
+        }
+    }
+
+    private static Outcome run(JedisRedis server, Call call, long timeoutNanos) {
+        try {
+            return Outcome.of(server.run(call, timeoutNanos));
+        } catch (RedisException e) {
+            return Outcome.of(e);
+        }
+    }
+
+    /**
+     * Sends what a node turns away on at once, but does not wait for a slot that is being moved: others of the batch
+     * would wait as well.
+     */
+    @Override
+    public List<Outcome> runAll(List<Call> calls, long timeoutNanos) {
+        List<Journey> journeys = calls.stream()
+                .map(call -> new Journey(masters, call, timeoutNanos))
+                .toList();
+        List<Journey> open = journeys;
+        for (int trip = 1; trip <= BATCH_TRIPS && !open.isEmpty(); trip++) {
+            if (trip > 1) {
+                open.stream()
+                        .filter(Journey::wantsNews)
+                        .findFirst()
+                        .orElse(open.get(0))
+                        .pause();
+            }
+            Map<JedisRedis, List<Journey>> plain = new LinkedHashMap<>();
+            Map<JedisRedis, List<Journey>> asking = new LinkedHashMap<>();
+            for (Journey journey : open) {
+                try {
+                    JedisRedis server = journey.next();
+                    (journey.isAsking() ? asking : plain)
+                            .computeIfAbsent(server, first -> new ArrayList<>())
+                            .add(journey);
+                } catch (RedisException nobody) {
+                    journey.ends(nobody);
+                }
+            }
+            List<Runnable> batches = new ArrayList<>();
+            plain.forEach((server, part) -> batches.add(
+                    () -> told(part, server.runAll(calls(part), part.get(0).left()))));
+            asking.forEach((server, part) -> batches.add(() ->
+                    told(part, server.runAllAsking(calls(part), part.get(0).left()))));
+            atOnce(batches);
+            open = open.stream().filter(journey -> !journey.hasEnded()).toList();
+        }
+        return journeys.stream().map(Journey::outcome).toList();
+    }
+
+    private static List<Call> calls(List<Journey> journeys) {
+        return journeys.stream().map(Journey::call).toList();
+    }
+
+    private static void told(List<Journey> journeys, List<Outcome> outcomes) {
+        for (int i = 0; i < journeys.size(); i++) {
+            journeys.get(i).ends(outcomes.get(i));
+        }
+    }
+
+    /** Runs the first here and the others on threads of their own; returns when all have ended. */
+    private void atOnce(List<Runnable> batches) {
+        List<CompletableFuture<Void>> others = new ArrayList<>();
+        for (Runnable batch : batches.subList(Math.min(1, batches.size()), batches.size())) {
+            try {
+                others.add(CompletableFuture.runAsync(batch, workers::execute));
+            } catch (RejectedExecutionException closing) {
+                batch.run();
+            }
+        }
+        if (!batches.isEmpty()) {
+            batches.get(0).run();
+        }
+        others.forEach(CompletableFuture::join);
+    }
+
+    /** On another node each time, so that one that hangs is not asked again; not the one to which messages go. */
+    @Override
+    public Subscription subscribe(String channel, long timeoutNanos) {
+        long deadline = System.nanoTime() + timeoutNanos;
+        JedisRedis sender = masters.owner(Slots.of(channel), deadline);
+        List<JedisRedis> servers = masters.all();
+        int turn = subscriptions.getAndIncrement();
+        Collections.rotate(servers, -Math.floorMod(turn, servers.size()));
+        servers.sort(Comparator.comparing((JedisRedis server) -> masters.isTroubled(server.address()))
+                .thenComparing(server -> server == sender));
+        for (int tried = 1; ; tried++) {
+            JedisRedis server = servers.get(tried - 1);
+            long left = Math.max(1, deadline - System.nanoTime());
+            boolean last = tried == servers.size();
+            try {
+                return server.subscribe(channel, last ? left : Math.max(1, left / 2));
+            } catch (RedisException.Unanswered e) {
+                masters.note(server, e);
+                if (last || deadline - System.nanoTime() <= 0) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    @Override
+    public void publish(String channel, String message, long timeoutNanos) {
+        long deadline = System.nanoTime() + timeoutNanos;
+        JedisRedis server = masters.owner(Slots.of(channel), deadline);
+        if (masters.isTroubled(server.address())) {
+            // Any node passes it on to all.
+            server = masters.all().stream()
+                    .filter(other -> !masters.isTroubled(other.address()))
+                    .findFirst()
+                    .orElse(server);
+        }
+        try {
+            server.publish(channel, message, Math.max(1, deadline - System.nanoTime()));
+        } catch (RedisException e) {
+            masters.note(server, e);
+            throw e;
+        }
+    }
+
+    @Override
+    public String serverOf(String key) {
+        JedisRedis server = masters.owner(Slots.of(key));
+        return server == null ? "" : server.address();
+    }
+
+    @Override
+    public String address() {
+        return address;
+    }
+
+    @Override
+    public void close() {
+        masters.close();
+        workers.close();
+    }
+}

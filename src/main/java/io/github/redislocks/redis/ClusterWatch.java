@@ -1,0 +1,246 @@
+package io.github.redislocks.redis;
+
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
+
+/**
+ * The thread that asks the nodes of a cluster who has which slots: one node after the other, once a second, faster
+ * while a node does not answer calls, and at once when a call met news.
+ */
+final class ClusterWatch implements AutoCloseable {
+
+    private static final Logger log = LoggerFactory.getLogger(ClusterWatch.class);
+
+    private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long TROUBLED_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    /** For one answer, that others need not wait long; and if all nodes are slower than that. */
+    private static final long TIMEOUT_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+
+    private static final long LONG_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final List<HostAndPort> seeds;
+    private final JedisClientConfig config;
+    private final Consumer<Slots> onNews;
+    private final Workers workers = new Workers("cluster");
+    private final Thread thread = new Thread(this::watch, "redis-locks-cluster");
+    /** Addresses of nodes that did not answer their last call. */
+    private final Set<String> troubled = ConcurrentHashMap.newKeySet();
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition news = lock.newCondition();
+    private final Rota rota;
+    private final Map<HostAndPort, Connections> connections = new ConcurrentHashMap<>();
+    private Slots slots = Slots.UNKNOWN;
+    private long timeoutNanos = TIMEOUT_NANOS;
+    /** Whether somebody waits for an answer. */
+    private boolean asked;
+
+    private volatile boolean closed;
+
+    /** OnNews: told of each change, by the thread that asks, which holds a lock meanwhile. */
+    ClusterWatch(List<HostAndPort> seeds, JedisClientConfig config, Consumer<Slots> onNews) {
+        this.seeds = seeds;
+        this.config = config;
+        this.onNews = onNews;
+        this.rota = new Rota(seeds);
+        thread.setDaemon(true);
+    }
+
+    void start() {
+        thread.start();
+    }
+
+    /** Notes that a node answered, or that it did not: then all are asked more often, until it does again. */
+    void troubled(String address, boolean now) {
+        if (now) {
+            if (troubled.add(address)) {
+                LockSupport.unpark(thread);
+            }
+        } else if (!troubled.isEmpty()) {
+            troubled.remove(address);
+        }
+    }
+
+    boolean isTroubled(String address) {
+        return troubled.contains(address);
+    }
+
+    /** Notes that an owner has said himself that a slot is not his, and asks him whose it is. */
+    void denied(int slot, ClusterNode owner) {
+        lock.lock();
+        try {
+            slots = slots.denied(slot, owner);
+            rota.prefer(owner.address());
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Asks at once, and waits for what is heard from now on, until a deadline. An interrupt is kept. */
+    void awaitNews(long deadline) {
+        boolean interrupted = false;
+        lock.lock();
+        try {
+            asked = true;
+            LockSupport.unpark(thread);
+            while (!closed) {
+                try {
+                    if (news.awaitNanos(deadline - System.nanoTime()) <= 0 || !asked) {
+                        return;
+                    }
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            lock.unlock();
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** Whether every node that is known has failed to answer. */
+    boolean isHopeless() {
+        lock.lock();
+        try {
+            return closed || rota.isHopeless();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Why nobody knows who has a slot. */
+    String troubles() {
+        lock.lock();
+        try {
+            return closed
+                    ? "The connections to the cluster have been closed"
+                    : "No node of the cluster names the master: " + rota.troubles();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void watch() {
+        while (!closed) {
+            HostAndPort node = next();
+            try {
+                heard(node, ask(node));
+            } catch (RuntimeException e) {
+                failed(node, e);
+            }
+            if (!isWanted()) {
+                LockSupport.parkNanos(this, troubled.isEmpty() ? PAUSE_NANOS : TROUBLED_PAUSE_NANOS);
+            }
+        }
+    }
+
+    /** Whether somebody waits, and there is hope. */
+    private boolean isWanted() {
+        lock.lock();
+        try {
+            return asked && !rota.isHopeless();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private HostAndPort next() {
+        lock.lock();
+        try {
+            return rota.next();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private ClusterView ask(HostAndPort node) {
+        Connections connection = connections.computeIfAbsent(node, first -> new Connections(node, config, 1));
+        if (closed) {
+            connection.close();
+        }
+        Endpoint endpoint = new Endpoint(node.toString(), workers);
+        return new ClusterQuestion(node, endpoint, connection, timeoutNanos).perform(true);
+    }
+
+    private void heard(HostAndPort node, ClusterView view) {
+        lock.lock();
+        try {
+            rota.answered(node);
+            troubled.remove(node.toString());
+            Slots heard = slots.heard(view);
+            if (heard != slots && !closed) {
+                slots = heard;
+                onNews.accept(heard);
+                keep(view);
+            }
+            asked = false;
+            news.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void failed(HostAndPort node, RuntimeException failure) {
+        String message = String.valueOf(failure.getMessage());
+        String trouble = message.contains("cluster support disabled")
+                ? node + " is no node of a cluster: for a single server, write redis://" + node
+                : message;
+        lock.lock();
+        try {
+            if (rota.failed(node, trouble) && !closed) {
+                log.warn("A node of the cluster does not say who has which slots: {}", trouble);
+            }
+            if (isHopeless()) {
+                asked = false;
+                timeoutNanos = LONG_TIMEOUT_NANOS;
+            }
+            news.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Goes on with the nodes that there are now, and those that were named at first. */
+    private void keep(ClusterView view) {
+        Set<HostAndPort> wanted = new LinkedHashSet<>(view.addresses());
+        wanted.addAll(seeds);
+        rota.keep(wanted);
+        Set<String> owners =
+                slots.owners().stream().map(owner -> owner.address().toString()).collect(Collectors.toSet());
+        troubled.retainAll(owners);
+        connections.forEach((address, connection) -> {
+            if (!wanted.contains(address) && connections.remove(address, connection)) {
+                connection.close();
+            }
+        });
+    }
+
+    @Override
+    public void close() {
+        lock.lock();
+        try {
+            closed = true;
+            news.signalAll();
+        } finally {
+            lock.unlock();
+        }
+        connections.values().forEach(Connections::close);
+        LockSupport.unpark(thread);
+        workers.close();
+    }
+}
