@@ -148,10 +148,12 @@ public final class ClusterRedis implements Redis {
         long deadline = System.nanoTime() + timeoutNanos;
         JedisRedis sender = masters.owner(Slots.of(channel), deadline);
         List<JedisRedis> servers = masters.all();
-        int turn = subscriptions.getAndIncrement();
-        Collections.rotate(servers, -Math.floorMod(turn, servers.size()));
-        servers.sort(Comparator.comparing((JedisRedis server) -> masters.isTroubled(server.address()))
-                .thenComparing(server -> server == sender));
+        servers.remove(sender);
+        if (!servers.isEmpty()) {
+            Collections.rotate(servers, -Math.floorMod(subscriptions.getAndIncrement(), servers.size()));
+        }
+        servers.add(sender);
+        servers.sort(Comparator.comparing(server -> masters.isTroubled(server.address())));
         for (int tried = 1; ; tried++) {
             JedisRedis server = servers.get(tried - 1);
             long left = Math.max(1, deadline - System.nanoTime());

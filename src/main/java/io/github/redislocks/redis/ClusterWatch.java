@@ -138,13 +138,15 @@ final class ClusterWatch implements AutoCloseable {
     private void watch() {
         while (!closed) {
             HostAndPort node = next();
+            boolean answered = false;
             try {
                 heard(node, ask(node));
+                answered = true;
             } catch (RuntimeException e) {
                 failed(node, e);
             }
             if (!isWanted()) {
-                LockSupport.parkNanos(this, troubled.isEmpty() ? PAUSE_NANOS : TROUBLED_PAUSE_NANOS);
+                LockSupport.parkNanos(this, answered && troubled.isEmpty() ? PAUSE_NANOS : TROUBLED_PAUSE_NANOS);
             }
         }
     }
