@@ -47,7 +47,7 @@ final class Commands {
      * answer is worth more than a last moment of waiting.
      */
     static CommandArguments awaitAcks(Acks acks, long leftNanos) {
-        long nanos = Math.min(acks.timeoutNanos(), leftNanos - ANSWER_NANOS);
+        long nanos = Math.min(acks.timeoutNanos(), Math.max(leftNanos - ANSWER_NANOS, leftNanos / 4));
         // 0 would be for ever.
         return new CommandArguments(Command.WAIT)
                 .add(acks.replicas())
