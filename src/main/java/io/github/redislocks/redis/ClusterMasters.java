@@ -92,10 +92,13 @@ final class ClusterMasters implements AutoCloseable {
                 importer.close();
             }
         }
-        if (moved) {
-            onMoved.run();
+        try {
+            if (moved) {
+                onMoved.run();
+            }
+        } finally {
+            routing = new Routing(slots, servers);
         }
-        routing = new Routing(slots, servers);
     }
 
     private static String addresses(Set<ClusterNode> nodes) {

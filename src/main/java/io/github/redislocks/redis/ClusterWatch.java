@@ -26,6 +26,7 @@ final class ClusterWatch implements AutoCloseable {
 
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long TROUBLED_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     /** For one answer, that others need not wait long; and if all nodes are slower than that. */
     private static final long TIMEOUT_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
@@ -44,6 +45,9 @@ final class ClusterWatch implements AutoCloseable {
     private final Rota rota;
     private final Map<HostAndPort, Connections> connections = new ConcurrentHashMap<>();
     private Slots slots = Slots.UNKNOWN;
+    /** Of the thread that asks. */
+    private long notBeforeNanos = System.nanoTime();
+
     private long timeoutNanos = TIMEOUT_NANOS;
     /** Whether somebody waits for an answer. */
     private boolean asked;
@@ -137,6 +141,7 @@ final class ClusterWatch implements AutoCloseable {
 
     private void watch() {
         while (!closed) {
+            breathe();
             HostAndPort node = next();
             boolean answered = false;
             try {
@@ -149,6 +154,16 @@ final class ClusterWatch implements AutoCloseable {
                 LockSupport.parkNanos(this, answered && troubled.isEmpty() ? PAUSE_NANOS : TROUBLED_PAUSE_NANOS);
             }
         }
+    }
+
+    /** Bounds the questions, however many calls want news. */
+    private void breathe() {
+        long now = System.nanoTime();
+        while (now - notBeforeNanos < 0) {
+            LockSupport.parkNanos(this, notBeforeNanos - now);
+            now = System.nanoTime();
+        }
+        notBeforeNanos = now + LEAST_PAUSE_NANOS;
     }
 
     /** Whether somebody waits, and there is hope. */

@@ -39,6 +39,9 @@ class ClusterRedisTest {
     private final AtomicInteger moves = new AtomicInteger();
     private final String name = "{" + UUID.randomUUID() + "}";
     private final int slot = ClusterServers.slot(name);
+    /** Released at the latest after the test, which could not close what waits for it. */
+    private final CountDownLatch mayGoOn = new CountDownLatch(1);
+
     private Redis redis;
 
     @BeforeAll
@@ -59,7 +62,9 @@ class ClusterRedisTest {
 
     @AfterEach
     void close() {
+        mayGoOn.countDown();
         redis.close();
+        servers.servers().forEach(RedisServer::resume);
     }
 
     private static Call count(String... keys) {
@@ -135,7 +140,6 @@ class ClusterRedisTest {
     @Test
     void masterChanges_callsWaitUntilTheListenerHasReturned_andOldConnectionsAreClosed() throws Exception {
         CountDownLatch told = new CountDownLatch(1);
-        CountDownLatch mayGoOn = new CountDownLatch(1);
         redis.onMoved(() -> {
             moves.incrementAndGet();
             told.countDown();
