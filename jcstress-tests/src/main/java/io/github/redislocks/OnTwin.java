@@ -51,7 +51,7 @@ final class OnTwin {
 
         private static Client client(String id, HandClock clock, Redis redis) {
             Client client = new Client(id, LockOptions.DEFAULTS, null, clock, redis);
-            client.serverTime.saw(CHECKED, clock.nanoTime());
+            client.serverTimes.saw(redis.address(), CHECKED, clock.nanoTime());
             return client;
         }
 

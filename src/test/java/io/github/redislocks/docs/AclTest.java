@@ -8,11 +8,13 @@ import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.fixture.ClusterServers;
 import io.github.redislocks.fixture.RedisServer;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -83,6 +85,47 @@ class AclTest {
             admin.sendCommand(Command.ACL, "SETUSER", "locks", "+select");
             try (RedisLocks locks = RedisLocks.connect(uri)) {
                 assertThat(locks.reentrantLock("acl").tryLock()).isTrue();
+            }
+        }
+    }
+
+    @Test
+    void rule_inACluster_needsItsRightsBesides() throws IOException {
+        List<String> rule = rule();
+        Matcher besides = Pattern.compile("a\\s+cluster `(\\+[^`]*)`").matcher(Files.readString(Path.of("README.md")));
+        assertThat(besides.find()).isTrue();
+        try (ClusterServers servers = ClusterServers.start()) {
+            tell(servers, rule.subList(1, rule.size()));
+            String uri = servers.uri().replace("://", "://locks:a-long-password@");
+            assertThatThrownBy(() -> RedisLocks.connect(uri))
+                    .isInstanceOf(LockUnavailableException.class)
+                    .hasMessageContaining("NOPERM");
+            List<String> more = new ArrayList<>(List.of("SETUSER", "locks"));
+            more.addAll(List.of(besides.group(1).split(" ")));
+            tell(servers, more);
+            try (RedisLocks locks = RedisLocks.connect(uri)) {
+                RedisReentrantLock lock = locks.reentrantLock("acl");
+                lock.lock();
+                int slot = ClusterServers.slot("{acl}");
+                RedisServer source = servers.masterOf("{acl}");
+                RedisServer target = servers.masters().stream()
+                        .filter(server -> server != source)
+                        .findFirst()
+                        .orElseThrow();
+                servers.beginMigration(slot, source, target);
+                servers.moveKeys(slot, source, target, 100);
+                assertThat(lock.tryLock()).as("once more, by asking").isTrue();
+                servers.endMigration(slot, source, target);
+                lock.unlock();
+                lock.unlock();
+            }
+        }
+    }
+
+    private static void tell(ClusterServers servers, List<String> rule) {
+        for (RedisServer server : servers.servers()) {
+            try (Jedis admin = server.client()) {
+                admin.sendCommand(Command.ACL, rule.toArray(String[]::new));
             }
         }
     }
