@@ -312,8 +312,14 @@ class ReplicaAcksTest extends FakeTime {
         redis.confirmBy(1);
         signal();
         await().until(() -> redis.log().count("renew") > 0);
-        pass(1_200);
-        waiter.join();
+        long began = clock.nanoTime();
+        while (waiter.isAlive()) {
+            if (clock.isParked(waiter)) {
+                pass(10);
+            }
+            Thread.onSpinWait();
+        }
+        assertThat(clock.nanoTime() - began).isLessThan(TimeUnit.MILLISECONDS.toNanos(2_500));
         assertThat(outcome.get())
                 .isInstanceOfSatisfying(
                         LockUnavailableException.class, e -> assertThat(e).hasMessageContaining("do not unlock it"));
