@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.fixture.twin.HeldCalls;
 import io.github.redislocks.redis.Call;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -70,8 +71,8 @@ class FailoverGraceTest extends FakeTime {
     private void isHeldBackUntilTheGraceIsOver(Waiter waiter) throws InterruptedException {
         pass(GRACE - 2_000);
         assertThat(waiter.held.get()).isNull();
-        pass(5_000);
-        await().until(waiter::holds);
+        passUntil(waiter::holds);
+        assertThat(clock.nanoTime()).isGreaterThan(GRACE * 1_000_000L);
         waiter.end();
         assertThat(losses).isEmpty();
         assertThat(server.hash(KEY)).isEmpty();
@@ -86,8 +87,7 @@ class FailoverGraceTest extends FakeTime {
         pass(GRACE - 1);
         assertThat(waiter.held.get()).isNull();
         assertThat(sent("acquire")).isZero();
-        pass(2);
-        await().until(waiter::holds);
+        passUntil(waiter::holds);
         waiter.end();
     }
 
@@ -120,8 +120,9 @@ class FailoverGraceTest extends FakeTime {
         pass(1);
         brief.join();
         assertThat(brief.outcome.get()).isInstanceOf(LockUnavailableException.class);
-        pass(GRACE);
-        patient.join();
+        pass(GRACE - 1_001);
+        assertThat(patient.outcome.get()).isNull();
+        passUntil(() -> !patient.isAlive());
         assertThat(patient.outcome.get()).isEqualTo(true);
     }
 
@@ -203,8 +204,7 @@ class FailoverGraceTest extends FakeTime {
         redis.moved();
         pass(GRACE - 1);
         assertThat(sent("heartbeat")).isZero();
-        pass(2_000);
-        await().until(waiter::holds);
+        passUntil(waiter::holds);
         waiter.end();
         assertThatThrownBy(other::unlock).isInstanceOf(LockLostException.class);
     }
@@ -214,8 +214,11 @@ class FailoverGraceTest extends FakeTime {
         other.lock();
         Waiter waiter = new Waiter();
         waiter.startAndQueue();
+        Thread reader = Objects.requireNonNull(locks.client().mailbox.reader());
+        long parks = clock.parks(reader);
         redis.moved();
-        pass(1_100);
+        await().until(() -> clock.parks(reader) > parks);
+        passUntil(locks.client().mailbox::isOpen);
         long messages = redis.log().requests();
         other.unlock();
         assertThat(server.hash(KEY).get("owner")).as("granted, and told").endsWith(":" + waiter.getId());
@@ -248,9 +251,8 @@ class FailoverGraceTest extends FakeTime {
         redis.moved();
         pass(GRACE - 1);
         assertThat(sent("rejoin")).isZero();
-        pass(2_000);
-        caller.join();
-        // Its place is gone after so long: whether it rejoins or is found first by a heartbeat, it may look signalled.
+        passUntil(() -> !caller.isAlive());
+        // Which it says depends on who comes first, he or his heartbeat, which finds his place in the Condition gone.
         assertThat(caller.outcome.get()).isInstanceOf(Boolean.class);
     }
 

@@ -114,6 +114,13 @@ abstract class FakeTime {
         }
     }
 
+    /** Moves time on until something is true, for what threads of the test's own do by it. */
+    void passUntil(BooleanSupplier condition) {
+        while (!condition.getAsBoolean()) {
+            pass(20);
+        }
+    }
+
     /** Waits until both watchdogs have looked at everything twice since now, and have nothing to send. */
     void settle() {
         for (RedisLocks client : List.of(locks, others)) {

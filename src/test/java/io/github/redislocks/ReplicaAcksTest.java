@@ -86,8 +86,7 @@ class ReplicaAcksTest extends FakeTime {
         await().until(() -> redis.log().count("leave") > 0);
         String given = redis.log().calls().get(1).call().args().get(1);
         redis.confirmBy(2);
-        pass(600);
-        await().until(waiter::holds);
+        passUntil(waiter::holds);
         assertThat(server.hash(KEY)).doesNotContainEntry("attempt", given);
         assertThat(redis.log().count("renew"))
                 .as("the acquisition was confirmed itself")
@@ -138,8 +137,7 @@ class ReplicaAcksTest extends FakeTime {
         waiter.startAndQueue();
         redis.dropMessages(true);
         other.unlock();
-        pass(1_500);
-        await().until(waiter::holds);
+        passUntil(waiter::holds);
         assertThat(redis.log().count("renew")).isEqualTo(1);
         assertThat(waiter.validity).isEqualTo(Duration.ofMillis(29_698));
         waiter.end();
@@ -156,8 +154,7 @@ class ReplicaAcksTest extends FakeTime {
         await().until(() -> redis.log().count("leave") == 1);
         assertThat(heir.held.get()).isNull();
         redis.confirmBy(2);
-        pass(600);
-        await().until(heir::holds);
+        passUntil(heir::holds);
         heir.end();
     }
 
@@ -188,8 +185,7 @@ class ReplicaAcksTest extends FakeTime {
         other.unlock();
         await().until(() -> clock.isParked(waiter));
         assertThat(waiter.held.get()).isNull();
-        pass(500);
-        await().until(waiter::holds);
+        passUntil(waiter::holds);
         assertThat(redis.log().count("leave")).isZero();
         waiter.end();
     }
@@ -210,8 +206,7 @@ class ReplicaAcksTest extends FakeTime {
         settle();
         redis.failNext(1_000, script("renew"), Fault.REQUEST_LOST);
         other.unlock();
-        pass(2_000);
-        waiter.join();
+        passUntil(() -> !waiter.isAlive());
         assertThat(thrown.get()).isInstanceOf(LockUnavailableException.class);
         assertThat(server.hash(KEY)).isEmpty();
     }
@@ -237,8 +232,7 @@ class ReplicaAcksTest extends FakeTime {
         redis.confirmBy(1);
         pass(15_000);
         redis.confirmBy(2);
-        pass(1_000);
-        assertThat(lock.remainingLease()).isGreaterThan(Duration.ofSeconds(28));
+        passUntil(() -> lock.remainingLease().compareTo(Duration.ofSeconds(28)) > 0);
         long renewals = redis.log().count("renew");
         pass(8_000);
         assertThat(redis.log().count("renew")).as("at its usual time again").isEqualTo(renewals);
@@ -299,8 +293,7 @@ class ReplicaAcksTest extends FakeTime {
         await().until(() -> redis.log().count("renew") > 0 && clock.isParked(waiter));
         assertThat(outcome.get()).isNull();
         redis.confirmBy(2);
-        pass(100);
-        waiter.join();
+        passUntil(() -> !waiter.isAlive());
         assertThat(outcome.get()).isEqualTo(2);
         assertThat(server.hash(KEY)).isEmpty();
     }
@@ -312,14 +305,7 @@ class ReplicaAcksTest extends FakeTime {
         redis.confirmBy(1);
         signal();
         await().until(() -> redis.log().count("renew") > 0);
-        long began = clock.nanoTime();
-        while (waiter.isAlive()) {
-            if (clock.isParked(waiter)) {
-                pass(10);
-            }
-            Thread.onSpinWait();
-        }
-        assertThat(clock.nanoTime() - began).isLessThan(TimeUnit.MILLISECONDS.toNanos(2_500));
+        passUntil(() -> !waiter.isAlive());
         assertThat(outcome.get())
                 .isInstanceOfSatisfying(
                         LockUnavailableException.class, e -> assertThat(e).hasMessageContaining("do not unlock it"));
