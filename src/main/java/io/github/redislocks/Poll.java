@@ -7,8 +7,8 @@ import io.github.redislocks.redis.Reply;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
+import java.util.Objects;
+import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -37,9 +37,12 @@ abstract class Poll {
 
     final int majority;
 
+    private final long beganNanos = System.nanoTime();
     private final ReentrantLock hearing = new ReentrantLock();
+    private final Condition news = hearing.newCondition();
     private final List<@Nullable Outcome> outcomes;
-    private final CountDownLatch decided = new CountDownLatch(1);
+    private int heard;
+    private long stragglersUntilNanos = Long.MAX_VALUE;
     private @Nullable Result result;
 
     Poll(int nodes) {
@@ -58,6 +61,11 @@ abstract class Poll {
         return Long.MAX_VALUE;
     }
 
+    /** How long the others are waited for at most, once a majority has been heard after so long a time. */
+    long stragglersNanos(long majorityNanos) {
+        return Long.MAX_VALUE;
+    }
+
     /** Told before a node is asked, with the time from which on the request cannot run any more. */
     void asking(QuorumNode node, long quietFromNanos) {}
 
@@ -67,57 +75,48 @@ abstract class Poll {
     final void heard(QuorumNode node, Outcome outcome) {
         hearing.lock();
         try {
-            if (result == null) {
-                outcomes.set(node.index, outcome);
-                decide(false);
+            if (result == null && outcomes.set(node.index, outcome) == null) {
+                heard++;
+                if (heard == majority) {
+                    long now = System.nanoTime();
+                    long more = stragglersNanos(now - beganNanos);
+                    stragglersUntilNanos = more == Long.MAX_VALUE ? more : now + more;
+                }
+                result = judge(new Heard(outcomes, false));
+                news.signalAll();
             }
         } finally {
             hearing.unlock();
-        }
-    }
-
-    private void decide(boolean closed) {
-        result = judge(new Heard(outcomes, closed));
-        if (result != null) {
-            decided.countDown();
         }
     }
 
     /** Waits until it is decided, at most until a time; then by what was heard. An interrupt is kept. */
     final Result await(long deadlineNanos) {
         boolean interrupted = false;
-        while (true) {
-            try {
-                if (!decided.await(deadlineNanos - System.nanoTime(), TimeUnit.NANOSECONDS)) {
-                    close();
-                }
-                break;
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
         hearing.lock();
         try {
-            if (result == null) {
-                throw new IllegalStateException("The poll was closed without a result");
+            while (result == null) {
+                long now = System.nanoTime();
+                long left = deadlineNanos - now;
+                if (stragglersUntilNanos != Long.MAX_VALUE) {
+                    left = Math.min(left, stragglersUntilNanos - now);
+                }
+                if (left <= 0) {
+                    result = Objects.requireNonNull(judge(new Heard(outcomes, true)));
+                } else {
+                    try {
+                        left = news.awaitNanos(left);
+                    } catch (InterruptedException e) {
+                        interrupted = true;
+                    }
+                }
             }
             return result;
         } finally {
             hearing.unlock();
-        }
-    }
-
-    private void close() {
-        hearing.lock();
-        try {
-            if (result == null) {
-                decide(true);
+            if (interrupted) {
+                Thread.currentThread().interrupt();
             }
-        } finally {
-            hearing.unlock();
         }
     }
 

@@ -25,6 +25,9 @@ final class Vote extends Poll {
     /** A client that met others asks again after at most this, in ms. */
     private static final int SPLIT_MILLIS = 20;
 
+    private static final int STRAGGLERS = 3;
+    private static final long MIN_STRAGGLERS_NANOS = 5_000_000;
+
     /**
      * Who wants votes.
      *
@@ -69,6 +72,12 @@ final class Vote extends Poll {
     @Override
     long patienceNanos() {
         return QuorumCalls.patienceNanos(candidate.leaseMillis);
+    }
+
+    /** Not longer than they may be slower than others: who waits with votes that came to nothing hinders others. */
+    @Override
+    long stragglersNanos(long majorityNanos) {
+        return Math.max(MIN_STRAGGLERS_NANOS, STRAGGLERS * majorityNanos);
     }
 
     @Override

@@ -393,6 +393,19 @@ class QuorumTest {
     }
 
     @Test
+    void splitVotes_whileAMinorityIsFrozen_areSoonAskedForAgain() {
+        two.reachOnly("ABC");
+        two.lock.lock();
+        masters.servers("BC").forEach(server -> server.del(KEY));
+        List<HeldCalls> frozen = one.nodes.subList(3, 5).stream()
+                .map(node -> node.hold(call -> true))
+                .toList();
+        assertThat(one.lock.tryLock()).isFalse();
+        assertThat(one.nodes.get(1).log().count("vote")).as("rounds").isGreaterThan(4);
+        frozen.forEach(HeldCalls::release);
+    }
+
+    @Test
     void storm_threeClients_onlyOneAtATimeAndNothingIsLeft() throws InterruptedException {
         List<QuorumTwins.Client> clients = List.of(one, two, masters.connect());
         AtomicInteger inside = new AtomicInteger();

@@ -1,0 +1,159 @@
+package io.github.redislocks.failover;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.LockLost;
+import io.github.redislocks.LockLostException;
+import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisReentrantLock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Four threads of two clients that fight for one lock while harm is done to the servers, and another lock that has just
+ * been taken each time: how long nobody gets the lock, which holds are lost, whether two had it at a time, who was
+ * told.
+ */
+final class Fight {
+
+    /** The lease of all holds. */
+    static final Duration LEASE = Duration.ofSeconds(6);
+
+    static final List<String> HEAD = List.of(
+            "| where | harm | strikes | acquired | next acquisition after ms, median / greatest | fresh holds lost |"
+                    + " holds of fighters lost | told | two at a time | calls failed |",
+            "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|");
+
+    private static final int THREADS = 4;
+
+    private final Queue<LockLost> told = new ConcurrentLinkedQueue<>();
+    private final AtomicBoolean stop = new AtomicBoolean();
+    private final AtomicInteger inside = new AtomicInteger();
+    private final AtomicInteger doubles = new AtomicInteger();
+    private final AtomicInteger acquired = new AtomicInteger();
+    private final AtomicInteger unavailable = new AtomicInteger();
+    private final AtomicInteger lostInside = new AtomicInteger();
+    private final AtomicInteger backwards = new AtomicInteger();
+    private final AtomicLong lastToken = new AtomicLong();
+    private final AtomicLong lastNanos = new AtomicLong();
+    private final AtomicLong longestGap = new AtomicLong();
+    private final List<Long> gaps = new ArrayList<>();
+    private int heldLost;
+
+    private void fight(RedisReentrantLock lock) {
+        while (!stop.get()) {
+            try {
+                lock.lock();
+            } catch (LockUnavailableException e) {
+                unavailable.incrementAndGet();
+                continue;
+            }
+            try {
+                enter(lock.fencingToken());
+                lock.unlock();
+            } catch (LockLostException e) {
+                lostInside.incrementAndGet();
+            }
+        }
+    }
+
+    private void enter(long token) {
+        if (inside.incrementAndGet() > 1) {
+            doubles.incrementAndGet();
+        }
+        long now = System.nanoTime();
+        longestGap.accumulateAndGet(now - lastNanos.getAndSet(now), Math::max);
+        if (lastToken.getAndSet(token) >= token) {
+            backwards.incrementAndGet();
+        }
+        acquired.incrementAndGet();
+        inside.decrementAndGet();
+    }
+
+    /** Does harm so many times, and returns a line of the table. */
+    String run(Scene scene, Scene.Harm harm, int strikes) throws Exception {
+        ExecutorService threads = Executors.newCachedThreadPool();
+        try (RedisLocks here = connect(scene);
+                RedisLocks there = connect(scene)) {
+            List<Future<?>> fighters = new ArrayList<>();
+            for (int i = 0; i < THREADS; i++) {
+                RedisReentrantLock lock = (i % 2 == 0 ? here : there).reentrantLock(scene.name());
+                fighters.add(threads.submit(() -> fight(lock)));
+            }
+            for (int strike = 0; strike < strikes; strike++) {
+                strike(scene, harm, here);
+            }
+            stop.set(true);
+            for (Future<?> fighter : fighters) {
+                fighter.get(30, TimeUnit.SECONDS);
+            }
+        } finally {
+            stop.set(true);
+            threads.shutdownNow();
+        }
+        return judged(scene, harm, strikes);
+    }
+
+    private RedisLocks connect(Scene scene) {
+        return scene.clients().lease(LEASE).lockLostListener(told::add).build();
+    }
+
+    private void strike(Scene scene, Scene.Harm harm, RedisLocks here) throws Exception {
+        scene.awaitStable();
+        awaitMore();
+        RedisReentrantLock held = here.reentrantLock(scene.anotherName());
+        held.lock();
+        longestGap.set(0);
+        harm.deed().call();
+        awaitMore();
+        scene.awaitStable();
+        gaps.add(TimeUnit.NANOSECONDS.toMillis(longestGap.get()));
+        try {
+            held.unlock();
+        } catch (LockLostException e) {
+            heldLost++;
+        }
+    }
+
+    private void awaitMore() {
+        int before = acquired.get();
+        await().atMost(Duration.ofSeconds(60)).until(() -> acquired.get() > before + THREADS);
+    }
+
+    private String judged(Scene scene, Scene.Harm harm, int strikes) {
+        assertThat(backwards).as("tokens").hasValue(0);
+        await().untilAsserted(() -> assertThat(told).as("each that was lost").hasSize(heldLost + lostInside.get()));
+        if (harm.isHarmless()) {
+            assertThat(doubles).hasValue(0);
+            assertThat(told).isEmpty();
+            assertThat(unavailable).hasValue(0);
+        }
+        Collections.sort(gaps);
+        return String.format(
+                "| %s | %s | %d | %d | %d / %d | %d | %d | %d | %d | %d |",
+                scene,
+                harm.what(),
+                strikes,
+                acquired.get(),
+                gaps.get(gaps.size() / 2),
+                gaps.get(gaps.size() - 1),
+                heldLost,
+                lostInside.get(),
+                told.size(),
+                doubles.get(),
+                unavailable.get());
+    }
+}

@@ -1,0 +1,35 @@
+package io.github.redislocks.failover;
+
+import io.github.redislocks.RedisLocks;
+import java.util.List;
+import java.util.concurrent.Callable;
+
+/** Servers of one topology, and the harm that can be done to them. */
+interface Scene extends AutoCloseable {
+
+    /**
+     * Something that is done to the servers.
+     *
+     * @param what in words
+     * @param isHarmless whether no hold may be lost by it
+     * @param deed does it, and returns when it has been done
+     */
+    record Harm(String what, boolean isHarmless, Callable<Boolean> deed) {}
+
+    /** A new client, not yet connected. */
+    RedisLocks.Builder clients();
+
+    /** The lock that is fought for. */
+    String name();
+
+    /** A name of a lock that the same harm will hit. */
+    String anotherName();
+
+    List<Harm> harms();
+
+    /** Waits until the servers have recovered from the last harm. */
+    void awaitStable();
+
+    @Override
+    void close();
+}
