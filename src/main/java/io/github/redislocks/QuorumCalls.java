@@ -16,7 +16,7 @@ final class QuorumCalls {
     private static final Script KEEP = Script.load(QuorumCalls.class, "keep");
     private static final Script WITHDRAW = Script.load(QuorumCalls.class, "withdraw");
 
-    private static final long MIN_PATIENCE_NANOS = 20_000_000;
+    static final long MIN_PATIENCE_NANOS = 20_000_000;
     private static final int PATIENCES_PER_LEASE = 10;
     private static final String NO_REENTRY = "";
     /** In place of the owner of a vote that is ended by its token. */

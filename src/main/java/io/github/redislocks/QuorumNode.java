@@ -7,10 +7,8 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentMap;
-import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -37,13 +35,13 @@ final class QuorumNode {
     final int index;
     final Redis redis;
     final ServerTime time = new ServerTime();
+    final LateVotes lateVotes;
 
     private final Call check;
-    private final ScheduledExecutorService scheduler;
     private final ThreadPoolExecutor calls;
     private final ThreadPoolExecutor lane;
-    /** Until when a vote may still be given that was asked for and not answered, by attempt. */
-    private final ConcurrentMap<Long, Long> unanswered = new ConcurrentHashMap<>();
+    private final Reachability reachability = new Reachability();
+    private final Reminders reminders;
 
     private final ReentrantLock checking = new ReentrantLock();
     private volatile @Nullable String runId;
@@ -53,7 +51,8 @@ final class QuorumNode {
         this.index = index;
         this.redis = redis;
         this.check = check;
-        this.scheduler = scheduler;
+        this.lateVotes = new LateVotes(scheduler);
+        this.reminders = new Reminders(this, scheduler);
         this.calls = threads(maxConnections, "redis-locks-node-" + redis.address());
         this.lane = threads(1, "redis-locks-lane-" + redis.address());
     }
@@ -92,16 +91,7 @@ final class QuorumNode {
 
     /** Asks once more from a time on. */
     void again(Poll poll, long notBeforeNanos) {
-        long delay = notBeforeNanos - System.nanoTime();
-        later(delay, () -> ask(List.of(poll), System.nanoTime() + QuorumCalls.patienceNanos(10_000), true));
-    }
-
-    private void later(long delayNanos, Runnable work) {
-        try {
-            Future<?> unused = scheduler.schedule(work, delayNanos, TimeUnit.NANOSECONDS);
-        } catch (RejectedExecutionException e) {
-            // Closed: what is left ends with its lease.
-        }
+        reminders.add(poll, notBeforeNanos);
     }
 
     private void answer(List<? extends Poll> polls, long deadlineNanos, boolean background) {
@@ -111,10 +101,15 @@ final class QuorumNode {
             deadline =
                     Math.min(deadline, poll.patienceNanos() == Long.MAX_VALUE ? deadline : now + poll.patienceNanos());
         }
+        if (deadline - now <= 0) {
+            tell(polls, deadline, unsent(redis.address() + ": too many calls wait"));
+            return;
+        }
+        if (!reachability.enter(now)) {
+            tell(polls, deadline, unsent(reachability.why()));
+            return;
+        }
         try {
-            if (deadline - now <= 0) {
-                throw new RedisException.Unanswered("too many calls wait", false, null);
-            }
             checkOnce(deadline - now);
             List<Poll> late = pass(new ArrayList<>(polls), deadline, background, false);
             if (!late.isEmpty()) {
@@ -122,8 +117,10 @@ final class QuorumNode {
                 pass(late, deadline, background, true);
             }
         } catch (RedisException e) {
+            note(List.of(Outcome.of(e)), deadline - now);
             tell(polls, deadline, Outcome.of(named(e)));
         } catch (RuntimeException e) {
+            reachability.unknown();
             log.error("A call to {} failed", redis.address(), e);
             tell(polls, deadline, unsent(redis.address() + ": " + e));
         }
@@ -140,6 +137,7 @@ final class QuorumNode {
             requests.add(poll.call(this, sent, timeout));
         }
         List<Outcome> outcomes = background ? redis.runAll(requests, timeout) : List.of(run(requests.get(0), timeout));
+        note(outcomes, timeout);
         List<Poll> late = new ArrayList<>();
         for (int i = 0; i < polls.size(); i++) {
             Outcome outcome = outcomes.get(i);
@@ -155,6 +153,20 @@ final class QuorumNode {
             }
         }
         return late;
+    }
+
+    /** Draws from what became of some calls whether the node is there. */
+    private void note(List<Outcome> outcomes, long timeoutNanos) {
+        boolean answered =
+                outcomes.stream().anyMatch(outcome -> !(outcome.failure() instanceof RedisException.Unanswered));
+        if (answered) {
+            reachability.answered();
+        } else if (timeoutNanos < QuorumCalls.MIN_PATIENCE_NANOS) {
+            reachability.unknown();
+        } else {
+            RedisException last = named(Objects.requireNonNull(outcomes.get(0).failure()));
+            reachability.failed(System.nanoTime(), String.valueOf(last.getMessage()));
+        }
     }
 
     private Outcome run(Call call, long timeoutNanos) {
@@ -219,26 +231,6 @@ final class QuorumNode {
         }
         objection = why;
         runId = server.runId();
-    }
-
-    /** Notes that a vote is asked for. */
-    void voting(long attempt, long quietFromNanos) {
-        unanswered.merge(attempt, quietFromNanos, Math::max);
-    }
-
-    /** Notes what became of a vote that was asked for. */
-    void voted(long attempt, long quietFromNanos, Outcome outcome) {
-        if (outcome.failure() instanceof RedisException.Unanswered failure && failure.sent()) {
-            later(quietFromNanos - System.nanoTime(), () -> unanswered.remove(attempt, quietFromNanos));
-        } else {
-            unanswered.remove(attempt, quietFromNanos);
-        }
-    }
-
-    /** From when on no vote of an attempt can be given that was asked for before; 0 if all were answered. */
-    long quietFromNanos(long attempt) {
-        Long quiet = unanswered.get(attempt);
-        return quiet == null || quiet - System.nanoTime() < 0 ? 0 : quiet;
     }
 
     /** Sends a message and does not wait for it. */

@@ -31,11 +31,11 @@ final class Reaffirmation extends Affirmation {
 
     @Override
     void asking(QuorumNode node, long quietFromNanos) {
-        node.voting(holder.attempt(), quietFromNanos);
+        node.lateVotes.asking(holder.attempt(), quietFromNanos);
     }
 
     @Override
     void asked(QuorumNode node, long quietFromNanos, Outcome outcome) {
-        node.voted(holder.attempt(), quietFromNanos, outcome);
+        node.lateVotes.asked(holder.attempt(), quietFromNanos, outcome);
     }
 }

@@ -82,12 +82,12 @@ final class Vote extends Poll {
 
     @Override
     void asking(QuorumNode node, long quietFromNanos) {
-        node.voting(candidate.attempt, quietFromNanos);
+        node.lateVotes.asking(candidate.attempt, quietFromNanos);
     }
 
     @Override
     void asked(QuorumNode node, long quietFromNanos, Outcome outcome) {
-        node.voted(candidate.attempt, quietFromNanos, outcome);
+        node.lateVotes.asked(candidate.attempt, quietFromNanos, outcome);
     }
 
     @Override

@@ -48,7 +48,7 @@ final class Withdrawal extends Affirmation {
             }
         } else {
             // A vote that was asked for and not answered may still be given, after this.
-            long quiet = node.quietFromNanos(attempt);
+            long quiet = node.lateVotes.quietFromNanos(attempt);
             if (quiet != 0) {
                 node.again(this, quiet);
             }

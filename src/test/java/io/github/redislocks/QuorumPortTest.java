@@ -76,7 +76,9 @@ class QuorumPortTest {
         CompletableFuture<Outcome> asked = CompletableFuture.supplyAsync(this::heartbeat);
         assertThat(asked.join().failure()).isNotNull();
         held.forEach(HeldCalls::release);
-        assertThat(quorum.run(Protocol.locked(keys), SECOND).code()).isEqualTo("LOCKED");
+        await().atMost(SOON)
+                .ignoreExceptions()
+                .until(() -> quorum.run(Protocol.locked(keys), SECOND).is("LOCKED"));
         assertThat(votes()).isEqualTo(3);
         assertThat(masters.stream()
                         .mapToInt(master -> master.log().count("withdraw"))

@@ -406,6 +406,22 @@ class QuorumTest {
     }
 
     @Test
+    void masterThatDoesNotAnswer_isLeftAloneButForATry() {
+        HeldCalls held = one.nodes.get(4).hold(call -> true);
+        for (int i = 0; i < 200; i++) {
+            one.lock.lock();
+            one.lock.unlock();
+        }
+        assertThat(held.parked().size() + held.abandoned().size())
+                .as("of 400 requests to it and what is repeated of them")
+                .isLessThan(60);
+        held.release();
+        await().atMost(SOON).until(() -> masters.votes().isEmpty());
+        one.lock.lock();
+        await().atMost(SOON).until(() -> masters.votes().equals("ABCDE"));
+    }
+
+    @Test
     void storm_threeClients_onlyOneAtATimeAndNothingIsLeft() throws InterruptedException {
         List<QuorumTwins.Client> clients = List.of(one, two, masters.connect());
         AtomicInteger inside = new AtomicInteger();
