@@ -57,8 +57,9 @@ class Affirmation extends Poll {
         if (done >= majority) {
             return Result.of(new Reply(success, List.of(), heard.resent()));
         }
-        int nodes = 2 * majority - 1;
-        if (heard.replies().size() - done > nodes - majority) {
+        int gone = heard.count("GONE") + heard.count("STALE");
+        // A candidate that has no majority will withdraw; and a master that has just started is only one less.
+        if (gone + heard.mostTaken() >= majority || heard.count("YOUNG") >= majority) {
             return Result.of(new Reply("GONE", List.of(), heard.resent()));
         }
         return heard.open() > 0

@@ -6,6 +6,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
@@ -18,14 +19,20 @@ import org.jspecify.annotations.Nullable;
  */
 final class Candidacy {
 
-    /** Those of a client, by attempt: until it is released or has left, or a day after it was lost. */
+    /** Those of a client, by attempt: until it is released or has left, or some time after it was lost. */
     static final class Register {
 
         private static final Set<String> VOTES = Set.of("acquire", "heartbeat");
         private static final Set<String> ENDS = Set.of("release", "leave");
 
-        private final Cache<Long, Candidacy> all =
-                Caffeine.newBuilder().expireAfterAccess(LockOptions.MAX_LEASE).build();
+        private final Cache<Long, Candidacy> all;
+
+        /** Memory: how long a hold lasts that nobody renews. */
+        Register(Duration memory) {
+            all = Caffeine.newBuilder()
+                    .expireAfterAccess(memory.plus(LockOptions.MAX_COMMAND_TIMEOUT.multipliedBy(2)))
+                    .build();
+        }
 
         /** Whether a call asks for votes. */
         static boolean wantsVotes(Call call) {
@@ -52,6 +59,13 @@ final class Candidacy {
             return call.script().name().equals("renew") ? all.getIfPresent(attempt(call)) : null;
         }
 
+        /** Forgets an attempt that got nothing and has no place: it may ask again as if it never had. */
+        void forgetBusy(Call call, Outcome outcome) {
+            if (outcome.reply() != null && outcome.reply().is("BUSY")) {
+                all.invalidate(attempt(call));
+            }
+        }
+
         /** Forgets the attempt that a call ends. */
         void forgetEnded(Call call) {
             if (ENDS.contains(call.script().name())) {
@@ -64,6 +78,9 @@ final class Candidacy {
         }
     }
 
+    private static final String OK = "OK";
+    private static final String GRANTED = "GRANTED";
+
     private final List<String> keys;
     private final String suspect;
     private final Semaphore turn = new Semaphore(1, true);
@@ -72,6 +89,10 @@ final class Candidacy {
     private Candidacy(List<String> keys, String suspect) {
         this.keys = keys;
         this.suspect = suspect;
+    }
+
+    private static boolean isHeartbeat(Call call) {
+        return call.script().name().equals("heartbeat");
     }
 
     /** Waits for its turn, at most until a time; whether it came. An interrupt is kept. */
@@ -99,7 +120,7 @@ final class Candidacy {
     /** What has to be asked for a call: for votes, or if they were won, whether they are still there. */
     Poll poll(QuorumCalls calls, Call call, long token) {
         List<String> args = call.args();
-        boolean heartbeat = call.script().name().equals("heartbeat");
+        boolean heartbeat = isHeartbeat(call);
         String claim = args.get(4);
         Vote.Candidate candidate = new Vote.Candidate(
                 keys,
@@ -108,7 +129,7 @@ final class Candidacy {
                 Long.parseLong(heartbeat ? claim : args.get(2)),
                 claim.isEmpty() ? null : claim,
                 suspect,
-                heartbeat ? "GRANTED" : "OK");
+                heartbeat ? GRANTED : OK);
         return won == null ? new Vote(calls, candidate, token) : calls.kept(candidate);
     }
 
@@ -126,18 +147,24 @@ final class Candidacy {
     }
 
     /** What the client is answered; notes whether the votes were won. */
-    Outcome answer(Outcome outcome) {
+    Outcome answer(Call call, Outcome outcome) {
+        boolean heartbeat = isHeartbeat(call);
         Reply reply = outcome.reply();
         Reply before = won;
         if (reply == null) {
             return outcome;
         }
         if (before != null) {
-            return reply.is("OK")
-                    ? Outcome.of(before)
-                    : Outcome.of(new RedisException.Unanswered("the votes that it had are gone", false, null));
+            if (reply.is("OK")) {
+                return Outcome.of(new Reply(heartbeat ? GRANTED : OK, before.values()));
+            }
+            if (!heartbeat && reply.is("GONE")) {
+                // Its caller asks, so he has no hold of it: what was won has lapsed.
+                won = null;
+            }
+            return Outcome.of(new RedisException.Unanswered("the votes that it had are gone", false, null));
         }
-        if (reply.is("OK") || reply.is("GRANTED")) {
+        if (reply.is(OK) || reply.is(GRANTED)) {
             won = reply;
         }
         return outcome;

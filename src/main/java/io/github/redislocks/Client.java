@@ -35,8 +35,7 @@ final class Client {
     final ConcurrentMap<Long, Attempt> attempts = new ConcurrentHashMap<>();
 
     private final ConcurrentMap<String, Outage> outages = new ConcurrentHashMap<>();
-    /** Since when too few replicas have confirmed holds. */
-    final Outage replication;
+    private final ConcurrentMap<String, Outage> replications = new ConcurrentHashMap<>();
 
     final ServerTimes serverTimes = new ServerTimes();
     final Succession succession = new Succession(this);
@@ -56,7 +55,6 @@ final class Client {
         this.clock = clock;
         this.redis = redis;
         this.holds = new Holds(clock);
-        this.replication = new Outage(outageMemoryNanos());
         this.losses = new LossReport(listener);
         this.watchdog = new Watchdog(this);
         this.mailbox = new Mailbox(
@@ -78,7 +76,7 @@ final class Client {
             serverTimes.saw(redis.serverOf(check.keys().get(0)), answer, sent);
             ServerCheck server = new ServerCheck(redis.address(), answer);
             server.warnings().forEach(log::warn);
-            isAcknowledged(answer, sent);
+            isAcknowledged(check.keys().get(0), answer, sent);
             String objection = server.objection();
             if (objection != null) {
                 redis.close();
@@ -103,7 +101,7 @@ final class Client {
         try {
             Reply reply = redis.run(call, timeoutNanos);
             outage(key).answered();
-            if (call.acks() != null && reply.is("OK") && !isAcknowledged(reply, sent)) {
+            if (call.acks() != null && reply.is("OK") && !isAcknowledged(key, reply, sent)) {
                 throw new RedisException.Unacknowledged(tooFew(reply));
             }
             return reply;
@@ -119,7 +117,8 @@ final class Client {
     }
 
     /** Whether enough replicas have what was done; else it is not to be relied on. Notes which of the two. */
-    boolean isAcknowledged(Reply reply, long sentNanos) {
+    boolean isAcknowledged(String key, Reply reply, long sentNanos) {
+        Outage replication = replication(key);
         if (options.replicaAcks() == 0 || reply.acks() >= options.replicaAcks()) {
             replication.answered();
             return true;
@@ -129,11 +128,16 @@ final class Client {
             log.warn(
                     "Redis at {}: {}. Until more do, no lock can be had, and holds end at their deadlines. Check the"
                             + " replicas and the links to them, or want fewer by replicaAcks.",
-                    redis.address(),
+                    redis.serverOf(key),
                     tooFew(reply));
         }
         replication.failed(sentNanos, now);
         return false;
+    }
+
+    /** Since when too few replicas of the server of a key have confirmed holds. */
+    Outage replication(String key) {
+        return replications.computeIfAbsent(redis.serverOf(key), server -> new Outage(outageMemoryNanos()));
     }
 
     private String tooFew(Reply reply) {
@@ -154,6 +158,13 @@ final class Client {
 
     private long outageMemoryNanos() {
         return Math.max(options.retryFor().toNanos(), 2 * options.commandTimeoutNanos());
+    }
+
+    /** To be asked of an attempt that goes on: while it had a verdict, close could not end it. */
+    void failIfClosed(Attempt attempt) {
+        if (closed) {
+            attempt.decide(new Attempt.Failure(closedException()));
+        }
     }
 
     void checkOpen() {
@@ -180,9 +191,7 @@ final class Client {
         Attempt attempt = new Attempt(numbers.incrementAndGet(), keys, owner(), wish, patience);
         attempt.moves = moves();
         attempts.put(attempt.number, attempt);
-        if (closed) {
-            attempt.decide(new Attempt.Failure(closedException()));
-        }
+        failIfClosed(attempt);
         return attempt;
     }
 
@@ -191,9 +200,7 @@ final class Client {
         Attempt attempt = new Attempt(numbers.incrementAndGet(), hold, condition);
         attempt.moves = moves();
         attempts.put(attempt.number, attempt);
-        if (closed) {
-            attempt.decide(new Attempt.Failure(closedException()));
-        }
+        failIfClosed(attempt);
         return attempt;
     }
 
@@ -343,6 +350,11 @@ final class Client {
     private void moved() {
         long now = clock.nanoTime();
         serverTimes.forget(now);
+        Outage ofNobody = outages.get("");
+        if (ofNobody != null) {
+            // What failed while nobody was the master says nothing of the next time.
+            ofNobody.answered();
+        }
         graceUntilNanos = now + options.failoverGrace().toNanos();
         moves.incrementAndGet();
         hurry();

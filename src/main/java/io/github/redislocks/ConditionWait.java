@@ -191,7 +191,7 @@ final class ConditionWait {
         try {
             return contention.settle(grant);
         } catch (RedisException.Unacknowledged e) {
-            long tried = client.replication.age(client.clock.nanoTime());
+            long tried = client.replication(hold.keys.lock()).age(client.clock.nanoTime());
             if (tried > client.options.retryFor().toNanos()) {
                 throw notBack(tried, e);
             }

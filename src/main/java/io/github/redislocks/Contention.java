@@ -29,6 +29,7 @@ final class Contention {
     private final @Nullable Hold lost;
 
     private boolean asked;
+    private boolean late;
     private boolean answered;
     private boolean busy;
     private long askAtNanos;
@@ -162,7 +163,11 @@ final class Contention {
                     client.watchdog.wakeAt(attempt.nextHeartbeatNanos);
                 }
                 case "LATE" -> {
-                    // It told the time, by which the next one will not be late.
+                    // It told the time, by which the next one will not be late; the first was none.
+                    if (!late) {
+                        late = true;
+                        asked = false;
+                    }
                 }
                 default -> throw new IllegalStateException("Redis answered " + reply + " to " + attempt);
             }
@@ -228,15 +233,18 @@ final class Contention {
 
     /** Goes on without a grant that has lapsed, or that does not count yet. */
     private void askAnew(Attempt.Grant lapsed) {
+        unconfirmed = false;
         if (attempt.fromCondition) {
             // It asks by its place, which knows how often the lock is to be held.
             attempt.nextHeartbeatNanos = 0;
             attempt.reopen(lapsed);
+            client.failIfClosed(attempt);
             client.watchdog.wakeAt(0);
             return;
         }
         attempt.standing = null;
         attempt.reopen(lapsed);
+        client.failIfClosed(attempt);
         if (lapsed.confirmed()) {
             // The answer took longer than the lease; do not ask in a tight loop.
             pause();
@@ -269,7 +277,11 @@ final class Contention {
 
     /** How long to wait before {@link #settle} can be tried once more. */
     long pauseNanos(long now) {
-        return attempt.verdict() instanceof Attempt.Grant && askAtNanos > now ? askAtNanos - now : Long.MAX_VALUE;
+        if (!(attempt.verdict() instanceof Attempt.Grant)) {
+            return Long.MAX_VALUE;
+        }
+        // The pause may have ended since the grant was looked at; without the turn, whoever hands that on wakes it.
+        return askAtNanos > now ? askAtNanos - now : attempt.turn ? 0 : Long.MAX_VALUE;
     }
 
     private Hold hold(Attempt.Grant dated, long now) {

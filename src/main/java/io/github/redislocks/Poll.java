@@ -6,7 +6,9 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -76,8 +78,8 @@ abstract class Poll {
         hearing.lock();
         try {
             if (result == null && outcomes.set(node.index, outcome) == null) {
-                heard++;
-                if (heard == majority) {
+                heard += outcome.reply() == null ? 0 : 1;
+                if (heard == majority && outcome.reply() != null) {
                     long now = System.nanoTime();
                     long more = stragglersNanos(now - beganNanos);
                     stragglersUntilNanos = more == Long.MAX_VALUE ? more : now + more;
@@ -159,6 +161,13 @@ abstract class Poll {
 
         int count(String code) {
             return replies(code).size();
+        }
+
+        /** How many have given their vote to one and the same other owner. */
+        int mostTaken() {
+            Map<String, Integer> owners = new HashMap<>();
+            replies("TAKEN").forEach(reply -> owners.merge(reply.text(0), 1, Integer::sum));
+            return owners.values().stream().mapToInt(count -> count).max().orElse(0);
         }
 
         boolean resent() {

@@ -5,6 +5,7 @@ import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -29,7 +30,7 @@ final class Quorum implements Redis {
 
     private final List<QuorumNode> nodes = new ArrayList<>();
     private final QuorumCalls calls;
-    private final Candidacy.Register candidacies = new Candidacy.Register();
+    private final Candidacy.Register candidacies;
     private final ScheduledThreadPoolExecutor scheduler;
     private final long timeoutNanos;
     private final long restartDelayMillis;
@@ -48,10 +49,11 @@ final class Quorum implements Redis {
         timeoutNanos = options.commandTimeoutNanos();
         this.restartDelayMillis = restartDelayMillis;
         long leftover = Math.max(restartDelayMillis, 2 * options.leaseMillis()) * 1_000_000;
+        candidacies = new Candidacy.Register(Duration.ofNanos(leftover));
         calls = new QuorumCalls(masters.size(), restartDelayMillis, leftover);
         Call check = Protocol.check(options.keyPrefix(), Keys.mailbox(options.keyPrefix(), "check"));
         for (Redis master : masters) {
-            nodes.add(new QuorumNode(nodes.size(), master, check, options.maxConnections(), scheduler));
+            nodes.add(new QuorumNode(nodes.size(), master, check, options, leftover, scheduler));
         }
         address = masters.stream().map(Redis::address).collect(Collectors.joining(", ", "a quorum of ", ""));
     }
@@ -81,8 +83,10 @@ final class Quorum implements Redis {
             if (candidacy != null) {
                 poll = candidacy.poll(calls, call, token);
             } else if (Candidacy.Register.wantsVotes(call)) {
-                // Its attempt has ended, or asks for votes at this moment.
-                outcome = Outcome.of(new Reply("STALE", List.of()));
+                // Its attempt has ended, or asks for votes at this moment; he who waited for his turn is not told so.
+                outcome = call.script().name().equals("acquire")
+                        ? Outcome.of(unanswered("an earlier question of this attempt has not been answered"))
+                        : Outcome.of(new Reply("STALE", List.of()));
             } else {
                 Poll renewal = holder == null ? null : holder.renewal(calls, call);
                 poll = renewal == null ? calls.poll(call) : renewal;
@@ -93,15 +97,17 @@ final class Quorum implements Redis {
             poll = result.next();
             if (poll == null) {
                 split = result.split();
-                outcome = candidacy == null ? result.outcome() : candidacy.answer(result.outcome());
+                outcome = candidacy == null ? result.outcome() : candidacy.answer(call, result.outcome());
             }
         }
 
         Outcome end() {
+            Outcome end = outcome == null ? Outcome.of(unanswered(call + " came to no end")) : outcome;
             if (candidacy != null) {
+                candidacies.forgetBusy(call, end);
                 candidacy.exit();
             }
-            return outcome == null ? Outcome.of(unanswered(call + " came to no end")) : outcome;
+            return end;
         }
     }
 

@@ -71,11 +71,8 @@ final class QuorumCalls {
                         renewal ? "1" : "0"));
     }
 
-    Call withdraw(List<String> keys, String owner, long attempt, long ballot, String how, boolean dropPlace) {
-        return new Call(
-                WITHDRAW,
-                keys,
-                List.of(owner, Long.toString(attempt), Long.toString(ballot), how, dropPlace ? "drop" : "keep"));
+    Call withdraw(List<String> keys, String owner, long attempt, long ballot, String how, String place) {
+        return new Call(WITHDRAW, keys, List.of(owner, Long.toString(attempt), Long.toString(ballot), how, place));
     }
 
     private Call keep(Call call, String leaseMillis, String countBefore) {
@@ -104,7 +101,8 @@ final class QuorumCalls {
             case "release" -> ending(call, Withdrawal.RELEASED);
             case "leave" -> ending(call, args.get(2).equals("1") ? Withdrawal.LOST : Withdrawal.UNHELD);
             case "force" -> {
-                Call force = withdraw(call.keys(), WHOEVER, Long.parseLong(args.get(0)), 0, Withdrawal.LOST, false);
+                Call force = withdraw(
+                        call.keys(), WHOEVER, Long.parseLong(args.get(0)), 0, Withdrawal.LOST, Withdrawal.KEEP);
                 yield new Affirmation(nodes, force, Set.of("ENDED"), "FREED", Long.MAX_VALUE);
             }
             case "check" -> Affirmation.ofAll(nodes, call);
@@ -121,6 +119,7 @@ final class QuorumCalls {
 
     private Poll ending(Call call, String how) {
         List<String> args = call.args();
-        return new Withdrawal(this, call.keys(), args.get(0), Long.parseLong(args.get(1)), nextBallot(), how, true);
+        return new Withdrawal(
+                this, call.keys(), args.get(0), Long.parseLong(args.get(1)), nextBallot(), how, Withdrawal.DROP);
     }
 }

@@ -29,6 +29,7 @@ final class QuorumNode {
 
     private static final Set<String> TELL_TIME = Set.of("VOTED", "TAKEN", "YOUNG", "LATE");
     private static final long IDLE_SECONDS = 5;
+    private static final long LOOK_AGAIN_NANOS = 10_000_000_000L;
     /** More than the error of the estimate of a node's time, which is a round trip. */
     private static final long LATE_MARGIN_NANOS = 100_000_000;
 
@@ -46,14 +47,21 @@ final class QuorumNode {
     private final ReentrantLock checking = new ReentrantLock();
     private volatile @Nullable String runId;
     private volatile @Nullable String objection;
+    private volatile long lookedNanos;
 
-    QuorumNode(int index, Redis redis, Call check, int maxConnections, ScheduledExecutorService scheduler) {
+    QuorumNode(
+            int index,
+            Redis redis,
+            Call check,
+            LockOptions options,
+            long memoryNanos,
+            ScheduledExecutorService scheduler) {
         this.index = index;
         this.redis = redis;
         this.check = check;
-        this.lateVotes = new LateVotes(scheduler);
+        this.lateVotes = new LateVotes(memoryNanos);
         this.reminders = new Reminders(this, scheduler);
-        this.calls = threads(maxConnections, "redis-locks-node-" + redis.address());
+        this.calls = threads(options.maxConnections(), "redis-locks-node-" + redis.address());
         this.lane = threads(1, "redis-locks-lane-" + redis.address());
     }
 
@@ -82,58 +90,61 @@ final class QuorumNode {
 
     /** Puts these questions to the node and returns at once; each poll hears what became of its own. */
     void ask(List<? extends Poll> polls, long deadlineNanos, boolean background) {
+        long quiet = deadlineNanos + LATE_MARGIN_NANOS;
+        // From now on, not only when it is sent: a withdrawal may overtake it on the way there.
+        polls.forEach(poll -> poll.asking(this, quiet));
         try {
             (background ? lane : calls).execute(() -> answer(polls, deadlineNanos, background));
         } catch (RejectedExecutionException e) {
-            tell(polls, deadlineNanos, unsent(redis.address() + ": closed"));
+            tell(polls, quiet, unsent(redis.address() + ": closed"));
         }
     }
 
     /** Asks once more from a time on. */
-    void again(Poll poll, long notBeforeNanos) {
-        reminders.add(poll, notBeforeNanos);
+    void again(Withdrawal withdrawal, long notBeforeNanos) {
+        reminders.add(withdrawal, notBeforeNanos);
     }
 
     private void answer(List<? extends Poll> polls, long deadlineNanos, boolean background) {
         long now = System.nanoTime();
+        long quiet = deadlineNanos + LATE_MARGIN_NANOS;
         long deadline = deadlineNanos;
         for (Poll poll : polls) {
             deadline =
                     Math.min(deadline, poll.patienceNanos() == Long.MAX_VALUE ? deadline : now + poll.patienceNanos());
         }
         if (deadline - now <= 0) {
-            tell(polls, deadline, unsent(redis.address() + ": too many calls wait"));
+            tell(polls, quiet, unsent(redis.address() + ": too many calls wait"));
             return;
         }
         if (!reachability.enter(now)) {
-            tell(polls, deadline, unsent(reachability.why()));
+            tell(polls, quiet, unsent(reachability.why()));
             return;
         }
         try {
             checkOnce(deadline - now);
-            List<Poll> late = pass(new ArrayList<>(polls), deadline, background, false);
-            if (!late.isEmpty()) {
+            List<Poll> late = pass(new ArrayList<>(polls), deadline, quiet, background);
+            if (!late.isEmpty() && deadline - System.nanoTime() > 0) {
                 // They told the time, by which the next ones are not late.
-                pass(late, deadline, background, true);
+                late = pass(late, deadline, quiet, background);
             }
+            tell(late, quiet, Outcome.of(new Reply("LATE", List.of())));
         } catch (RedisException e) {
             note(List.of(Outcome.of(e)), deadline - now);
-            tell(polls, deadline, Outcome.of(named(e)));
-        } catch (RuntimeException e) {
+            tell(polls, quiet, Outcome.of(named(e)));
+        } catch (Throwable e) {
             reachability.unknown();
             log.error("A call to {} failed", redis.address(), e);
-            tell(polls, deadline, unsent(redis.address() + ": " + e));
+            tell(polls, quiet, unsent(redis.address() + ": " + e));
         }
     }
 
-    /** Sends these, and returns those that came too late by the node's clock, unless it is the last pass. */
-    private List<Poll> pass(List<Poll> polls, long deadline, boolean background, boolean last) {
+    /** Sends these, and returns those that came too late by the node's clock. */
+    private List<Poll> pass(List<Poll> polls, long deadline, long quiet, boolean background) {
         long sent = System.nanoTime();
         long timeout = Math.max(1, deadline - sent);
-        long quiet = deadline + LATE_MARGIN_NANOS;
         List<Call> requests = new ArrayList<>(polls.size());
         for (Poll poll : polls) {
-            poll.asking(this, quiet);
             requests.add(poll.call(this, sent, timeout));
         }
         List<Outcome> outcomes = background ? redis.runAll(requests, timeout) : List.of(run(requests.get(0), timeout));
@@ -145,7 +156,7 @@ final class QuorumNode {
             if (reply != null && TELL_TIME.contains(reply.code())) {
                 time.saw(reply, sent);
             }
-            if (reply != null && reply.is("LATE") && !last) {
+            if (reply != null && reply.is("LATE")) {
                 late.add(polls.get(i));
             } else {
                 RedisException failure = outcome.failure();
@@ -161,7 +172,7 @@ final class QuorumNode {
                 outcomes.stream().anyMatch(outcome -> !(outcome.failure() instanceof RedisException.Unanswered));
         if (answered) {
             reachability.answered();
-        } else if (timeoutNanos < QuorumCalls.MIN_PATIENCE_NANOS) {
+        } else if (timeoutNanos < QuorumCalls.MIN_PATIENCE_NANOS / 2) {
             reachability.unknown();
         } else {
             RedisException last = named(Objects.requireNonNull(outcomes.get(0).failure()));
@@ -203,10 +214,10 @@ final class QuorumNode {
 
     /** Looks at the server before its first call, and learns its time. */
     private void checkOnce(long timeoutNanos) {
-        if (runId == null) {
+        if (isToBeLookedAt()) {
             checking.lock();
             try {
-                if (runId == null) {
+                if (isToBeLookedAt()) {
                     look(timeoutNanos);
                 }
             } finally {
@@ -219,8 +230,14 @@ final class QuorumNode {
         }
     }
 
+    /** Before its first call; and again now and then if something spoke against it. */
+    private boolean isToBeLookedAt() {
+        return runId == null || (objection != null && System.nanoTime() - lookedNanos > LOOK_AGAIN_NANOS);
+    }
+
     private void look(long timeoutNanos) {
         long sent = System.nanoTime();
+        lookedNanos = sent;
         Reply answer = redis.run(check, timeoutNanos);
         time.saw(answer, sent);
         ServerCheck server = new ServerCheck(redis.address(), answer);
@@ -235,12 +252,18 @@ final class QuorumNode {
 
     /** Sends a message and does not wait for it. */
     void publish(String channel, String message, long timeoutNanos) {
+        long deadline = System.nanoTime() + timeoutNanos;
         try {
             lane.execute(() -> {
+                long now = System.nanoTime();
+                if (deadline - now <= 0 || !reachability.enter(now)) {
+                    return;
+                }
                 try {
-                    redis.publish(channel, message, timeoutNanos);
+                    redis.publish(channel, message, deadline - now);
+                    reachability.answered();
                 } catch (RedisException e) {
-                    log.debug("No message to {}: {}", redis.address(), e.getMessage());
+                    note(List.of(Outcome.of(e)), deadline - now);
                 }
             });
         } catch (RejectedExecutionException e) {

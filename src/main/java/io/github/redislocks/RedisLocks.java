@@ -291,8 +291,7 @@ public final class RedisLocks implements AutoCloseable {
          */
         public Builder cluster(List<HostAndPort> nodes, JedisClientConfig node) {
             Objects.requireNonNull(node, "node");
-            servers = new RedisUri(new Topology.Cluster(nodes), node);
-            return this;
+            return chosen(new RedisUri(new Topology.Cluster(nodes), node));
         }
 
         /** See {@link LockOptions#keyPrefix()}. */

@@ -20,7 +20,9 @@ final class Reminders {
 
     private final QuorumNode node;
     private final ScheduledExecutorService scheduler;
-    private final ConcurrentMap<Poll, Long> notBefore = new ConcurrentHashMap<>();
+    /** The last one of each attempt: it ends what the ones before would have ended. */
+    private final ConcurrentMap<Long, Reminder> reminders = new ConcurrentHashMap<>();
+
     private final AtomicBoolean scheduled = new AtomicBoolean();
 
     Reminders(QuorumNode node, ScheduledExecutorService scheduler) {
@@ -28,8 +30,13 @@ final class Reminders {
         this.scheduler = scheduler;
     }
 
-    void add(Poll poll, long notBeforeNanos) {
-        notBefore.merge(poll, notBeforeNanos, (one, other) -> one - other > 0 ? one : other);
+    private record Reminder(Withdrawal withdrawal, long notBeforeNanos) {}
+
+    void add(Withdrawal withdrawal, long notBeforeNanos) {
+        reminders.merge(
+                withdrawal.attempt(),
+                new Reminder(withdrawal, notBeforeNanos),
+                (one, other) -> one.withdrawal.ballot() > other.withdrawal.ballot() ? one : other);
         schedule();
     }
 
@@ -46,16 +53,21 @@ final class Reminders {
     private void send() {
         scheduled.set(false);
         long now = System.nanoTime();
-        List<Poll> due = new ArrayList<>();
-        for (Map.Entry<Poll, Long> each : notBefore.entrySet()) {
-            if (now - each.getValue() >= 0 && due.size() < BATCH && notBefore.remove(each.getKey(), each.getValue())) {
-                due.add(each.getKey());
+        List<Withdrawal> due = new ArrayList<>();
+        for (Map.Entry<Long, Reminder> each : reminders.entrySet()) {
+            Reminder reminder = each.getValue();
+            if (reminder.withdrawal.isOver(now)) {
+                reminders.remove(each.getKey(), reminder);
+            } else if (now - reminder.notBeforeNanos >= 0
+                    && due.size() < BATCH
+                    && reminders.remove(each.getKey(), reminder)) {
+                due.add(reminder.withdrawal);
             }
         }
         if (!due.isEmpty()) {
             node.ask(due, now + TIMEOUT_NANOS, true);
         }
-        if (!notBefore.isEmpty()) {
+        if (!reminders.isEmpty()) {
             schedule();
         }
     }

@@ -80,7 +80,7 @@ final class Renewals implements Watchdog.Ward {
         @Override
         public void answered(Reply reply, long sentNanos) {
             try {
-                if (reply.is("OK") && !client.isAcknowledged(reply, sentNanos)) {
+                if (reply.is("OK") && !client.isAcknowledged(hold.keys.lock(), reply, sentNanos)) {
                     // What replicas do not have must not be relied on: after a failover the hold would end earlier.
                     tryAgain();
                 } else {

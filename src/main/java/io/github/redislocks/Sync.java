@@ -127,7 +127,7 @@ final class Sync {
                 return hold != null;
             } catch (RedisException.Unacknowledged e) {
                 long now = client.clock.nanoTime();
-                if (!patience.waits() || isTooLate(patience, client.replication, now)) {
+                if (!patience.waits() || isTooLate(patience, client.replication(keys.lock()), now)) {
                     throw client.notAcknowledged(keys, now - began, e);
                 }
                 client.clock.park(this, Math.min(backoff.next(), patience.remaining(now)));
@@ -167,7 +167,7 @@ final class Sync {
                 long now = client.clock.nanoTime();
                 boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
                 boolean unacknowledged = e instanceof RedisException.Unacknowledged;
-                Outage outage = unacknowledged ? client.replication : client.outage(keys);
+                Outage outage = unacknowledged ? client.replication(keys.lock()) : client.outage(keys);
                 if (hopeless || isTooLate(patience, outage, now)) {
                     throw client.unavailable(
                             keys,

@@ -3,9 +3,7 @@ package io.github.redislocks;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Reply;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
@@ -26,7 +24,7 @@ final class Vote extends Poll {
     private static final int SPLIT_MILLIS = 20;
 
     private static final int STRAGGLERS = 3;
-    private static final long MIN_STRAGGLERS_NANOS = 5_000_000;
+    private static final long MIN_STRAGGLERS_NANOS = 20_000_000;
 
     /**
      * Who wants votes.
@@ -127,11 +125,8 @@ final class Vote extends Poll {
 
     private @Nullable Result lost(Heard heard, int open) {
         List<Reply> taken = heard.replies("TAKEN");
-        Map<String, Integer> owners = new HashMap<>();
-        taken.forEach(reply -> owners.merge(reply.text(0), 1, Integer::sum));
-        int most = owners.values().stream().mapToInt(count -> count).max().orElse(0);
-        Poll withdrawal = new Withdrawal(
-                calls, candidate.keys, candidate.owner, candidate.attempt, ballot, Withdrawal.UNHELD, false);
+        int most = heard.mostTaken();
+        Poll withdrawal = withdrawal(most >= majority ? Withdrawal.HUSH : Withdrawal.KEEP);
         int free = heard.count("VOTED");
         if (most >= majority) {
             long[] leases =
@@ -148,6 +143,11 @@ final class Vote extends Poll {
             return new Result(Outcome.of(busy(pause)), null, withdrawal, true);
         }
         return new Result(heard.noMajority("the lock", majority), null, withdrawal, false);
+    }
+
+    private Withdrawal withdrawal(String place) {
+        return new Withdrawal(
+                calls, candidate.keys, candidate.owner, candidate.attempt, ballot, Withdrawal.UNHELD, place);
     }
 
     private Reply busy(long pttl) {

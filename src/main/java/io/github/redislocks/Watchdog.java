@@ -160,6 +160,9 @@ final class Watchdog {
         return senders.computeIfAbsent(client.redis.serverOf(key), server -> {
             Sender sender = new Sender(client, scheduler);
             sender.start();
+            if (closed) {
+                sender.close();
+            }
             return sender;
         });
     }

@@ -8,6 +8,7 @@ import io.github.redislocks.fixture.twin.HeldCalls;
 import io.github.redislocks.redis.Call;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -171,5 +172,13 @@ class MovedTest extends FakeTime {
         lock.unlock();
         clock.advanceMillis(2_000);
         assertThat(redis.runLate(inTime).code()).isEqualTo("LATE");
+    }
+
+    @Test
+    void moved_tryLockWithoutTime_ofAFreeLock_hasIt() throws InterruptedException {
+        redis.moved();
+        assertThat(lock.tryLock(0, TimeUnit.SECONDS))
+                .as("the first request only learns the new server's time")
+                .isTrue();
     }
 }

@@ -3,7 +3,10 @@ package io.github.redislocks;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
 
 /** What is refused before anything is sent. */
 class QuorumBuilderTest {
@@ -58,6 +61,19 @@ class QuorumBuilderTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> RedisLocks.builder()
                         .restartDelay(Duration.ofSeconds(30))
+                        .build())
+                .withMessageContaining("name a quorum");
+    }
+
+    @Test
+    void quorum_thenAnotherTopology_isForgotten() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> RedisLocks.builder()
+                        .quorum(THREE)
+                        .restartDelay(Duration.ofSeconds(30))
+                        .cluster(
+                                List.of(new HostAndPort("a", 1)),
+                                DefaultJedisClientConfig.builder().build())
                         .build())
                 .withMessageContaining("name a quorum");
     }

@@ -2,12 +2,14 @@ package io.github.redislocks;
 
 import static io.github.redislocks.QuorumTwins.script;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.twin.HeldCalls;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -101,6 +103,52 @@ class QuorumPortTest {
         assertThat(acquire().code()).isEqualTo("OK");
         quorum.run(Protocol.leave(keys, attempt.owner, attempt.number, false, null, false), SECOND);
         assertThat(heartbeat().reply()).isEqualTo(new Reply("STALE", List.of()));
+    }
+
+    @Test
+    void acquire_afterTheHeartbeatHasWon_isToldAsItAsked() {
+        assertThat(acquire().code()).isEqualTo("OK");
+        quorum.run(Protocol.leave(keys, attempt.owner, attempt.number, false, null, false), SECOND);
+        await().until(() -> votes() == 0);
+        Attempt other = new Attempt(8, keys, "client:2", new Attempt.Wish(3_000, true, false), Patience.endless());
+        assertThat(quorum.run(Protocol.acquire(other, times.date(0, SECOND), true, 0), SECOND)
+                        .code())
+                .isEqualTo("OK");
+        attempt = new Attempt(9, keys, "client:1", new Attempt.Wish(3_000, true, false), Patience.endless());
+        assertThat(acquire().code()).isEqualTo("QUEUED");
+        quorum.run(Protocol.leave(keys, other.owner, other.number, false, null, false), SECOND);
+        await().until(() -> votes() == 0);
+        Reply granted = heartbeat().reply();
+        assertThat(granted.code()).isEqualTo("GRANTED");
+        Reply again = acquire();
+        assertThat(again.code()).isEqualTo("OK");
+        assertThat(again.number(0)).isEqualTo(granted.number(0));
+    }
+
+    @Test
+    void acquire_ofAWinThatHasLapsed_votesAnew() {
+        long first = acquire().number(0);
+        masters.forEach(master -> master.del(keys.lock()));
+        Reply again = null;
+        for (int i = 0; again == null && i < 3; i++) {
+            try {
+                again = acquire();
+            } catch (RedisException.Unanswered gone) {
+                assertThat(i).as("only the first").isZero();
+            }
+        }
+        assertThat(again.number(0)).isGreaterThan(first);
+    }
+
+    @Test
+    void acquire_whileAnEarlierQuestionHangs_isNotTakenForALateOne() throws Exception {
+        List<HeldCalls> held = hold(script("vote"));
+        CompletableFuture<Reply> asked = CompletableFuture.supplyAsync(this::acquire);
+        held.get(0).awaitParked(1, SOON);
+        assertThatThrownBy(() -> quorum.run(Protocol.acquire(attempt, times.date(0, SECOND), true, 0), SECOND / 20))
+                .isInstanceOf(RedisException.Unanswered.class);
+        held.forEach(HeldCalls::release);
+        assertThat(asked.get(10, TimeUnit.SECONDS).code()).isEqualTo("OK");
     }
 
     @Test

@@ -219,7 +219,7 @@ class QuorumTest {
     @Test
     void restart_longEnoughAgo_votesAgain() {
         masters.server('C').restart();
-        masters.server('C').stepMillis(LEASE.toMillis());
+        masters.server('C').stepMillis(LEASE.toMillis() + 2_000);
         two.reachOnly("ABC");
         assertThat(two.lock.tryLock()).isTrue();
     }
@@ -393,28 +393,36 @@ class QuorumTest {
     }
 
     @Test
-    void splitVotes_whileAMinorityIsFrozen_areSoonAskedForAgain() {
+    void splitVotes_whileAMinorityIsFrozen_areSoonAskedForAgain() throws InterruptedException {
         two.reachOnly("ABC");
         two.lock.lock();
         masters.servers("BC").forEach(server -> server.del(KEY));
         List<HeldCalls> frozen = one.nodes.subList(3, 5).stream()
                 .map(node -> node.hold(call -> true))
                 .toList();
-        assertThat(one.lock.tryLock()).isFalse();
-        assertThat(one.nodes.get(1).log().count("vote")).as("rounds").isGreaterThan(4);
+        Thread asking = new Thread(one.lock::tryLock);
+        asking.start();
+        await().pollInterval(Duration.ofMillis(1))
+                .atMost(SOON)
+                .until(() -> one.nodes.get(1).log().count("vote") >= 2);
+        assertThat(frozen.get(0).abandoned())
+                .as("the first vote there is still waited for")
+                .isEmpty();
         frozen.forEach(HeldCalls::release);
+        asking.join(SOON.toMillis());
     }
 
     @Test
     void masterThatDoesNotAnswer_isLeftAloneButForATry() {
         HeldCalls held = one.nodes.get(4).hold(call -> true);
-        for (int i = 0; i < 200; i++) {
+        long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(1_500);
+        while (System.nanoTime() < until) {
             one.lock.lock();
             one.lock.unlock();
         }
         assertThat(held.parked().size() + held.abandoned().size())
-                .as("of 400 requests to it and what is repeated of them")
-                .isLessThan(60);
+                .as("a call on each of its 8 connections and one for batches, and then one at a time")
+                .isLessThan(20);
         held.release();
         await().atMost(SOON).until(() -> masters.votes().isEmpty());
         one.lock.lock();

@@ -43,7 +43,7 @@ final class QuorumTwins implements AutoCloseable {
         private Client() {
             servers.forEach(server -> nodes.add(server.another()));
             LockOptions options =
-                    new LockOptions("redis-locks:quorum", lease, Duration.ofMillis(300), Duration.ofSeconds(1), 8);
+                    new LockOptions("redis-locks:quorum", lease, Duration.ofSeconds(10), Duration.ofSeconds(1), 8);
             locks = RedisLocks.on(
                     new Quorum(nodes, options, restartDelay.toMillis()), options, losses::add, Clock.SYSTEM);
             lock = locks.reentrantLock("job");

@@ -1,6 +1,7 @@
 package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
@@ -310,6 +311,43 @@ class ReplicaAcksTest extends FakeTime {
                 .isInstanceOfSatisfying(
                         LockUnavailableException.class, e -> assertThat(e).hasMessageContaining("do not unlock it"));
         isFreeAsIfNobodyHadHadIt();
+    }
+
+    @Test
+    void close_whileAGrantIsBeingConfirmed_endsTheCall() throws InterruptedException {
+        other.lock();
+        AtomicReference<Throwable> outcome = new AtomicReference<>();
+        Thread waiter = new Thread(lock::lock);
+        waiter.setUncaughtExceptionHandler((thread, e) -> outcome.set(e));
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        HeldCalls confirmation = redis.hold(script("renew"));
+        other.unlock();
+        confirmation.awaitParked(1, SOON);
+        Thread closer = new Thread(locks::close);
+        closer.start();
+        await().until(() -> locks.client().isClosed() && clock.isParked(closer));
+        // The grant is gone meanwhile: the attempt goes on, and nobody would end it any more.
+        server.del(KEY);
+        confirmation.release();
+        waiter.join(SOON.toMillis());
+        assertThat(outcome.get()).isInstanceOf(IllegalStateException.class);
+        whileTimePasses(() -> assertThatCode(() -> closer.join(SOON.toMillis())).doesNotThrowAnyException());
+    }
+
+    @Test
+    void pauseOfAGrant_thatIsOverMeanwhile_isNone() {
+        Attempt attempt = locks.client()
+                .begin(Keys.of("redis-locks", "job"), new Attempt.Wish(30_000, true, false), Patience.endless());
+        Contention contention = new Contention(locks.client(), attempt, Patience.endless(), null);
+        assertThat(contention.pauseNanos(1)).isEqualTo(Long.MAX_VALUE);
+        attempt.decide(new Attempt.Grant(1, false, 0, 0, false));
+        assertThat(contention.pauseNanos(1))
+                .as("whoever hands the turn on wakes it")
+                .isEqualTo(Long.MAX_VALUE);
+        attempt.turn = true;
+        assertThat(contention.pauseNanos(1)).as("nobody will").isZero();
+        locks.client().end(attempt);
     }
 
     /** Replicas are waited for by what a connection has written: behind a script that wrote nothing, for nothing. */

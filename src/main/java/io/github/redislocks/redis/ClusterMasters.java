@@ -77,13 +77,15 @@ final class ClusterMasters implements AutoCloseable {
         }
         Map<ClusterNode, JedisRedis> gone = new HashMap<>(before.servers);
         gone.keySet().removeAll(owners);
-        boolean moved = !before.servers.isEmpty() && !promoted.isEmpty();
+        // Slots of a master that has died may be given, without their keys, to one that has been there all the time.
+        boolean orphaned = gone.values().stream().anyMatch(server -> watch.isTroubled(server.address()));
+        boolean moved = !before.servers.isEmpty() && (!promoted.isEmpty() || orphaned);
         if (moved) {
             log.warn(
                     "The cluster has other masters now: {}; no longer: {}",
                     addresses(promoted),
                     addresses(gone.keySet()));
-            routing = new Routing(slots.without(promoted), servers);
+            routing = new Routing(slots.without(orphaned ? owners : promoted), servers);
         }
         gone.values().forEach(JedisRedis::close);
         for (ClusterNode owner : owners) {

@@ -205,6 +205,10 @@ final class ClusterWatch implements AutoCloseable {
                 onNews.accept(heard);
                 keep(view);
             }
+            // Each time: a call to a master that is gone may end, and be noted, after that was heard.
+            troubled.retainAll(slots.owners().stream()
+                    .map(owner -> owner.address().toString())
+                    .collect(Collectors.toSet()));
             asked = false;
             news.signalAll();
         } finally {
@@ -237,9 +241,6 @@ final class ClusterWatch implements AutoCloseable {
         Set<HostAndPort> wanted = new LinkedHashSet<>(view.addresses());
         wanted.addAll(seeds);
         rota.keep(wanted);
-        Set<String> owners =
-                slots.owners().stream().map(owner -> owner.address().toString()).collect(Collectors.toSet());
-        troubled.retainAll(owners);
         connections.forEach((address, connection) -> {
             if (!wanted.contains(address) && connections.remove(address, connection)) {
                 connection.close();

@@ -174,7 +174,7 @@ final class Journey {
         RedisException failure = last.failure();
         Reply reply = last.reply();
         if (reply != null) {
-            return resent ? Outcome.of(new Reply(reply.code(), reply.values(), true)) : last;
+            return resent ? Outcome.of(new Reply(reply.code(), reply.values(), true, reply.acks())) : last;
         }
         if (failure != null && (turnedAway || (resent && failure instanceof RedisException.Refused))) {
             String text = "No node of " + masters.cluster() + " took " + call.script() + " within "

@@ -44,9 +44,14 @@ public final class SentinelRedis implements Redis {
             // In this order: no call may reach the new master before all know that it is another one. Calls wait.
             master = null;
             before.close();
-            onMoved.run();
         }
-        master = connector.apply(address);
+        try {
+            if (before != null) {
+                onMoved.run();
+            }
+        } finally {
+            master = connector.apply(address);
+        }
     }
 
     @Override

@@ -32,20 +32,21 @@ if held[1] and held[1] ~= owner then
 end
 
 local highest, last, lost = counted()
-local token = wanted > highest and wanted or highest + 1
+local token = (wanted > highest or ARGV[10] == '1') and wanted or highest + 1
 local holder = tonumber(held[2] or 0)
 if held[1] then
     if holder > attempt then
         return {'STALE'}
     end
     if holder == attempt then
+        -- First: at maxmemory Redis refuses the others only as long as a script has not yet written.
+        redis.call('pexpire', lock, math.max(redis.call('pttl', lock), tonumber(lease)))
         token = math.max(wanted, tonumber(held[4]))
         count(math.max(highest, token), token, EXPIRED)
         redis.call('hset', lock, 'token', string.format('%.0f', token))
         if tonumber(held[3]) < ballot then
             redis.call('hset', lock, 'ballot', ballot)
         end
-        extend(lease)
         return {'VOTED', token, tonumber(held[5]), tonumber(held[6]), now}
     end
 end
@@ -53,8 +54,8 @@ if ARGV[10] == '1' and (last > wanted or last == wanted and lost ~= EXPIRED) the
     return {'GONE'}
 end
 if uptime > 0 then
-    -- In whole seconds, and rounded down.
-    local up = tonumber(string.match(redis.call('info', 'server'), 'uptime_in_seconds:(%d+)')) * 1000
+    -- The difference of two times in whole seconds: it may tell a second too much.
+    local up = (tonumber(string.match(redis.call('info', 'server'), 'uptime_in_seconds:(%d+)')) - 1) * 1000
     if up < uptime then
         return {'YOUNG', uptime - up, now}
     end
@@ -69,7 +70,7 @@ end
 redis.call('hset', lock, 'owner', owner, 'attempt', ARGV[2], 'ballot', ARGV[3], 'holds', 1,
     'token', string.format('%.0f', token), 'after', string.format('%.0f', last), 'lost', lost)
 redis.call('pexpire', lock, lease)
-count(token, token, EXPIRED)
+count(math.max(highest, token), token, EXPIRED)
 if claim then
     -- Its vote may come to nothing with the others; then this is where it is told.
     line_up(owner, attempt, 1, claim)

@@ -2,7 +2,7 @@
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, ballot: a later vote stays; or '', token, any number: the vote with that token, whoever has it;
 --          how: released (in good order), lost (its hold was once returned to its caller) or unheld (it never was),
---          place: drop the owner's place in line, or keep it
+--          place: drop the owner's place in line, or keep it; or hush: keep it and tell nobody, as another has the lock
 -- returns  ENDED | GONE
 local owner, ballot, how = ARGV[1], tonumber(ARGV[3]), ARGV[4]
 local time = redis.call('time')
@@ -35,7 +35,7 @@ if left then
     drop(owner)
 end
 -- Who leaves may have been told before, and takes that with it.
-if (mine or left) and redis.call('exists', lock) == 0 then
+if (mine or left) and ARGV[5] ~= 'hush' and redis.call('exists', lock) == 0 then
     rouse(owner)
 end
 return {mine and 'ENDED' or 'GONE'}

@@ -142,7 +142,7 @@ class QuorumFaultTest {
                 try (Jedis jedis = masters.get(i).client()) {
                     long seconds =
                             Long.parseLong(jedis.info("server").replaceAll("(?s).*uptime_in_seconds:(\\d+).*", "$1"));
-                    if (seconds < age.toSeconds()) {
+                    if (seconds <= age.toSeconds()) {
                         return false;
                     }
                 }
