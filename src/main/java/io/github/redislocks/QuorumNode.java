@@ -154,7 +154,10 @@ final class QuorumNode {
             Outcome outcome = outcomes.get(i);
             Reply reply = outcome.reply();
             if (reply != null && TELL_TIME.contains(reply.code())) {
-                time.saw(reply, sent);
+                // Counted from the sending it may be ahead by a round trip, and a slow one by more than the margin;
+                // then
+                // rather behind: a request that is late by mistake is sent again.
+                time.saw(reply, Math.max(sent, System.nanoTime() - LATE_MARGIN_NANOS));
             }
             if (reply != null && reply.is("LATE")) {
                 late.add(polls.get(i));
@@ -239,7 +242,7 @@ final class QuorumNode {
         long sent = System.nanoTime();
         lookedNanos = sent;
         Reply answer = redis.run(check, timeoutNanos);
-        time.saw(answer, sent);
+        time.saw(answer, Math.max(sent, System.nanoTime() - LATE_MARGIN_NANOS));
         ServerCheck server = new ServerCheck(redis.address(), answer);
         server.warnings().forEach(log::warn);
         String why = server.objection();

@@ -15,6 +15,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterEach;
@@ -149,6 +151,31 @@ class QuorumPortTest {
                 .isInstanceOf(RedisException.Unanswered.class);
         held.forEach(HeldCalls::release);
         assertThat(asked.get(10, TimeUnit.SECONDS).code()).isEqualTo("OK");
+    }
+
+    @Test
+    void timeOfAMaster_thatAnsweredSlowly_isNotAheadByTheWholeRoundTrip() {
+        long there = 5_000_000_000L;
+        ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
+        InMemoryRedis server = new InMemoryRedis(() -> there);
+        InMemoryRedis face = server.another();
+        HeldCalls held = face.hold(call -> true);
+        Call check = Protocol.check("redis-locks:quorum", "mailbox");
+        QuorumNode node = new QuorumNode(0, face, check, LockOptions.DEFAULTS, SECOND, scheduler);
+        Poll poll = Affirmation.ofAll(1, check);
+        long sent = System.nanoTime();
+        node.ask(List.of(poll), sent + 10 * SECOND, false);
+        held.awaitParked(1, SOON);
+        await().until(() -> System.nanoTime() - sent > SECOND / 2);
+        long released = System.nanoTime();
+        held.release();
+        assertThat(poll.await(sent + 10 * SECOND).outcome().reply()).isNotNull();
+        long ahead = node.time.notAfterMicros(System.nanoTime(), 0) - there;
+        assertThat(ahead).isBetween(0L, (System.nanoTime() - released) / 1_000 + 100_000);
+        scheduler.shutdownNow();
+        node.shutDown();
+        node.close(System.nanoTime() + SECOND);
+        server.close();
     }
 
     @Test
