@@ -1,6 +1,5 @@
 package io.github.redislocks;
 
-import java.util.ArrayList;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.Expect;
@@ -154,7 +153,7 @@ public class ExpiryRacesReentry {
                 Thread.onSpinWait();
             }
             clock.advanceTo(1 + LockOptions.validityNanos(30_000));
-            new Renewals(client).inspect(clock.nanoTime(), new ArrayList<>(), false);
+            new Renewals(client).inspect(clock.nanoTime(), (key, job) -> {});
         }
 
         @Arbiter

@@ -122,7 +122,7 @@ public class RenewalRacesUnlock {
                 Thread.onSpinWait();
             }
             List<Watchdog.Job> due = new ArrayList<>();
-            new Renewals(client).inspect(client.renewalNanos() + 2, due, true);
+            new Renewals(client).inspect(client.renewalNanos() + 2, (key, job) -> due.add(job.get()));
             for (Watchdog.Job job : due) {
                 Reply reply = OnTwin.Still.SERVER.run(job.call(clock.nanoTime(), 1_000_000_000), 1_000_000_000);
                 renewed = reply.is("OK");
