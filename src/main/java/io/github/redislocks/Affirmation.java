@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Asks all nodes of a quorum to do something that counts if a majority has done it. */
+/** A poll by which all nodes of a quorum do something that counts if a majority has done it. */
 class Affirmation extends Poll {
 
     /** Looks at all nodes, and waits for all of them. */

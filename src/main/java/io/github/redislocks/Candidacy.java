@@ -6,6 +6,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.Uninterrupted;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -97,20 +98,7 @@ final class Candidacy {
 
     /** Waits for its turn, at most until a time; whether it came. An interrupt is kept. */
     boolean enter(long deadlineNanos) {
-        boolean interrupted = false;
-        try {
-            while (true) {
-                try {
-                    return turn.tryAcquire(deadlineNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
+        return Uninterrupted.until(deadlineNanos, nanos -> turn.tryAcquire(nanos, TimeUnit.NANOSECONDS));
     }
 
     void exit() {
@@ -142,7 +130,7 @@ final class Candidacy {
         }
         List<String> args = call.args();
         Vote.Candidate holder = new Vote.Candidate(
-                keys, args.get(0), Long.parseLong(args.get(1)), Long.parseLong(args.get(2)), null, suspect, "OK");
+                keys, args.get(0), Long.parseLong(args.get(1)), Long.parseLong(args.get(2)), null, suspect, OK);
         return new Reaffirmation(calls, call, holder, winning.number(0));
     }
 
@@ -155,7 +143,7 @@ final class Candidacy {
             return outcome;
         }
         if (before != null) {
-            if (reply.is("OK")) {
+            if (reply.is(OK)) {
                 return Outcome.of(new Reply(heartbeat ? GRANTED : OK, before.values()));
             }
             if (!heartbeat && reply.is("GONE")) {

@@ -118,8 +118,11 @@ final class Client {
 
     /** Whether enough replicas have what was done; else it is not to be relied on. Notes which of the two. */
     boolean isAcknowledged(String key, Reply reply, long sentNanos) {
+        if (options.replicaAcks() == 0) {
+            return true;
+        }
         Outage replication = replication(key);
-        if (options.replicaAcks() == 0 || reply.acks() >= options.replicaAcks()) {
+        if (reply.acks() >= options.replicaAcks()) {
             replication.answered();
             return true;
         }

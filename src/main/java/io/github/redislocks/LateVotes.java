@@ -4,34 +4,48 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.TimeUnit;
 
-/** The votes that one node of a quorum was asked for and has not answered, so that it may still give them. */
+/**
+ * What one node of a quorum may still do for attempts: votes that it was asked for, and has not answered or withdrawn.
+ */
 final class LateVotes {
 
-    /** Until when, by attempt: what is on its way, and what came to no answer. */
-    private final ConcurrentMap<Long, Long> underWay = new ConcurrentHashMap<>();
-
+    /** From when on each of those under way cannot be given any more, by attempt: several may be. */
+    private final ConcurrentMap<Long, List<Long>> underWay = new ConcurrentHashMap<>();
+    /** The same for the last one that came to no answer. */
     private final Cache<Long, Long> unanswered;
-    /** The attempts that have ever asked it. */
-    private final Cache<Long, Boolean> all;
+    /** The attempts for which a vote has been sent. */
+    private final Cache<Long, Boolean> sent;
 
     /** Memory: how long a vote lasts that nobody renews. */
     LateVotes(long memoryNanos) {
         unanswered = Caffeine.newBuilder()
                 .expireAfterWrite(memoryNanos, TimeUnit.NANOSECONDS)
                 .build();
-        all = Caffeine.newBuilder()
+        sent = Caffeine.newBuilder()
                 .expireAfterWrite(memoryNanos, TimeUnit.NANOSECONDS)
                 .build();
     }
 
-    /** Notes that a vote is asked for. */
+    /** Notes that a vote is asked for: it is on its way to the node, or waits to be. */
     void asking(long attempt, long quietFromNanos) {
-        underWay.merge(attempt, quietFromNanos, Math::max);
-        all.put(attempt, Boolean.TRUE);
+        underWay.merge(attempt, List.of(quietFromNanos), LateVotes::joined);
+    }
+
+    private static List<Long> joined(List<Long> some, List<Long> more) {
+        List<Long> all = new ArrayList<>(some);
+        all.addAll(more);
+        return all;
+    }
+
+    /** Notes that a vote is now sent. */
+    void sending(long attempt) {
+        sent.put(attempt, Boolean.TRUE);
     }
 
     /** Notes what became of a vote that was asked for. */
@@ -39,23 +53,29 @@ final class LateVotes {
         if (outcome.failure() instanceof RedisException.Unanswered failure && failure.sent()) {
             unanswered.asMap().merge(attempt, quietFromNanos, Math::max);
         }
-        underWay.remove(attempt, quietFromNanos);
+        underWay.computeIfPresent(attempt, (number, all) -> {
+            List<Long> left = new ArrayList<>(all);
+            left.remove((Long) quietFromNanos);
+            return left.isEmpty() ? null : left;
+        });
     }
 
-    /** Whether it may ever have given a vote to an attempt that may still last. */
-    boolean wasAsked(long attempt) {
-        return all.getIfPresent(attempt) != null;
+    /** Whether it may have given a vote to an attempt that lasts still. */
+    boolean wasSent(long attempt) {
+        return sent.getIfPresent(attempt) != null;
     }
 
     /** From when on no vote of an attempt can be given that was asked for before; 0 if all were answered. */
     long quietFromNanos(long attempt) {
-        long now = System.nanoTime();
-        long quiet = 0;
-        for (Long known : new Long[] {underWay.get(attempt), unanswered.getIfPresent(attempt)}) {
-            if (known != null && known - now > 0 && (quiet == 0 || known - quiet > 0)) {
-                quiet = known;
-            }
+        List<Long> known = new ArrayList<>(underWay.getOrDefault(attempt, List.of()));
+        Long late = unanswered.getIfPresent(attempt);
+        if (late != null) {
+            known.add(late);
         }
-        return quiet;
+        long now = System.nanoTime();
+        return known.stream()
+                .filter(quiet -> quiet - now > 0)
+                .max(Long::compare)
+                .orElse(0L);
     }
 }

@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Uninterrupted;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -65,7 +66,7 @@ final class Mailbox {
             return;
         }
         long deadline = clock.nanoTime() + nanos;
-        if (!lockWithin(nanos)) {
+        if (!Uninterrupted.until(System.nanoTime() + nanos, left -> opening.tryLock(left, TimeUnit.NANOSECONDS))) {
             throw new RedisException.Unanswered("no subscription to " + channel + " in time", false, null);
         }
         try {
@@ -77,24 +78,6 @@ final class Mailbox {
             }
         } finally {
             opening.unlock();
-        }
-    }
-
-    private boolean lockWithin(long nanos) {
-        boolean interrupted = false;
-        long deadline = System.nanoTime() + nanos;
-        try {
-            while (true) {
-                try {
-                    return opening.tryLock(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
         }
     }
 

@@ -4,6 +4,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.Uninterrupted;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -14,7 +15,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
-/** One question to all nodes of a quorum, and what their answers come to: decided as soon as no further one matters. */
+/** A question to all nodes of a quorum, and what their answers come to: decided as soon as no further one matters. */
 abstract class Poll {
 
     /**
@@ -71,6 +72,9 @@ abstract class Poll {
     /** Told before a node is asked, with the time from which on the request cannot run any more. */
     void asking(QuorumNode node, long quietFromNanos) {}
 
+    /** Told when it is sent to a node: not every one that is asked is. */
+    void sending(QuorumNode node) {}
+
     /** Told what became of it at a node, also after it was decided. */
     void asked(QuorumNode node, long quietFromNanos, Outcome outcome) {}
 
@@ -94,7 +98,6 @@ abstract class Poll {
 
     /** Waits until it is decided, at most until a time; then by what was heard. An interrupt is kept. */
     final Result await(long deadlineNanos) {
-        boolean interrupted = false;
         hearing.lock();
         try {
             while (result == null) {
@@ -106,19 +109,12 @@ abstract class Poll {
                 if (left <= 0) {
                     result = Objects.requireNonNull(judge(new Heard(outcomes, true)));
                 } else {
-                    try {
-                        left = news.awaitNanos(left);
-                    } catch (InterruptedException e) {
-                        interrupted = true;
-                    }
+                    Uninterrupted.until(now + left, nanos -> news.awaitNanos(nanos) > 0);
                 }
             }
             return result;
         } finally {
             hearing.unlock();
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
         }
     }
 
@@ -144,10 +140,6 @@ abstract class Poll {
 
         List<Reply> replies() {
             return replies;
-        }
-
-        List<RedisException> failures() {
-            return failures;
         }
 
         /** From how many nodes an answer may still come. */

@@ -3,6 +3,7 @@ package io.github.redislocks;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Script;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -71,8 +72,15 @@ final class QuorumCalls {
                         renewal ? "1" : "0"));
     }
 
-    Call withdraw(List<String> keys, String owner, long attempt, long ballot, String how, String place) {
-        return new Call(WITHDRAW, keys, List.of(owner, Long.toString(attempt), Long.toString(ballot), how, place));
+    Call withdraw(
+            List<String> keys, String owner, long attempt, long ballot, Withdrawal.End end, Withdrawal.Place place) {
+        return new Call(
+                WITHDRAW, keys, List.of(owner, Long.toString(attempt), Long.toString(ballot), word(end), word(place)));
+    }
+
+    /** As the scripts have it. */
+    private static String word(Enum<?> value) {
+        return value.name().toLowerCase(Locale.ROOT);
     }
 
     private Call keep(Call call, String leaseMillis, String countBefore) {
@@ -98,11 +106,16 @@ final class QuorumCalls {
             case "renew" -> keeping(call, args.get(2), NO_REENTRY);
             case "reenter" -> keeping(call, args.get(3), args.get(2));
             case "release_inner" -> new Affirmation(nodes, call, Set.of("DONE"), "DONE", Long.MAX_VALUE);
-            case "release" -> ending(call, Withdrawal.RELEASED);
-            case "leave" -> ending(call, args.get(2).equals("1") ? Withdrawal.LOST : Withdrawal.UNHELD);
+            case "release" -> ending(call, Withdrawal.End.RELEASED);
+            case "leave" -> ending(call, args.get(2).equals("1") ? Withdrawal.End.LOST : Withdrawal.End.UNHELD);
             case "force" -> {
                 Call force = withdraw(
-                        call.keys(), WHOEVER, Long.parseLong(args.get(0)), 0, Withdrawal.LOST, Withdrawal.KEEP);
+                        call.keys(),
+                        WHOEVER,
+                        Long.parseLong(args.get(0)),
+                        0,
+                        Withdrawal.End.LOST,
+                        Withdrawal.Place.KEEP);
                 yield new Affirmation(nodes, force, Set.of("ENDED"), "FREED", Long.MAX_VALUE);
             }
             case "check" -> Affirmation.ofAll(nodes, call);
@@ -117,9 +130,9 @@ final class QuorumCalls {
         return new Affirmation(nodes, keep(call, leaseMillis, countBefore), Set.of("OK"), "OK", patience);
     }
 
-    private Poll ending(Call call, String how) {
+    private Poll ending(Call call, Withdrawal.End end) {
         List<String> args = call.args();
         return new Withdrawal(
-                this, call.keys(), args.get(0), Long.parseLong(args.get(1)), nextBallot(), how, Withdrawal.DROP);
+                this, call.keys(), args.get(0), Long.parseLong(args.get(1)), nextBallot(), end, Withdrawal.Place.DROP);
     }
 }

@@ -145,6 +145,7 @@ final class QuorumNode {
         long timeout = Math.max(1, deadline - sent);
         List<Call> requests = new ArrayList<>(polls.size());
         for (Poll poll : polls) {
+            poll.sending(this);
             requests.add(poll.call(this, sent, timeout));
         }
         List<Outcome> outcomes = background ? redis.runAll(requests, timeout) : List.of(run(requests.get(0), timeout));
@@ -154,8 +155,8 @@ final class QuorumNode {
             Outcome outcome = outcomes.get(i);
             Reply reply = outcome.reply();
             if (reply != null && TELL_TIME.contains(reply.code())) {
-                // Counted from the sending it may be ahead by a round trip, and a slow one by more than the margin;
-                // then
+                // Counted from the sending it may be ahead by a round trip, and by a slow one more than the margin.
+                // Then
                 // rather behind: a request that is late by mistake is sent again.
                 time.saw(reply, Math.max(sent, System.nanoTime() - LATE_MARGIN_NANOS));
             }

@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Uninterrupted;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
@@ -44,30 +45,13 @@ final class QuorumSubscription implements Redis.Subscription {
     static QuorumSubscription open(List<QuorumNode> nodes, String channel, long timeoutNanos) {
         QuorumSubscription subscription = new QuorumSubscription(nodes, channel, timeoutNanos);
         subscription.readers.forEach(Thread::start);
-        if (!awaitUninterruptibly(subscription.open, timeoutNanos)) {
+        if (!Uninterrupted.until(
+                System.nanoTime() + timeoutNanos, nanos -> subscription.open.await(nanos, TimeUnit.NANOSECONDS))) {
             subscription.close();
             throw new RedisException.Unanswered(
                     "no subscription to " + channel + " on a majority of the masters in time", false, null);
         }
         return subscription;
-    }
-
-    private static boolean awaitUninterruptibly(CountDownLatch latch, long nanos) {
-        long deadline = System.nanoTime() + nanos;
-        boolean interrupted = false;
-        try {
-            while (true) {
-                try {
-                    return latch.await(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
     }
 
     @Override

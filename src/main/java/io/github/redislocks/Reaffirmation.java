@@ -5,8 +5,8 @@ import io.github.redislocks.redis.Outcome;
 import java.util.Set;
 
 /**
- * Renews a hold on all nodes of a quorum; those that are free, since they were away or forgot, give it their vote. So
- * it outlives the failure of all nodes, if they do not fail too many at a time.
+ * A poll that renews a hold on all nodes of a quorum; those that are free, since they were away or forgot, give it
+ * their vote. So it outlives the failure of all nodes, if they do not fail too many at a time.
  */
 final class Reaffirmation extends Affirmation {
 
@@ -32,6 +32,11 @@ final class Reaffirmation extends Affirmation {
     @Override
     void asking(QuorumNode node, long quietFromNanos) {
         node.lateVotes.asking(holder.attempt(), quietFromNanos);
+    }
+
+    @Override
+    void sending(QuorumNode node) {
+        node.lateVotes.sending(holder.attempt());
     }
 
     @Override

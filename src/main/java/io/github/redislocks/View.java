@@ -8,7 +8,10 @@ import java.util.Comparator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Asks all nodes of a quorum who holds a lock. It is whom a majority names; a candidate for votes is not shown. */
+/**
+ * A poll of all nodes of a quorum that shows who holds a lock. It is whom a majority names; a candidate for votes is
+ * not shown.
+ */
 final class View extends Poll {
 
     private final Call call;

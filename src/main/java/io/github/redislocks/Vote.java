@@ -9,9 +9,9 @@ import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks all nodes of a quorum for their votes. Won with a majority that gave one token; its validity counts from before
- * the first request, as every lease does. Lost votes are withdrawn from all nodes, also from those that said no or
- * nothing. This is the algorithm of Salvatore Sanfilippo, "Distributed Locks with Redis" (Redlock).
+ * A poll of all nodes of a quorum for their votes. Won with a majority that gave one token; its validity counts from
+ * before the first request, as every lease does. Lost votes are withdrawn from all nodes, also from those that said no
+ * or nothing. This is the algorithm of Salvatore Sanfilippo, "Distributed Locks with Redis" (Redlock).
  *
  * <p>Tokens grow over majorities: a node counts the greatest that it has given, and gives the wanted one only if it is
  * greater, else the next. Two majorities share a node, which had the token of the last hold; so whatever is given by a
@@ -84,6 +84,11 @@ final class Vote extends Poll {
     }
 
     @Override
+    void sending(QuorumNode node) {
+        node.lateVotes.sending(candidate.attempt);
+    }
+
+    @Override
     void asked(QuorumNode node, long quietFromNanos, Outcome outcome) {
         node.lateVotes.asked(candidate.attempt, quietFromNanos, outcome);
     }
@@ -126,7 +131,7 @@ final class Vote extends Poll {
     private @Nullable Result lost(Heard heard, int open) {
         List<Reply> taken = heard.replies("TAKEN");
         int most = heard.mostTaken();
-        Poll withdrawal = withdrawal(most >= majority ? Withdrawal.HUSH : Withdrawal.KEEP);
+        Poll withdrawal = withdrawal(most >= majority ? Withdrawal.Place.HUSH : Withdrawal.Place.KEEP);
         int free = heard.count("VOTED");
         if (most >= majority) {
             long[] leases =
@@ -145,9 +150,9 @@ final class Vote extends Poll {
         return new Result(heard.noMajority("the lock", majority), null, withdrawal, false);
     }
 
-    private Withdrawal withdrawal(String place) {
+    private Withdrawal withdrawal(Withdrawal.Place place) {
         return new Withdrawal(
-                calls, candidate.keys, candidate.owner, candidate.attempt, ballot, Withdrawal.UNHELD, place);
+                calls, candidate.keys, candidate.owner, candidate.attempt, ballot, Withdrawal.End.UNHELD, place);
     }
 
     private Reply busy(long pttl) {

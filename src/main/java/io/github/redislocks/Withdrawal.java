@@ -5,38 +5,46 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** Ends a vote on all nodes of a quorum: each is told until it has heard it, or has nothing left that it could end. */
+/**
+ * A poll that ends a vote on all nodes of a quorum: each is told until it has heard it, or has nothing left that it
+ * could end.
+ */
 final class Withdrawal extends Affirmation {
 
-    /** In good order, by unlock. */
-    static final String RELEASED = "released";
-    /** By the end of a hold that its owner had and did not release. */
-    static final String LOST = "lost";
-    /** Of an attempt that never was told that it has the lock. */
-    static final String UNHELD = "unheld";
+    /** How a hold, or what might have become one, ends. */
+    enum End {
+        /** In good order, by unlock. */
+        RELEASED,
+        /** Its owner had it, and did not release it. */
+        LOST,
+        /** Nobody was ever told that he has it. */
+        UNHELD
+    }
 
-    /** With its place in line. */
-    static final String DROP = "drop";
-    /** Without that. */
-    static final String KEEP = "keep";
-    /** Without that, and so that nobody is told, since the lock is another's. */
-    static final String HUSH = "hush";
+    /** What becomes of the owner's place in line. */
+    enum Place {
+        DROP,
+        KEEP,
+        /** Kept, and nobody is told to ask, since the lock is another's. */
+        HUSH
+    }
 
     private static final long PAUSE_NANOS = 500_000_000;
 
+    private final End end;
     private final long attempt;
     private final long ballot;
     private final long untilNanos;
 
     /** Of one ballot that came to nothing; its place in line stays. Or of an attempt that ends, with its place. */
-    Withdrawal(
-            QuorumCalls calls, List<String> keys, String owner, long attempt, long ballot, String how, String place) {
+    Withdrawal(QuorumCalls calls, List<String> keys, String owner, long attempt, long ballot, End end, Place place) {
         super(
                 calls.nodes(),
-                calls.withdraw(keys, owner, attempt, ballot, how, place),
-                how.equals(RELEASED) ? Set.of("ENDED") : Set.of("ENDED", "GONE"),
-                how.equals(RELEASED) ? "FREED" : "DONE",
+                calls.withdraw(keys, owner, attempt, ballot, end, place),
+                end == End.RELEASED ? Set.of("ENDED") : Set.of("ENDED", "GONE"),
+                end == End.RELEASED ? "FREED" : "DONE",
                 Long.MAX_VALUE);
+        this.end = end;
         this.attempt = attempt;
         this.ballot = ballot;
         this.untilNanos = System.nanoTime() + calls.leftoverNanos();
@@ -57,7 +65,7 @@ final class Withdrawal extends Affirmation {
     @Override
     void asked(QuorumNode node, long quietFromNanos, Outcome outcome) {
         if (outcome.failure() != null) {
-            if (!node.lateVotes.wasAsked(attempt)) {
+            if (end == End.UNHELD && !node.lateVotes.wasSent(attempt)) {
                 return;
             }
             long next = System.nanoTime() + ThreadLocalRandom.current().nextLong(PAUSE_NANOS);

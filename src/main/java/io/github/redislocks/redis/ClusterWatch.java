@@ -95,25 +95,16 @@ final class ClusterWatch implements AutoCloseable {
 
     /** Asks at once, and waits for what is heard from now on, until a deadline. An interrupt is kept. */
     void awaitNews(long deadline) {
-        boolean interrupted = false;
         lock.lock();
         try {
             asked = true;
             LockSupport.unpark(thread);
-            while (!closed) {
-                try {
-                    if (news.awaitNanos(deadline - System.nanoTime()) <= 0 || !asked) {
-                        return;
-                    }
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
+            boolean inTime = true;
+            while (inTime && asked && !closed) {
+                inTime = Uninterrupted.until(deadline, nanos -> news.awaitNanos(nanos) > 0);
             }
         } finally {
             lock.unlock();
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
         }
     }
 

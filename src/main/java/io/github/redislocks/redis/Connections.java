@@ -44,23 +44,8 @@ final class Connections {
 
     /** Takes a place, waiting for one until the deadline; an interrupt does not end the wait and is kept. */
     boolean enter(long deadline) {
-        if (places.tryAcquire()) {
-            return true;
-        }
-        boolean interrupted = false;
-        try {
-            while (true) {
-                try {
-                    return places.tryAcquire(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
+        return places.tryAcquire()
+                || Uninterrupted.until(deadline, nanos -> places.tryAcquire(nanos, TimeUnit.NANOSECONDS));
     }
 
     void leave() {

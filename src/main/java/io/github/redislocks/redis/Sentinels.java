@@ -67,25 +67,15 @@ final class Sentinels implements AutoCloseable {
 
     /** Waits until a master is known or every Sentinel has failed to name one. An interrupt is kept. */
     void awaitMaster(long deadline) {
-        boolean interrupted = false;
         lock.lock();
         try {
             while (master == null && !closed && watches.stream().anyMatch(watch -> watch.trouble == null)) {
-                try {
-                    long left = deadline - System.nanoTime();
-                    if (left <= 0) {
-                        return;
-                    }
-                    news.awaitNanos(left);
-                } catch (InterruptedException e) {
-                    interrupted = true;
+                if (!Uninterrupted.until(deadline, nanos -> news.awaitNanos(nanos) > 0)) {
+                    return;
                 }
             }
         } finally {
             lock.unlock();
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
         }
     }
 
