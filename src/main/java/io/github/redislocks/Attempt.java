@@ -85,12 +85,16 @@ final class Attempt {
 
     private final AtomicReference<@Nullable Verdict> verdict = new AtomicReference<>();
 
+    /** Whether it asks first whether the lock is free and nobody waits, which costs less than to queue. */
+    boolean quick;
     /** How often Redis had become another server when it began. */
     int moves;
     /** Since when its caller has wanted the lock; not yet while it waits in a Condition. */
     volatile long beganNanos = Long.MAX_VALUE;
     /** Whether it is the one of its client that contends in Redis; set by the gate. */
     volatile boolean turn;
+    /** Whether its caller has had a hold by it. */
+    volatile boolean returned;
     /** Whether anything in Redis may bear its number. */
     volatile boolean known;
     /** Its place, or null if it has none that it knows of. */
@@ -142,7 +146,7 @@ final class Attempt {
     /** Gives its verdict if it has none yet, and wakes its thread. */
     boolean decide(Verdict news) {
         boolean first = verdict.compareAndSet(null, news);
-        if (first) {
+        if (first && thread != Thread.currentThread()) {
             LockSupport.unpark(thread);
         }
         return first;

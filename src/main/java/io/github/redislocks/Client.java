@@ -156,7 +156,10 @@ final class Client {
 
     /** Since when the server of a key has not answered: one may be away while others answer. */
     Outage outage(String key) {
-        return outages.computeIfAbsent(redis.serverOf(key), server -> new Outage(outageMemoryNanos()));
+        String server = redis.serverOf(key);
+        // Nearly always there, and then found without a lambda or a lock.
+        Outage known = outages.get(server);
+        return known != null ? known : outages.computeIfAbsent(server, first -> new Outage(outageMemoryNanos()));
     }
 
     private long outageMemoryNanos() {
@@ -270,6 +273,11 @@ final class Client {
         return suspect.get();
     }
 
+    /** Whether the hold of an attempt may have been lost after its caller had it: then no leave may hide that. */
+    boolean mayHaveLost(Attempt attempt) {
+        return attempt.returned && attempt.number <= suspect();
+    }
+
     /** Whether an attempt that has ended is to leave Redis: not while its hold is held, nor before that is released. */
     Errand.Need needOfLeaving(Attempt attempt) {
         Hold hold = holds.get(attempt.keys, attempt.thread);
@@ -361,9 +369,11 @@ final class Client {
         graceUntilNanos = now + options.failoverGrace().toNanos();
         moves.incrementAndGet();
         hurry();
+        Call check = check();
         watchdog.run(new Errand(
                 clock,
-                check(),
+                check.keys().get(0),
+                () -> check,
                 now,
                 now + leftoverNanos(options.leaseMillis()),
                 () -> Errand.Need.NOW,

@@ -133,7 +133,9 @@ final class Contention {
         ServerTimes.Date notAfter = client.serverTimes.date(sent, timeout);
         boolean takePlace = patience.waits() && client.mailbox.isOpen();
         try {
-            Call call = Protocol.acquire(attempt, notAfter, takePlace, client.suspect());
+            Call call = attempt.quick
+                    ? Protocol.take(attempt, notAfter)
+                    : Protocol.acquire(attempt, notAfter, takePlace, client.suspect());
             Reply reply = client.run(call.with(client.options.acks()), timeout);
             if (!reply.is("STALE")) {
                 notAfter.saw(reply);
@@ -142,13 +144,19 @@ final class Contention {
                 case "OK" -> {
                     attempt.known = true;
                     long deadline = sent + LockOptions.validityNanos(attempt.leaseMillis);
-                    confirmed = new Attempt.Grant(
-                            reply.number(0), reply.number(1) == 1, deadline, client.clock.nanoTime(), true);
+                    boolean previousLost = !attempt.quick && reply.number(1) == 1;
+                    confirmed =
+                            new Attempt.Grant(reply.number(0), previousLost, deadline, client.clock.nanoTime(), true);
                     attempt.decide(confirmed);
+                }
+                case "LINE" -> {
+                    attempt.quick = false;
+                    asked = false;
                 }
                 case "BUSY" -> {
                     answered = true;
                     if (patience.waits()) {
+                        attempt.quick = false;
                         client.mailbox.open(
                                 patience.timeoutNanos(client.clock.nanoTime(), client.options.commandTimeoutNanos()));
                     } else {
@@ -181,6 +189,7 @@ final class Contention {
 
     private void failed(RedisException e, long sent, long timeout) {
         failure = e;
+        attempt.quick = false;
         attempt.unanswered(e, sent + timeout);
         long now = pause();
         boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
@@ -299,6 +308,7 @@ final class Contention {
             below.count += lost.count;
         }
         Hold hold = new Hold(attempt, dated, now, renewal, below);
+        attempt.returned = true;
         client.holds.put(hold);
         client.end(attempt);
         client.watchdog.wakeAt(Math.min(renewal, hold.deadlineNanos()));

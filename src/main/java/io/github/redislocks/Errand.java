@@ -30,7 +30,8 @@ final class Errand implements Watchdog.Job {
     private static final long OVERTAKEN_NANOS = 10_000_000;
 
     private final Clock clock;
-    private final Call call;
+    private final String key;
+    private final Supplier<Call> call;
     private final long untilNanos;
     private final Supplier<Need> need;
     private final Answered whenAnswered;
@@ -41,19 +42,23 @@ final class Errand implements Watchdog.Job {
     private final Backoff backoff = Backoff.ofRequests();
 
     /**
+     * @param key the first key of its call
+     * @param call asked before each sending
      * @param notBeforeNanos when to send it first
      * @param untilNanos when to give up
      * @param need asked before each sending
      */
     Errand(
             Clock clock,
-            Call call,
+            String key,
+            Supplier<Call> call,
             long notBeforeNanos,
             long untilNanos,
             Supplier<Need> need,
             Answered whenAnswered,
             Runnable whenGivenUp) {
         this.clock = clock;
+        this.key = key;
         this.call = call;
         this.nextTryNanos = notBeforeNanos;
         this.untilNanos = untilNanos;
@@ -64,7 +69,7 @@ final class Errand implements Watchdog.Job {
 
     /** The first key of its call. */
     String key() {
-        return call.keys().get(0);
+        return key;
     }
 
     /** Notes that it is about to be sent. */
@@ -101,7 +106,7 @@ final class Errand implements Watchdog.Job {
 
     @Override
     public Call call(long sentNanos, long timeoutNanos) {
-        return call;
+        return call.get();
     }
 
     @Override

@@ -63,6 +63,8 @@ public record LockOptions(
     static final long DRIFT_MILLIS = 2;
     /** A client may pass the lock among its own threads for this long while another client waits. */
     static final long LOCAL_TURN_NANOS = 100_000;
+    /** Behind a hold that was shorter, and that met nobody when it began, it is assumed that nobody waits. */
+    static final long SHORT_HOLD_NANOS = 1_000_000;
     /** A timed try may end this much after its time, to hear the answer to its last request. */
     static final long GRACE_MILLIS = 100;
 

@@ -10,11 +10,14 @@ import org.jspecify.annotations.Nullable;
 final class Protocol {
 
     private static final Script CHECK = script("check");
+    private static final Script TAKE = script("take");
+    private static final Script FREE = script("free");
     private static final Script ACQUIRE = script("acquire");
     private static final Script REENTER = script("reenter");
     private static final Script RELEASE = script("release");
     private static final Script RELEASE_INNER = script("release_inner");
     private static final Script RENEW = script("renew");
+    private static final Script RENEW_ALL = script("renew_all");
     private static final Script HEARTBEAT = script("heartbeat");
     private static final Script LEAVE = script("leave");
     private static final Script AWAIT = script("await");
@@ -35,6 +38,19 @@ final class Protocol {
     /** What {@link ServerCheck} looks at; also tells the time. */
     static Call check(String keyPrefix, String mailbox) {
         return new Call(CHECK, Keys.ofNobody(keyPrefix).all(), List.of(mailbox));
+    }
+
+    /** Takes the lock if it is free and nobody waits, with less to say and to look at than {@link #acquire}. */
+    static Call take(Attempt attempt, Call.NotAfter notAfter) {
+        return new Call(
+                        TAKE,
+                        List.of(attempt.keys.lock(), attempt.keys.fence()),
+                        List.of(
+                                attempt.owner,
+                                Long.toString(attempt.number),
+                                Long.toString(attempt.leaseMillis),
+                                Long.toString(0)))
+                .dated(3, notAfter);
     }
 
     /** Suspect: the greatest attempt of this client whose hold was lost after its caller had it, or 0. */
@@ -142,12 +158,31 @@ final class Protocol {
                 List.of(hold.owner, Long.toString(hold.attempt), Long.toString(leaseMillis)));
     }
 
+    /** Renews holds whose locks lie in one slot. */
+    static Call renewAll(List<Hold> holds, long leaseMillis) {
+        List<String> locks = new ArrayList<>(holds.size());
+        List<String> args = new ArrayList<>(1 + 2 * holds.size());
+        args.add(Long.toString(leaseMillis));
+        for (Hold hold : holds) {
+            locks.add(hold.keys.lock());
+            args.add(hold.owner);
+            args.add(Long.toString(hold.attempt));
+        }
+        return new Call(RENEW_ALL, locks, args);
+    }
+
     /** Turns a grant into the wanted lease. */
     static Call confirm(Attempt attempt) {
         return new Call(
                 RENEW,
                 List.of(attempt.keys.lock()),
                 List.of(attempt.owner, Long.toString(attempt.number), Long.toString(attempt.leaseMillis)));
+    }
+
+    /** Ends a hold behind which nobody waits, with less to say and to look at than {@link #release}. */
+    static Call free(Hold hold) {
+        return new Call(
+                FREE, List.of(hold.keys.lock(), hold.keys.fence()), List.of(hold.owner, Long.toString(hold.attempt)));
     }
 
     static Call release(Hold hold, @Nullable Attempt heir, boolean keep, boolean takePlace) {

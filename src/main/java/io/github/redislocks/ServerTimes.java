@@ -11,7 +11,8 @@ final class ServerTimes {
     private final ConcurrentMap<String, ServerTime> byServer = new ConcurrentHashMap<>();
 
     private ServerTime of(String server) {
-        return byServer.computeIfAbsent(server, first -> new ServerTime());
+        ServerTime known = byServer.get(server);
+        return known != null ? known : byServer.computeIfAbsent(server, first -> new ServerTime());
     }
 
     /** Notes the last value of a server's reply as its time. */

@@ -164,7 +164,8 @@ final class Succession {
         long now = client.clock.nanoTime();
         client.watchdog.run(new Errand(
                 client.clock,
-                call,
+                keys.lock(),
+                () -> call,
                 now,
                 now + client.leftoverNanos(leaseMillis),
                 () -> Errand.Need.NOW,
@@ -180,11 +181,12 @@ final class Succession {
 
     /** Ends in the background, from a time on, what an attempt may have in Redis, unless its hold is held. */
     void leaveLater(Attempt attempt, long notBeforeNanos) {
-        Call call = Protocol.leave(attempt.keys, attempt.owner, attempt.number, false, null, false);
         long until = Math.max(notBeforeNanos, client.clock.nanoTime()) + client.leftoverNanos(attempt.leaseMillis);
         client.watchdog.run(new Errand(
                 client.clock,
-                call,
+                attempt.keys.lock(),
+                () -> Protocol.leave(
+                        attempt.keys, attempt.owner, attempt.number, client.mayHaveLost(attempt), null, false),
                 notBeforeNanos,
                 until,
                 () -> client.needOfLeaving(attempt),
@@ -198,7 +200,8 @@ final class Succession {
         long now = client.clock.nanoTime();
         client.watchdog.run(new Errand(
                 client.clock,
-                call,
+                hold.keys.lock(),
+                () -> call,
                 now,
                 now + client.leftoverNanos(hold.leaseMillis),
                 () -> Errand.Need.NOW,

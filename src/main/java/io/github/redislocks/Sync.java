@@ -42,6 +42,8 @@ final class Sync {
     private final Client client;
     private final Keys keys;
     private final boolean fair;
+    /** Whether others wanted the lock too, the last time that Redis was asked; a guess, by which less is sent. */
+    private boolean crowded;
 
     Sync(Client client, Keys keys, boolean fair) {
         this.client = client;
@@ -121,8 +123,10 @@ final class Sync {
         while (true) {
             // Each a new one: what gives an earlier one back may run late, and must not touch this.
             Attempt attempt = client.begin(keys, wish, patience);
+            attempt.quick = !crowded && client.redis.hasLines();
             try {
                 Hold hold = new Contention(client, attempt, patience, lost).contend();
+                crowded = !attempt.quick;
                 publish();
                 return hold != null;
             } catch (RedisException.Unacknowledged e) {
@@ -226,14 +230,27 @@ final class Sync {
         publish();
         Attempt heir = client.succession.heir(keys, hold.attempt);
         boolean keep = sent - hold.turnStartNanos < LockOptions.LOCAL_TURN_NANOS;
-        Call call = Protocol.release(hold, heir, keep, client.mailbox.isOpen());
+        boolean resent = false;
         try {
+            if (heir == null && isQuick(hold, sent)) {
+                Reply reply = client.run(Protocol.free(hold), client.options.commandTimeoutNanos());
+                if (reply.is("OK")) {
+                    client.gate.exit(keys, hold.attempt);
+                    client.holds.remove(hold);
+                    return;
+                }
+                crowded = true;
+                resent = reply.resent();
+                heir = client.succession.heir(keys, hold.attempt);
+            }
+            Call call = Protocol.release(hold, heir, keep, client.mailbox.isOpen());
             Reply reply = client.run(call, client.options.commandTimeoutNanos());
             // Found nothing although nothing of it had run before: somebody else ended the hold.
-            if (reply.is("GONE") && !reply.resent() && hold.releaseFailed(LockLost.Reason.TAKEN)) {
+            if (reply.is("GONE") && !reply.resent() && !resent && hold.releaseFailed(LockLost.Reason.TAKEN)) {
                 client.ended(hold);
                 throw unlockLost(hold);
             }
+            crowded = !reply.is("FREED") || reply.values().contains(1L);
             try {
                 client.succession.handOn(keys, hold.attempt, heir, hold.turnStartNanos, reply, sent);
             } finally {
@@ -241,6 +258,7 @@ final class Sync {
                 client.holds.remove(hold);
             }
         } catch (RedisException e) {
+            Call call = Protocol.release(hold, heir, keep, client.mailbox.isOpen());
             client.succession.releaseLater(hold, call, heir);
             if (client.clock.nanoTime() >= until && hold.releaseFailed(LockLost.Reason.UNCONFIRMED)) {
                 client.ended(hold);
@@ -248,6 +266,11 @@ final class Sync {
             }
             client.holds.remove(hold);
         }
+    }
+
+    /** Whether it is likely that nobody has come to wait behind a hold. */
+    private boolean isQuick(Hold hold, long now) {
+        return !crowded && client.redis.hasLines() && now - hold.turnStartNanos < LockOptions.SHORT_HOLD_NANOS;
     }
 
     private LockLostException unlockLost(Hold hold) {

@@ -63,7 +63,7 @@ class ClockStepTest extends FakeTime {
         lock.unlock();
         clock.stepServerMillis(HOUR);
         lock.lock();
-        assertThat(redis.log().count("acquire"))
+        assertThat(redis.log().count("take", "acquire"))
                 .as("one late, one by the new time")
                 .isEqualTo(3);
         lock.unlock();

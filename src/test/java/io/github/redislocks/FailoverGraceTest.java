@@ -1,17 +1,16 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.twin.HeldCalls;
-import io.github.redislocks.redis.Call;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 
 /** What a client with a grace of 30 s does when Redis has become another server; the other client has none. */
@@ -34,12 +33,8 @@ class FailoverGraceTest extends FakeTime {
                 Duration.ofMillis(GRACE));
     }
 
-    private static Predicate<Call> script(String name) {
-        return call -> call.script().name().equals(name);
-    }
-
-    private long sent(String script) {
-        return redis.log().count(script);
+    private long sent(String... scripts) {
+        return redis.log().count(scripts);
     }
 
     /** A thread of the first client that does something and says how it ended: what it returned, or threw. */
@@ -86,7 +81,7 @@ class FailoverGraceTest extends FakeTime {
         await().until(() -> clock.isParked(waiter));
         pass(GRACE - 1);
         assertThat(waiter.held.get()).isNull();
-        assertThat(sent("acquire")).isZero();
+        assertThat(sent("take", "acquire")).isZero();
         passUntil(waiter::holds);
         waiter.end();
     }
@@ -99,7 +94,7 @@ class FailoverGraceTest extends FakeTime {
                 .isInstanceOf(LockUnavailableException.class)
                 .hasMessageContaining("failoverGrace (30000 ms)")
                 .hasMessageContaining("for another 20000 ms");
-        assertThat(sent("acquire")).isZero();
+        assertThat(sent("take", "acquire")).isZero();
         pass(20_000);
         assertThat(lock.tryLock()).isTrue();
         lock.unlock();
@@ -154,20 +149,20 @@ class FailoverGraceTest extends FakeTime {
 
     @Test
     void acquisitionThatReachesTheNewServer_doesNotCount() throws InterruptedException {
-        HeldCalls held = redis.hold(script("acquire"));
+        HeldCalls held = redis.hold(verb("acquire"));
         Waiter waiter = new Waiter();
         waiter.start();
         held.awaitParked(1, SOON);
         redis.moved();
         held.release();
-        await().until(() -> sent("acquire") == 1 && clock.isParked(waiter));
+        await().until(() -> sent("take", "acquire") == 1 && clock.isParked(waiter));
         assertThat(server.hash(KEY)).as("it has taken the lock").isNotEmpty();
         isHeldBackUntilTheGraceIsOver(waiter);
     }
 
     @Test
     void tryLockThatReachesTheNewServer_failsAndGivesBack() throws InterruptedException {
-        HeldCalls held = redis.hold(script("acquire"));
+        HeldCalls held = redis.hold(verb("acquire"));
         Doing caller = doing(lock::tryLock);
         held.awaitParked(1, SOON);
         redis.moved();
@@ -182,7 +177,7 @@ class FailoverGraceTest extends FakeTime {
         other.lock();
         Waiter waiter = new Waiter();
         waiter.startAndQueue();
-        HeldCalls held = redis.hold(script("heartbeat"));
+        HeldCalls held = redis.hold(verb("heartbeat"));
         clock.advanceMillis(1_500);
         held.awaitParked(1, SOON);
         server.flushAll();

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -14,7 +15,6 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -27,10 +27,6 @@ class GuardTest extends FakeTime {
     private static final long SECOND = 1_000_000_000;
 
     private final Keys keys = Keys.of(LockOptions.DEFAULT_KEY_PREFIX, "job");
-
-    private static Predicate<Call> script(String name) {
-        return call -> call.script().name().equals(name);
-    }
 
     private Attempt attempt(long number, String owner) {
         return new Attempt(number, keys, owner, new Attempt.Wish(30_000, true, false), Patience.endless());
@@ -102,7 +98,7 @@ class GuardTest extends FakeTime {
         other.lock();
         Waiter waiter = new Waiter();
         waiter.startAndQueue();
-        HeldCalls held = redis.hold(script("heartbeat"));
+        HeldCalls held = redis.hold(verb("heartbeat"));
         clock.advanceMillis(1_500);
         held.awaitParked(1, Duration.ofSeconds(5));
         other.unlock();
@@ -133,7 +129,7 @@ class GuardTest extends FakeTime {
         await().until(() -> server.zset(KEY + ":queue").size() == 1);
         pass(1);
         redis.holdMessages();
-        redis.failNext(2, script("release"), Fault.REPLY_LOST);
+        redis.failNext(2, verb("release"), Fault.REPLY_LOST);
         // The other is served, and hands on to the heir, which the lost answer has given a place but not the turn.
         lock.unlock();
         before.join();
@@ -153,7 +149,7 @@ class GuardTest extends FakeTime {
         Waiter waiter = new Waiter();
         waiter.startAndQueue();
         redis.holdMessages();
-        redis.failNext(1, script("heartbeat"), Fault.REFUSED_CONNECTION);
+        redis.failNext(1, verb("heartbeat"), Fault.REFUSED_CONNECTION);
         other.unlock();
         assertThat(redis.heldMessages()).as("the grant").hasSize(1);
         clock.advanceMillis(4_600);
@@ -270,7 +266,7 @@ class GuardTest extends FakeTime {
     @Test
     void renewal_answeredLate_countsFromItsSending() {
         lock.lock();
-        HeldCalls held = redis.hold(script("renew"));
+        HeldCalls held = redis.hold(verb("renew"));
         clock.advanceMillis(10_000);
         held.awaitParked(1, Duration.ofSeconds(5));
         clock.advanceMillis(700);
@@ -283,7 +279,7 @@ class GuardTest extends FakeTime {
     @Test
     void renewal_failedOnce_isSentAgain() {
         lock.lock();
-        redis.failNext(1, script("renew"), Fault.REQUEST_LOST);
+        redis.failNext(1, verb("renew"), Fault.REQUEST_LOST);
         pass(60_000);
         assertThat(lock.isHeldByCurrentThread()).isTrue();
         lock.unlock();
@@ -306,7 +302,7 @@ class GuardTest extends FakeTime {
     }
 
     private Duration remainingAfterAHeldCall(String script, Runnable locking) throws InterruptedException {
-        HeldCalls held = redis.hold(script(script));
+        HeldCalls held = redis.hold(verb(script));
         AtomicReference<Duration> remaining = new AtomicReference<>();
         Thread thread = new Thread(() -> {
             locking.run();
@@ -334,7 +330,7 @@ class GuardTest extends FakeTime {
         });
         heir.start();
         await().until(() -> heir.getState() == Thread.State.WAITING);
-        HeldCalls held = redis.hold(script("release"));
+        HeldCalls held = redis.hold(verb("release"));
         Thread mover = new Thread(() -> {
             held.awaitParked(1, Duration.ofSeconds(5));
             clock.advanceMillis(700);
@@ -360,7 +356,7 @@ class GuardTest extends FakeTime {
         await().until(() -> server.zset(KEY + ":queue").size() == 1);
         settle();
         redis.dropMessages(true);
-        HeldCalls held = redis.hold(script("heartbeat"));
+        HeldCalls held = redis.hold(verb("heartbeat"));
         clock.advanceMillis(1_500);
         held.awaitParked(1, Duration.ofSeconds(5));
         other.unlock();
@@ -384,7 +380,7 @@ class GuardTest extends FakeTime {
         waiter.start();
         await().until(() -> server.zset(KEY + ":queue").size() == 1);
         settle();
-        HeldCalls held = redis.hold(script("heartbeat"));
+        HeldCalls held = redis.hold(verb("heartbeat"));
         clock.advanceMillis(1_500);
         held.awaitParked(1, Duration.ofSeconds(5));
         waiter.interrupt();
@@ -406,7 +402,7 @@ class GuardTest extends FakeTime {
 
     @Test
     void heartbeat_thatOvertakesTheLeaveUnanswered_leavesNoPlace() throws InterruptedException {
-        leaveDuringAHeartbeat(() -> redis.failNext(1, script("heartbeat"), Fault.REPLY_LOST));
+        leaveDuringAHeartbeat(() -> redis.failNext(1, verb("heartbeat"), Fault.REPLY_LOST));
         pass(2_000);
         assertThat(server.zset(KEY + ":queue")).isEmpty();
         other.unlock();
@@ -424,13 +420,13 @@ class GuardTest extends FakeTime {
         other.lock();
         Waiter waiter = new Waiter();
         waiter.startAndQueue();
-        HeldCalls heartbeat = redis.hold(script("heartbeat"));
-        redis.failNext(1, script("heartbeat"), Fault.REQUEST_LOST);
+        HeldCalls heartbeat = redis.hold(verb("heartbeat"));
+        redis.failNext(1, verb("heartbeat"), Fault.REQUEST_LOST);
         clock.advanceMillis(1_500);
         heartbeat.awaitParked(1, Duration.ofSeconds(5));
         other.unlock();
         await().until(waiter::holds);
-        HeldCalls release = redis.hold(script("release"));
+        HeldCalls release = redis.hold(verb("release"));
         waiter.release = true;
         release.awaitParked(1, Duration.ofSeconds(5));
         heartbeat.release();
@@ -441,6 +437,29 @@ class GuardTest extends FakeTime {
         pass(200);
         assertThat(redis.log().count("leave")).as("sent after all").isEqualTo(1);
         assertThat(server.hash(KEY)).isEmpty();
+    }
+
+    @Test
+    void heartbeat_thatFailsAfterItsGrantAndItsLoss_doesNotHideTheLoss() throws InterruptedException {
+        other.lock();
+        Waiter waiter = new Waiter();
+        waiter.startAndQueue();
+        HeldCalls heartbeat = redis.hold(verb("heartbeat"));
+        redis.failNext(1, verb("heartbeat"), Fault.REQUEST_LOST);
+        clock.advanceMillis(1_500);
+        heartbeat.awaitParked(1, Duration.ofSeconds(5));
+        other.unlock();
+        await().until(waiter::holds);
+        // The lane of the renewals stands still, so that the claim is not confirmed.
+        clock.advanceMillis(3_000);
+        await().until(() -> losses.size() == 1);
+        heartbeat.release();
+        pass(1_500);
+        assertThat(redis.log().count("leave")).isEqualTo(1);
+        assertThat(other.tryLock()).isTrue();
+        assertThat(other.previousHolderLost()).isTrue();
+        other.unlock();
+        waiter.end();
     }
 
     @Test
@@ -498,7 +517,7 @@ class GuardTest extends FakeTime {
         redis.down(true);
         whileTimePasses(() -> assertThatThrownBy(lock::lock).isInstanceOf(LockUnavailableException.class));
         redis.down(false);
-        HeldCalls held = redis.hold(script("acquire"));
+        HeldCalls held = redis.hold(verb("acquire"));
         Waiter waiter = new Waiter();
         waiter.start();
         held.awaitParked(1, Duration.ofSeconds(5));
@@ -524,7 +543,7 @@ class GuardTest extends FakeTime {
         waiter.start();
         await().until(() -> server.zset(KEY + ":queue").size() == 1);
         settle();
-        redis.failNext(2, script("leave"), Fault.REQUEST_LOST);
+        redis.failNext(2, verb("leave"), Fault.REQUEST_LOST);
         waiter.interrupt();
         waiter.join();
         assertThat(server.zset(KEY + ":queue")).hasSize(1);
@@ -535,7 +554,7 @@ class GuardTest extends FakeTime {
 
     @Test
     void close_whileAnAcquireIsOnItsWay_waitsForItAndLeavesNothing() throws InterruptedException {
-        HeldCalls held = redis.hold(script("acquire"));
+        HeldCalls held = redis.hold(verb("acquire"));
         AtomicReference<Throwable> thrown = new AtomicReference<>();
         Thread caller = new Thread(() -> {
             try {

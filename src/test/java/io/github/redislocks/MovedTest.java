@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -9,7 +10,6 @@ import io.github.redislocks.redis.Call;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -18,10 +18,6 @@ import org.junit.jupiter.api.Timeout;
 class MovedTest extends FakeTime {
 
     private static final Duration SOON = Duration.ofSeconds(10);
-
-    private static Predicate<Call> script(String name) {
-        return call -> call.script().name().equals(name);
-    }
 
     private int renewals() {
         return redis.log().count("renew");
@@ -84,7 +80,7 @@ class MovedTest extends FakeTime {
     void moved_checkWithoutAnswer_isSentAgain() {
         lock.lock(Duration.ofSeconds(20));
         server.flushAll();
-        redis.failNext(script("renew"), Fault.REQUEST_LOST);
+        redis.failNext(verb("renew"), Fault.REQUEST_LOST);
         redis.moved();
         settle();
         assertThat(losses).isEmpty();
@@ -95,7 +91,7 @@ class MovedTest extends FakeTime {
     @Test
     void moved_whileARenewalIsUnderWay_checksAfterItsAnswer() {
         lock.lock();
-        HeldCalls held = redis.hold(script("renew"));
+        HeldCalls held = redis.hold(verb("renew"));
         clock.advanceMillis(10_000);
         held.awaitParked(1, SOON);
         redis.moved();
@@ -106,7 +102,7 @@ class MovedTest extends FakeTime {
 
     @Test
     void moved_beforeAnAnsweredAcquisitionReturns_checksItsHold() throws InterruptedException {
-        HeldCalls held = redis.hold(script("acquire"));
+        HeldCalls held = redis.hold(verb("acquire"));
         CountDownLatch seen = new CountDownLatch(1);
         Thread caller = new Thread(
                 () -> {
@@ -127,7 +123,7 @@ class MovedTest extends FakeTime {
 
     @Test
     void moved_newServer_isLookedAt() {
-        redis.failNext(script("check"), Fault.REQUEST_LOST);
+        redis.failNext(verb("check"), Fault.REQUEST_LOST);
         redis.moved();
         pass(1_000);
         assertThat(redis.log().count("check")).as("when it connected, and now").isEqualTo(2);
@@ -163,10 +159,12 @@ class MovedTest extends FakeTime {
         clock.stepServerMillis(-3_600_000);
         redis.moved();
         assertThat(lock.tryLock()).isTrue();
-        assertThat(redis.log().count("acquire")).as("late, then in time").isEqualTo(2);
+        assertThat(redis.log().count("take", "acquire"))
+                .as("late, then in time")
+                .isEqualTo(2);
         Call inTime = redis.log().calls().stream()
                 .map(logged -> logged.call())
-                .filter(script("acquire"))
+                .filter(verb("acquire"))
                 .reduce((first, second) -> second)
                 .orElseThrow();
         lock.unlock();

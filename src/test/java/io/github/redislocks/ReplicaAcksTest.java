@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -16,7 +17,6 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
-import java.util.function.Predicate;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.DefaultJedisClientConfig;
@@ -31,10 +31,6 @@ class ReplicaAcksTest extends FakeTime {
         Duration second = Duration.ofSeconds(1);
         return new LockOptions(
                 "redis-locks", Duration.ofSeconds(30), second, second, 8, 2, Duration.ofMillis(100), Duration.ZERO);
-    }
-
-    private static Predicate<Call> script(String name) {
-        return call -> call.script().name().equals(name);
     }
 
     /** How long it took, by the clock of the test. */
@@ -59,7 +55,7 @@ class ReplicaAcksTest extends FakeTime {
     void lock_tooFew_goesOnForRetryFor() {
         redis.confirmBy(1);
         assertThat(isUnavailable(lock::lock)).isBetween(Duration.ofSeconds(1), Duration.ofMillis(1_600));
-        assertThat(redis.log().count("acquire")).isGreaterThan(2);
+        assertThat(redis.log().count("take", "acquire")).isGreaterThan(2);
         isFreeAsIfNobodyHadHadIt();
     }
 
@@ -75,7 +71,7 @@ class ReplicaAcksTest extends FakeTime {
     void tryLock_tooFew_isOneTry() {
         redis.confirmBy(1);
         isUnavailable(lock::tryLock);
-        assertThat(redis.log().count("acquire")).isEqualTo(1);
+        assertThat(redis.log().count("take", "acquire")).isEqualTo(1);
         isFreeAsIfNobodyHadHadIt();
     }
 
@@ -119,7 +115,7 @@ class ReplicaAcksTest extends FakeTime {
         other.lock();
         Waiter waiter = new Waiter();
         waiter.startAndQueue();
-        HeldCalls confirmations = redis.hold(script("renew"));
+        HeldCalls confirmations = redis.hold(verb("renew"));
         other.unlock();
         confirmations.awaitParked(1, SOON);
         assertThat(confirmations.parked().get(0).acks()).isEqualTo(options().acks());
@@ -182,7 +178,7 @@ class ReplicaAcksTest extends FakeTime {
         other.lock();
         Waiter waiter = new Waiter();
         waiter.startAndQueue();
-        redis.failNext(2, script("renew"), Fault.REPLY_LOST);
+        redis.failNext(2, verb("renew"), Fault.REPLY_LOST);
         other.unlock();
         await().until(() -> clock.isParked(waiter));
         assertThat(waiter.held.get()).isNull();
@@ -205,7 +201,7 @@ class ReplicaAcksTest extends FakeTime {
         waiter.start();
         await().until(() -> server.zset(KEY + ":queue").size() == 1);
         settle();
-        redis.failNext(1_000, script("renew"), Fault.REQUEST_LOST);
+        redis.failNext(1_000, verb("renew"), Fault.REQUEST_LOST);
         other.unlock();
         passUntil(() -> !waiter.isAlive());
         assertThat(thrown.get()).isInstanceOf(LockUnavailableException.class);
@@ -321,7 +317,7 @@ class ReplicaAcksTest extends FakeTime {
         waiter.setUncaughtExceptionHandler((thread, e) -> outcome.set(e));
         waiter.start();
         await().until(() -> server.zset(KEY + ":queue").size() == 1);
-        HeldCalls confirmation = redis.hold(script("renew"));
+        HeldCalls confirmation = redis.hold(verb("renew"));
         other.unlock();
         confirmation.awaitParked(1, SOON);
         Thread closer = new Thread(locks::close);

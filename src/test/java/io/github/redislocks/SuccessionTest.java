@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -58,7 +59,7 @@ class SuccessionTest {
         Thread first = heir();
         Thread second = heir();
         // Each goes when it has been named and the script that names it has not run.
-        redis.hold(call -> call.script().name().equals("release") && staysAlive(first));
+        redis.hold(verb("release").and(call -> staysAlive(first)));
         redis.hold(call -> {
             if (!call.script().name().equals("leave")) {
                 return false;
@@ -93,7 +94,7 @@ class SuccessionTest {
         owner.start();
         locked.await();
         Thread heir = waiter();
-        HeldCalls releases = redis.hold(call -> call.script().name().equals("release"));
+        HeldCalls releases = redis.hold(verb("release"));
         unlock.countDown();
         releases.awaitParked(1, Duration.ofSeconds(10));
         Thread closer = new Thread(locks::close);

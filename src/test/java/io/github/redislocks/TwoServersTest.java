@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -63,12 +64,14 @@ class TwoServersTest {
             there.unlock();
             clock.advanceMillis(1_500);
         }
-        assertThat(first.log().count("acquire")).isEqualTo(3);
-        assertThat(second.log().count("acquire")).as("the first told the time").isEqualTo(4);
+        assertThat(first.log().count("take", "acquire")).isEqualTo(3);
+        assertThat(second.log().count("take", "acquire"))
+                .as("the first told the time")
+                .isEqualTo(4);
         for (InMemoryRedis server : List.of(first, second)) {
             Call last = server.log().calls().stream()
                     .map(logged -> logged.call())
-                    .filter(call -> call.script().name().equals("acquire"))
+                    .filter(verb("acquire"))
                     .reduce((one, next) -> next)
                     .orElseThrow();
             assertThat(server.runLate(last).code()).as("sent 1.5 s ago").isEqualTo("LATE");

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -122,7 +123,7 @@ class UnansweredTest extends FakeTime {
     @Test
     void unlock_notAnsweredUntilTheDeadline_isALoss() {
         lock.lock(Duration.ofSeconds(3));
-        HeldCalls held = redis.hold(call -> call.script().name().equals("release"));
+        HeldCalls held = redis.hold(verb("release"));
         Thread mover = new Thread(() -> {
             held.awaitParked(1, Duration.ofSeconds(5));
             clock.advanceMillis(3_000);
@@ -164,7 +165,7 @@ class UnansweredTest extends FakeTime {
         lock.unlock();
         assertThat(locks.client().holds.all()).isEmpty();
         lock.lock();
-        redis.failNext(1, call -> call.script().name().equals("release"), Fault.REPLY_LOST);
+        redis.failNext(1, verb("release"), Fault.REPLY_LOST);
         lock.unlock();
         assertThat(locks.client().holds.all()).isEmpty();
     }

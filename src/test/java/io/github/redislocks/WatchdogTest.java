@@ -1,23 +1,18 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.fixture.twin.HeldCalls;
-import io.github.redislocks.redis.Call;
 import java.time.Duration;
-import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 
 /** That the watchdog is woken when something is due: nothing here wakes it but the library itself. */
 class WatchdogTest extends FakeTime {
 
     private final Watchdog watchdog = locks.client().watchdog;
-
-    private static Predicate<Call> script(String name) {
-        return call -> call.script().name().equals(name);
-    }
 
     private Hold hold() {
         return locks.client().holds.all().iterator().next();
@@ -60,7 +55,7 @@ class WatchdogTest extends FakeTime {
     void errand_isSentInTime() {
         lock.lock();
         settle();
-        redis.failNext(1, script("release"), Fault.REQUEST_LOST);
+        redis.failNext(1, verb("release"), Fault.REQUEST_LOST);
         lock.unlock();
         clock.advanceMillis(100);
         await().until(() -> server.hash(KEY).isEmpty());
@@ -72,10 +67,10 @@ class WatchdogTest extends FakeTime {
         lock.lock();
         second.lock();
         settle();
-        HeldCalls renewals = redis.hold(script("renew"));
+        HeldCalls renewals = redis.hold(verb("renew"));
         clock.advanceMillis(10_000);
         renewals.awaitParked(1, Duration.ofSeconds(5));
-        redis.failNext(1, script("release"), Fault.REQUEST_LOST);
+        redis.failNext(1, verb("release"), Fault.REQUEST_LOST);
         second.unlock();
         clock.advanceMillis(100);
         await().until(() -> clock.nextWake() > clock.nanoTime());
@@ -86,7 +81,7 @@ class WatchdogTest extends FakeTime {
     @Test
     void batch_saysWhetherRedisAnswers() {
         lock.lock();
-        redis.failNext(1, script("renew"), Fault.REQUEST_LOST);
+        redis.failNext(1, verb("renew"), Fault.REQUEST_LOST);
         pass(10_000);
         assertThat(outage()).isPositive();
         pass(5_000);
@@ -118,7 +113,7 @@ class WatchdogTest extends FakeTime {
     void close_waitsForErrands_andEndsBothThreads() {
         assertThat(watchdog.threads()).allMatch(Thread::isDaemon);
         lock.lock();
-        redis.failNext(2, script("release"), Fault.REQUEST_LOST);
+        redis.failNext(2, verb("release"), Fault.REQUEST_LOST);
         lock.unlock();
         settle();
         assertThat(server.hash(KEY)).as("the errand has failed once").isNotEmpty();

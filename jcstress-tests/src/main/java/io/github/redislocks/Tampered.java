@@ -1,5 +1,7 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.fixture.twin.Verbs.verb;
+
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
@@ -36,7 +38,7 @@ final class Tampered implements Redis {
     /** Whoever finds a lock free has it, whoever came in between. */
     static Redis lookingFirst(Redis honest) {
         return new Tampered(honest, (redis, call, timeout) -> {
-            if (!call.script().name().equals("acquire")) {
+            if (!verb("acquire").test(call)) {
                 return redis.run(call, timeout);
             }
             boolean free = redis.run(Protocol.locked(keysOf(call)), timeout).is("FREE");

@@ -2,6 +2,7 @@ package io.github.redislocks.redis;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,7 +35,7 @@ public record Call(
 
     /** The same, with these confirmations waited for. */
     public Call with(@Nullable Acks wanted) {
-        return new Call(script, keys, args, wanted, date);
+        return Objects.equals(wanted, acks) ? this : new Call(script, keys, args, wanted, date);
     }
 
     /** The same call with a time of the server in the place of an argument. */

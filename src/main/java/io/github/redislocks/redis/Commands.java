@@ -65,7 +65,8 @@ final class Commands {
     }
 
     /**
-     * A script's answer: an array of a code and, behind it, numbers and texts. The same in RESP2 and RESP3.
+     * A script's answer: an array of a code and, behind it, numbers and texts; or a number, which costs Redis less and
+     * stands for the code OK and itself. The same in RESP2 and RESP3.
      *
      * @throws RedisException.Unanswered if it is anything else
      */
@@ -83,6 +84,9 @@ final class Commands {
                 }
             }
             return new Reply(text(code), values, resent);
+        }
+        if (answer instanceof Long number) {
+            return new Reply("OK", List.of(number), resent);
         }
         throw unreadable(call, "no code");
     }

@@ -53,6 +53,11 @@ public interface Redis extends AutoCloseable {
         return true;
     }
 
+    /** Whether one call may name the keys of several locks. */
+    default boolean hasOneSlot() {
+        return hasLines();
+    }
+
     /** The longest time, in ms, for which it can promise to remember anything. */
     default long memoryMillis() {
         return Long.MAX_VALUE;

@@ -15,7 +15,7 @@ end
 
 --@include hold
 
--- Nothing of the lock is there but perhaps its fence: the usual case, and short.
+-- Nothing of the lock is there but perhaps its fence.
 if redis.call('exists', KEYS[1], KEYS[2], KEYS[5]) == 0 then
     local token, lost = mint(redis.call('get', KEYS[4]))
     hold(KEYS[1], KEYS[4], owner, ARGV[2], 1, lease, token)
@@ -77,7 +77,7 @@ if ARGV[7] == 'queue' and redis.call('exists', queue) == 1 then
     -- Nobody could be told, but somebody is ahead, and will ask.
     if winner or redis.call('exists', queue) == 1 then
         if held[1] and not winner then
-            redis.call('set', fence, last, 'px', DAY)
+            remember(last)
         end
         return {'BUSY', 0, now}
     end

@@ -2,7 +2,7 @@
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt of the hold, attempt that waits, Condition's id, holds to get back, claim(ms), then of the
 --          successor: owner or '', attempt, lease(ms), claim(ms) or '', keep (1|0)
--- returns  as release: FREED | GRANTED | SUCCEEDED token lost | QUEUED last-token pttl now; WAITING if it ran before | GONE
+-- returns  as release: FREED crowded(1|0) | GRANTED | SUCCEEDED token lost | QUEUED last-token pttl now; WAITING if it ran before | GONE
 local owner, waiting, id = ARGV[1], tonumber(ARGV[3]), ARGV[4]
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]

@@ -16,7 +16,7 @@ local function counted()
 end
 
 local function count(highest, last, lost)
-    redis.call('set', fence, string.format('%.0f %.0f %d', highest, last, lost), 'px', DAY)
+    redis.call('set', fence, string.format('%.0f %.0f %d', highest, last, lost), 'px', MEMORY)
 end
 
 -- Tells the first live waiter that can be told, other than one, that it should ask; it keeps its place.

@@ -1,7 +1,7 @@
 -- Ends a hold without its owner, and hands the lock on. The next holder is told of the loss.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     token of the hold, so that a second run does not end the hold of the next
--- returns  FREED | GRANTED | GONE
+-- returns  FREED crowded(1|0) | GRANTED | GONE
 local token = redis.call('hget', KEYS[1], 'token')
 if token ~= ARGV[1] then
     return {'GONE'}

@@ -25,7 +25,7 @@ if (held[1] == owner and tonumber(held[2]) > attempt) or (placed and placed > at
 end
 
 local last = not held[1] and redis.call('get', fence)
-local lost = last and string.sub(last, -1) ~= '+'
+local lost = last and not released(last)
 if placed == attempt and order ~= '' and lost then
     -- The holder vanished, perhaps with a signal: whoever takes the lock wakes all, and nobody else may come.
     drop(owner)

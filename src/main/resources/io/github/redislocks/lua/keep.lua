@@ -16,6 +16,6 @@ if held[4] == ARGV[5] then
     redis.call('hincrby', KEYS[1], 'holds', 1)
 end
 if KEYS[2] then
-    redis.call('pexpire', KEYS[2], 86400000)
+    redis.call('pexpire', KEYS[2], 100000000)
 end
 return {'OK'}

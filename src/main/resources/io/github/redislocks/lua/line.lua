@@ -2,11 +2,12 @@
 -- Needs KEYS lock, queue, waiters, fence, conditions, the local now(µs), and hold.lua.
 --
 -- lock     hash    owner, attempt, holds, token, and if so lost=1 (the hold before was not released), waited=1 (somebody
---                  queues), signal (the number of the last)
+--                  queues, or waits in a Condition), signal (the number of the last)
 -- queue    zset    owner of a place, in order of arrival; the score stays when the place is renewed
 -- waiters  hash    owner of a place -> 'attempt deadline(µs) claim(ms) holds', then for one that waits in a Condition
 --                  'id order', and for one that was signalled 'id', until it has the lock: its signal must not be lost
--- fence    string  the last token, and a '+' behind it once its hold has been released in good order
+-- fence    string  the last token, and a mark behind it once its hold has been released in good order: a '+' if the lock
+--                  is free and neither queue nor conditions is there, for which take.lua takes its word; else a '-'
 -- conditions zset  all scores 0: 'id order owner' of who waits in a Condition, so that each is in order of arrival
 local lock, queue, waiters, fence, conditions = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
@@ -46,12 +47,32 @@ local function note(owner, attempt, holds, claim, condition)
     redis.call('pexpire', waiters, LINE)
 end
 
+-- Whether anybody stands in a line.
+local function crowded()
+    return redis.call('exists', queue, conditions) > 0
+end
+
+-- Keeps the last token and its mark, of a lock that is free now. Returns 1 if anybody stands in a line, else 0.
+local function remember(last)
+    local lined = crowded()
+    if lined then
+        last = string.gsub(last, '%+', '-')
+    end
+    redis.call('set', fence, last, 'px', MEMORY)
+    return lined and 1 or 0
+end
+
 local function put(owner, score, attempt, holds, claim, condition)
     redis.call('zadd', queue, string.format('%.0f', score), owner)
     redis.call('pexpire', queue, LINE)
     note(owner, attempt, holds, claim, condition)
     if redis.call('exists', lock) == 1 then
         redis.call('hset', lock, 'waited', 1)
+    else
+        local last = redis.call('get', fence)
+        if last and string.sub(last, -1) == '+' then
+            remember(last)
+        end
     end
 end
 
@@ -103,7 +124,7 @@ local function own(owner, attempt, holds, lease, token, lost)
     if lost == 1 then
         redis.call('hset', lock, 'lost', 1)
     end
-    if redis.call('exists', queue) == 1 then
+    if crowded() then
         redis.call('hset', lock, 'waited', 1)
     end
 end

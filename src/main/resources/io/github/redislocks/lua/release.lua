@@ -1,18 +1,18 @@
 -- Ends a hold, whatever its count (a late copy of a re-entry may have counted twice), and hands the lock on.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, then if there is a successor: owner, attempt, lease(ms), claim(ms) or '', keep (1|0)
--- returns  FREED | GRANTED | SUCCEEDED token lost | QUEUED last-token pttl now | GONE
+-- returns  FREED crowded(1|0) | GRANTED | SUCCEEDED token lost | QUEUED last-token pttl now | GONE
 local held = redis.call('hmget', KEYS[1], 'owner', 'attempt', 'token', 'waited', 'lost')
 local mine = held[1] == ARGV[1] and held[2] == ARGV[2]
 local successor = ARGV[3]
 
--- Nobody waits: the usual case, and short.
+-- Nobody waits.
 if mine and not successor and not held[4] then
     redis.call('del', KEYS[1])
     if redis.call('append', KEYS[4], '+') == 1 then
-        redis.call('set', KEYS[4], held[3] .. '+', 'px', 86400000)
+        redis.call('set', KEYS[4], held[3] .. '+', 'px', 100000000)
     end
-    return {'FREED'}
+    return {'FREED', 0}
 end
 
 local time = redis.call('time')

@@ -9,6 +9,6 @@ end
 -- Always written: replicas that are waited for behind this then have the hold, whoever made it.
 redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
 if KEYS[2] then
-    redis.call('pexpire', KEYS[2], 86400000)
+    redis.call('pexpire', KEYS[2], 100000000)
 end
 return {'OK'}

@@ -4,7 +4,7 @@
 
 -- Ends the hold and gives the lock to the successor, to the first live waiter, or to nobody. The DEL comes first: at
 -- maxmemory Redis refuses HSET and SET only as long as a script has not yet written.
--- returns SUCCEEDED token lost | QUEUED last-token pttl now | GRANTED | FREED
+-- returns SUCCEEDED token lost | QUEUED last-token pttl now | GRANTED | FREED crowded(1|0)
 local function pass_on(last, successor, attempt, lease, claim, keep)
     redis.call('del', lock)
     local winner, token, lost
@@ -18,8 +18,7 @@ local function pass_on(last, successor, attempt, lease, claim, keep)
         winner = successor
     end
     if not winner then
-        redis.call('set', fence, last, 'px', DAY)
-        return {'FREED'}
+        return {'FREED', remember(last)}
     end
     if winner == successor then
         return {'SUCCEEDED', token, lost}

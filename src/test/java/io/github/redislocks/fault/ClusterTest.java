@@ -199,10 +199,7 @@ class ClusterTest {
                 .atMost(twoLeases.plus(SLACK))
                 .until(lock::isHeldByCurrentThread);
         RedisReentrantLock other = connect().reentrantLock(name);
-        assertThatThrownBy(other::tryLock)
-                .isInstanceOf(LockUnavailableException.class)
-                .hasMessageContaining("No node of the cluster of")
-                .hasMessageContaining("took acquire within");
+        assertThat(other.tryLock()).as("all that it looks at has moved").isFalse();
         Future<Long> waiter = lockElsewhere(other);
         servers.endMigration(slot, source, target);
         awaitQueued(target, 1);

@@ -53,6 +53,11 @@ class JedisRedisTest extends JedisRedisFixture {
     }
 
     @Test
+    void run_number_standsForOkAndItself() {
+        assertThat(to(shared).run(call("number"), LONG)).isEqualTo(new Reply("OK", List.of(1L)));
+    }
+
+    @Test
     void run_answerWithoutCode_isNoAnswer() {
         JedisRedis redis = to(shared);
         assertThatThrownBy(() -> redis.run(call("no list"), LONG))

@@ -19,7 +19,9 @@ return {'OK', tonumber(ARGV[1])}
 return {'OK', 1790000000000001, KEYS[1], ARGV[1], ''}
 --# error
 return redis.error_reply('OOM too much')
---# no list
+--# number
 return 1
+--# no list
+return 'OK'
 --# false in a list
 return {'OK', false}
