@@ -19,7 +19,7 @@ final class Heartbeats implements Watchdog.Ward {
     }
 
     @Override
-    public long inspect(long now, Watchdog.Due due) {
+    public long inspect(long now, long horizon, Watchdog.Due due) {
         long next = Long.MAX_VALUE;
         long bearable = client.options.retryFor().toNanos();
         long grace = client.graceNanos(now);

@@ -20,18 +20,22 @@ final class Sender {
     private static final Logger log = LoggerFactory.getLogger(Watchdog.class);
 
     private static final long MIN_TIMEOUT_NANOS = 20_000_000;
+    /** How long a pipeline may take before the next is made longer, and by how much at most. */
+    private static final long FAR_NANOS = 500_000;
+
+    private static final long MAX_FACTOR = 15;
 
     private final Client client;
-    private final Thread scheduler;
     private final Thread thread = new Thread(this::run, "redis-locks-renewals");
     private final AtomicReference<@Nullable Batch> batch = new AtomicReference<>();
     private volatile long usedNanos;
+    /** How much of what is due is sent at once; of the thread. */
+    private long pipeline = Renewals.BATCH;
+
     private volatile boolean closed;
 
-    /** Scheduler: who is to be woken when a batch has ended. */
-    Sender(Client client, Thread scheduler) {
+    Sender(Client client) {
         this.client = client;
-        this.scheduler = scheduler;
         this.usedNanos = client.clock.nanoTime();
         thread.setDaemon(true);
     }
@@ -70,7 +74,7 @@ final class Sender {
                 log.error("The watchdog met an error and goes on", e);
             } finally {
                 batch.set(null);
-                LockSupport.unpark(scheduler);
+                client.watchdog.wakeAt(0);
             }
         }
     }
@@ -80,8 +84,18 @@ final class Sender {
         for (Watchdog.Job job : current.jobs) {
             timeout = Math.min(timeout, Math.max(MIN_TIMEOUT_NANOS, job.patienceNanos()));
         }
-        if (!current.jobs.isEmpty()) {
-            send(current.jobs, timeout);
+        List<Watchdog.Job> rest = current.jobs;
+        boolean answered = true;
+        while (answered && !rest.isEmpty()) {
+            int count = pipelined(rest);
+            answered = send(rest.subList(0, count), timeout);
+            rest = rest.subList(count, rest.size());
+        }
+        for (Watchdog.Job job : rest) {
+            // One timeout is enough to learn that the server is away.
+            job.failed(
+                    new RedisException.Unanswered("not sent, since those before it were not answered", false, null),
+                    client.clock.nanoTime());
         }
         if (current.ping) {
             try {
@@ -92,18 +106,34 @@ final class Sender {
         }
     }
 
-    private void send(List<Watchdog.Job> jobs, long timeout) {
+    /** How many of these jobs to send at once: few, so that Redis has time for others; more if it is far away. */
+    private int pipelined(List<Watchdog.Job> jobs) {
+        long size = 0;
+        int count = 0;
+        while (count < jobs.size() && size < pipeline) {
+            size += jobs.get(count).size();
+            count++;
+        }
+        return count;
+    }
+
+    /** Sends these in one pipeline; false if none was answered. */
+    private boolean send(List<Watchdog.Job> jobs, long timeout) {
         long sent = client.clock.nanoTime();
         List<Call> calls = new ArrayList<>(jobs.size());
         for (Watchdog.Job job : jobs) {
             calls.add(job.call(sent, timeout));
         }
         List<Outcome> outcomes = outcomes(calls, timeout);
+        long took = client.clock.nanoTime() - sent;
+        pipeline = Renewals.BATCH * (1 + Math.min(MAX_FACTOR, took / FAR_NANOS));
+        boolean answered = false;
         for (int i = 0; i < jobs.size(); i++) {
             Outcome outcome = outcomes.get(i);
             Outage outage = client.outage(calls.get(i).keys().get(0));
             try {
                 if (outcome.reply() != null) {
+                    answered = true;
                     outage.answered();
                     jobs.get(i).answered(outcome.reply(), sent);
                 } else if (outcome.failure() != null) {
@@ -117,6 +147,7 @@ final class Sender {
                         e);
             }
         }
+        return answered;
     }
 
     /** Whatever happens, every job hears of it: one that did not would never be sent again. */

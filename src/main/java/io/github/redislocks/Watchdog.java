@@ -11,6 +11,7 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -36,6 +37,11 @@ final class Watchdog {
         /** How long its answer is worth waiting for. */
         long patienceNanos();
 
+        /** How much it has to do. */
+        default int size() {
+            return 1;
+        }
+
         void answered(Reply reply, long sentNanos);
 
         void failed(RedisException failure, long sentNanos);
@@ -52,12 +58,23 @@ final class Watchdog {
         void add(String key, Supplier<Job> job);
     }
 
-    /** What the watchdog looks after: adds the jobs that are due, and returns when it wants to be asked again. */
+    /** What the watchdog looks after. */
     interface Ward {
-        long inspect(long now, Due due);
+
+        /**
+         * Adds the jobs that are due, and returns when it wants to be asked again.
+         *
+         * @param horizon before this it will not be asked again; what may be done sooner than due is due by then
+         */
+        long inspect(long now, long horizon, Due due);
     }
 
     private static final Logger log = LoggerFactory.getLogger(Watchdog.class);
+
+    /** After a walk the watchdog rests for so many times as long as that took, as long as it is no more than this. */
+    private static final int REST = 50;
+
+    private static final long MAX_REST_NANOS = 250_000_000;
 
     /** How long a sender is kept that had nothing to send: its server may be gone. */
     private static final long IDLE_NANOS = 60_000_000_000L;
@@ -69,7 +86,7 @@ final class Watchdog {
     private final ConcurrentMap<String, Sender> senders = new ConcurrentHashMap<>();
 
     private final Thread scheduler = new Thread(this::schedule, "redis-locks-watchdog");
-    private volatile long wakeAtNanos = Long.MAX_VALUE;
+    private final AtomicLong wakeAtNanos = new AtomicLong(Long.MAX_VALUE);
     private volatile boolean closed;
 
     Watchdog(Client client) {
@@ -84,8 +101,13 @@ final class Watchdog {
 
     /** Says that something is due at a time, which may be sooner than anything before. */
     void wakeAt(long nanos) {
-        if (nanos < wakeAtNanos) {
-            LockSupport.unpark(scheduler);
+        long planned = wakeAtNanos.get();
+        while (nanos < planned) {
+            if (wakeAtNanos.compareAndSet(planned, nanos)) {
+                LockSupport.unpark(scheduler);
+                return;
+            }
+            planned = wakeAtNanos.get();
         }
     }
 
@@ -102,7 +124,7 @@ final class Watchdog {
                         !errand.isAnswered() && client.outage(errand.key()).age(now) == 0);
     }
 
-    private long inspectErrands(long now, Due due) {
+    private long inspectErrands(long now, long horizon, Due due) {
         long next = Long.MAX_VALUE;
         errands.removeIf(errand -> !errand.isUnderWay() && errand.isDone());
         for (Errand errand : errands) {
@@ -116,20 +138,27 @@ final class Watchdog {
     }
 
     private void schedule() {
+        long restNanos = 0;
+        long restUntil = 0;
         while (!closed) {
-            // Whoever adds something from here on sees this value and wakes the thread once more.
-            wakeAtNanos = Long.MAX_VALUE;
-            long next = sweep();
-            wakeAtNanos = next;
-            long wait = next - client.clock.nanoTime();
-            if (wait > 0 && !closed) {
-                client.clock.park(this, wait);
+            long now = client.clock.nanoTime();
+            long wakeAt = Math.max(wakeAtNanos.get(), restUntil);
+            if (wakeAt > now) {
+                client.clock.park(this, wakeAt == Long.MAX_VALUE ? wakeAt : wakeAt - now);
+                continue;
             }
+            // Whoever adds something from here on says so anew.
+            wakeAtNanos.set(Long.MAX_VALUE);
+            long next = sweep(now + restNanos);
+            long end = client.clock.nanoTime();
+            restNanos = Math.min(MAX_REST_NANOS, REST * (end - now));
+            restUntil = end + restNanos;
+            wakeAt(next);
         }
     }
 
     /** Looks after everything once; returns when something is due next. */
-    private long sweep() {
+    private long sweep(long horizon) {
         Map<Sender, List<Job>> due = new LinkedHashMap<>();
         Due collector = (key, job) -> {
             Sender sender = sender(key);
@@ -140,7 +169,7 @@ final class Watchdog {
         long next = Long.MAX_VALUE;
         for (Ward ward : wards) {
             try {
-                next = Math.min(next, ward.inspect(client.clock.nanoTime(), collector));
+                next = Math.min(next, ward.inspect(client.clock.nanoTime(), horizon, collector));
             } catch (Throwable e) {
                 log.error("The watchdog met an error and goes on", e);
             }
@@ -158,7 +187,7 @@ final class Watchdog {
 
     private Sender sender(String key) {
         return senders.computeIfAbsent(client.redis.serverOf(key), server -> {
-            Sender sender = new Sender(client, scheduler);
+            Sender sender = new Sender(client);
             sender.start();
             if (closed) {
                 sender.close();

@@ -189,6 +189,11 @@ public final class ClusterRedis implements Redis {
     }
 
     @Override
+    public boolean hasOneSlot() {
+        return false;
+    }
+
+    @Override
     public String serverOf(String key) {
         JedisRedis server = masters.owner(Slots.of(key));
         return server == null ? "" : server.address();

@@ -1,0 +1,112 @@
+package io.github.redislocks;
+
+import static io.github.redislocks.fixture.twin.Verbs.verb;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.fixture.twin.Fault;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** That holds in great number are renewed together, and each judged by itself. */
+class ManyHoldsTest extends FakeTime {
+
+    private final List<RedisReentrantLock> held = new ArrayList<>();
+
+    private void lock(int count) {
+        for (int i = 0; i < count; i++) {
+            RedisReentrantLock one = locks.reentrantLock("many-" + i);
+            one.lock();
+            held.add(one);
+        }
+        settle();
+    }
+
+    private static String key(int index) {
+        return "redis-locks:{many-" + index + "}";
+    }
+
+    @Test
+    void renewals_thatAreDueTogether_areSentByTheBatch() {
+        lock(2 * Renewals.BATCH + 6);
+        pass(9_999);
+        assertThat(redis.log().count("renew", "renew_all")).isZero();
+        pass(1);
+        await().until(() -> redis.log().count("renew_all") == 3);
+        assertThat(redis.log().count("renew")).isZero();
+        for (int i = 0; i < 12; i++) {
+            pass(5_000);
+        }
+        assertThat(held).allMatch(RedisReentrantLock::isHeldByCurrentThread);
+        assertThat(losses).isEmpty();
+        assertThat(server.keys()).filteredOn(key -> !key.endsWith(":fence")).hasSize(held.size());
+    }
+
+    @Test
+    void renewals_ofOneMoment_areSpread() {
+        lock(3 * Renewals.BATCH);
+        pass(10_000);
+        await().until(() -> redis.log().count("renew_all") == 3);
+        settle();
+        assertThat(locks.client().holds.all().stream()
+                        .map(hold -> hold.nextRenewalNanos - clock.nanoTime())
+                        .distinct())
+                .containsExactlyInAnyOrder(10_000_000_000L, 9_999_000_000L, 9_998_000_000L);
+    }
+
+    @Test
+    void oneOfABatch_thatSomebodyTook_isLostAlone() {
+        lock(5);
+        server.del(key(3));
+        pass(10_000);
+        await().until(() -> losses.size() == 1);
+        assertThat(losses.get(0).lockName()).isEqualTo("many-3");
+        assertThat(losses.get(0).reason()).isEqualTo(LockLost.Reason.TAKEN);
+        assertThat(held).filteredOn(RedisReentrantLock::isHeldByCurrentThread).hasSize(4);
+        assertThat(server.keys()).doesNotContain(key(3));
+    }
+
+    @Test
+    void batch_withoutAnAnswer_isTriedAgainAndElseUnconfirmed() {
+        lock(5);
+        redis.failNext(1, verb("renew"), Fault.REPLY_LOST);
+        pass(11_000);
+        assertThat(redis.log().count("renew_all")).isEqualTo(2);
+        assertThat(held.get(4).remainingLease()).isGreaterThan(Duration.ofSeconds(28));
+        redis.down(true);
+        pass(29_700);
+        await().until(() -> losses.size() == 5);
+        assertThat(losses).allMatch(loss -> loss.reason() == LockLost.Reason.UNCONFIRMED);
+    }
+
+    @Test
+    void namedLeases_areNotRenewedWithTheOthers() {
+        lock(3);
+        lock.lock(Duration.ofSeconds(12));
+        settle();
+        pass(12_000);
+        await().until(() -> losses.size() == 1);
+        assertThat(losses.get(0).lockName()).isEqualTo("job");
+        assertThat(redis.log().count("renew_all")).isEqualTo(1);
+    }
+
+    @Test
+    void shortHolds_afterAPause_doNotWakeTheWatchdogEachTime() {
+        Thread scheduler = locks.client().watchdog.threads().get(0);
+        pass(60_000);
+        settle();
+        long before = clock.parks(scheduler);
+        settle();
+        long looks = clock.parks(scheduler) - before;
+        for (int i = 0; i < 100; i++) {
+            lock.lock();
+            lock.unlock();
+        }
+        settle();
+        assertThat(clock.parks(scheduler) - before - looks)
+                .as("once, to sleep no longer than until the first renewal, and to settle")
+                .isLessThanOrEqualTo(looks + 1);
+    }
+}
