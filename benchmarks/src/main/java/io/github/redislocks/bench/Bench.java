@@ -1,0 +1,12 @@
+package io.github.redislocks.bench;
+
+import io.github.redislocks.bench.crew.Crew;
+
+/** What all works share. */
+public record Bench(Settings settings, Server server, Results results) {
+
+    /** Starts JVMs that work. */
+    public Crew crew(int size) {
+        return new Crew(size, settings.jvmArguments());
+    }
+}

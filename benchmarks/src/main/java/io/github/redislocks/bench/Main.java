@@ -1,0 +1,97 @@
+package io.github.redislocks.bench;
+
+import io.github.redislocks.bench.work.Work;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** The command line of the benchmarks. */
+@Command(
+        name = "run",
+        mixinStandardHelpOptions = true,
+        sortOptions = false,
+        description = "Measures redis-locks beside others, on a Redis.",
+        footer = "%nStatus 1: two threads had a lock at once, or a work did not come to its end.")
+final class Main implements Callable<Integer> {
+
+    @Option(names = "--quick", description = "All works in less than 5 minutes, and less exactly.")
+    private boolean quick;
+
+    @Option(names = "--work", split = ",", description = "Only these: w1, w1x8, w2 ...", paramLabel = "WORK")
+    private List<String> works = List.of();
+
+    @Option(
+            names = "--only",
+            split = ",",
+            description = "Only contenders whose names contain one of these, and the floor: ours, redisson ...",
+            paramLabel = "NAME")
+    private List<String> only = List.of();
+
+    @Option(names = "--rounds", description = "Rounds of each contender that count (10; 5 if quick).")
+    private int rounds;
+
+    @Option(names = "--locks", description = "How many locks w6 holds (100,000; 10,000 if quick).")
+    private int locks;
+
+    @Option(names = "--out", description = "Where the results go (${DEFAULT-VALUE}).", paramLabel = "FOLDER")
+    private Path out = Path.of("target", "results");
+
+    @Option(
+            names = "--redis",
+            description = "A server of yours (REDIS_URL); without one, an embedded one is started.",
+            defaultValue = "${env:REDIS_URL}",
+            paramLabel = "URI")
+    private String redis;
+
+    @Option(names = "--jvm-arg", description = "An argument for the JVMs that work.", paramLabel = "ARGUMENT")
+    private List<String> jvmArguments = List.of();
+
+    public static void main(String[] args) {
+        System.exit(new CommandLine(new Main()).execute(args));
+    }
+
+    @Override
+    public Integer call() {
+        int counted = rounds > 0 ? rounds : quick ? 5 : 10;
+        int held = locks > 0 ? locks : quick ? 10_000 : 100_000;
+        Settings settings = new Settings(quick, counted, only, held, jvmArguments);
+        try (Server server = new Server(redis == null || redis.isBlank() ? null : redis)) {
+            Results results = new Results(out, Environment.of(server));
+            Bench bench = new Bench(settings, server, results);
+            for (Work work : chosen()) {
+                perform(work, bench);
+            }
+            results.failures().forEach(failure -> System.out.println("FAILED: " + failure));
+            System.out.println("Saved in " + out.toAbsolutePath().normalize());
+            return results.failures().isEmpty() ? 0 : 1;
+        }
+    }
+
+    private static void perform(Work work, Bench bench) {
+        long begin = System.nanoTime();
+        try {
+            work.run(bench);
+        } catch (RuntimeException e) {
+            bench.results().fail(work.name() + ": " + e);
+            e.printStackTrace();
+        }
+        System.out.printf("%s took %.0f s%n%n", work.name(), (System.nanoTime() - begin) / 1e9);
+    }
+
+    private List<Work> chosen() {
+        List<Work> all = Work.all();
+        List<String> names = all.stream().map(Work::name).toList();
+        List<String> wrong = new ArrayList<>(works);
+        wrong.removeAll(names);
+        if (!wrong.isEmpty()) {
+            throw new IllegalArgumentException("No work is called " + wrong + ": there are " + names);
+        }
+        return all.stream()
+                .filter(work -> works.isEmpty() || works.contains(work.name()))
+                .toList();
+    }
+}

@@ -1,0 +1,96 @@
+package io.github.redislocks.bench;
+
+import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.JedisMonitor;
+import redis.clients.jedis.exceptions.JedisException;
+
+/**
+ * Counts what a server runs, by {@code MONITOR}, which tells the requests of clients from the commands that scripts
+ * call. It slows the server, so it counts while nothing is timed.
+ */
+public final class Monitor implements AutoCloseable {
+
+    /** What ran: requests of clients, scripts among them, and all commands, those in scripts as well. */
+    public record Count(long requests, long scripts, long commands) {}
+
+    private static final long PATIENCE_SECONDS = 60;
+    private static final Pattern SCRIPT = Pattern.compile("\"(eval|evalsha|fcall)(_ro)?\"", Pattern.CASE_INSENSITIVE);
+
+    private final String mark = UUID.randomUUID().toString();
+    private final Jedis marker;
+    private final Jedis monitor;
+    private final CountDownLatch begun = new CountDownLatch(1);
+    private final CountDownLatch ended = new CountDownLatch(1);
+
+    private long requests;
+    private long scripts;
+    private long commands;
+
+    /** Begins to count. */
+    public Monitor(Server server) {
+        marker = server.connection();
+        monitor = server.connection();
+        Thread reader = new Thread(this::read, "monitor");
+        reader.setDaemon(true);
+        reader.start();
+        await(begun, "begin");
+    }
+
+    /** Ends, and says what ran since it began. */
+    public Count end() {
+        await(ended, "end");
+        return new Count(requests, scripts, commands);
+    }
+
+    /** Marks the present: what ran before has been counted when the mark comes back. */
+    private void await(CountDownLatch latch, String name) {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
+        try {
+            do {
+                marker.echo(mark + name);
+                if (System.nanoTime() > deadline) {
+                    throw new IllegalStateException("MONITOR does not " + name);
+                }
+            } while (!latch.await(10, TimeUnit.MILLISECONDS));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("Interrupted while counting", e);
+        }
+    }
+
+    private void read() {
+        try {
+            monitor.monitor(new JedisMonitor() {
+                @Override
+                public void onCommand(String line) {
+                    count(line);
+                }
+            });
+        } catch (JedisException closed) {
+            // By close().
+        }
+    }
+
+    /** A line is a time, {@code [0 127.0.0.1:40000]} or {@code [0 lua]}, and the command. */
+    private void count(String line) {
+        if (line.contains(mark)) {
+            (line.contains(mark + "begin") ? begun : ended).countDown();
+        } else if (begun.getCount() == 0 && ended.getCount() > 0) {
+            int origin = line.indexOf("] ");
+            boolean ofScript = line.startsWith(" lua", origin - 4);
+            commands++;
+            requests += ofScript ? 0 : 1;
+            scripts += SCRIPT.matcher(line).region(origin + 2, line.length()).lookingAt() ? 1 : 0;
+        }
+    }
+
+    @Override
+    public void close() {
+        monitor.close();
+        marker.close();
+    }
+}

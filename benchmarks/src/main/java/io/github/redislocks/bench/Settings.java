@@ -1,0 +1,41 @@
+package io.github.redislocks.bench;
+
+import io.github.redislocks.bench.contender.Contender;
+import io.github.redislocks.bench.contender.Contender.Trait;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What the command line chose.
+ *
+ * @param rounds of each contender that count
+ * @param only words of which a contender's name must contain one; none for all
+ * @param locks how many locks are held at once where many are
+ * @param jvmArguments for the JVMs that work
+ */
+public record Settings(boolean quick, int rounds, List<String> only, int locks, List<String> jvmArguments) {
+
+    /** How many rounds come first and do not count. */
+    public int warmUps() {
+        return quick ? 2 : 3;
+    }
+
+    public long roundMillis() {
+        return quick ? 400 : 1_000;
+    }
+
+    /** The contenders that were chosen and can do this, the floor first. */
+    public List<Contender> contenders(Contender floor, Trait... wanted) {
+        List<Contender> chosen = new ArrayList<>(List.of(floor));
+        for (Contender contender : Contender.that(wanted)) {
+            if (contender != floor && chosen(contender)) {
+                chosen.add(contender);
+            }
+        }
+        return chosen;
+    }
+
+    private boolean chosen(Contender contender) {
+        return only.isEmpty() || only.stream().anyMatch(contender.label()::contains);
+    }
+}

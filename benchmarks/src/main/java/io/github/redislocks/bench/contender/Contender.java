@@ -1,0 +1,54 @@
+package io.github.redislocks.bench.contender;
+
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Function;
+
+/** What takes part: a kind of lock with its settings, or a floor, which is the least that Redis can be asked. */
+public enum Contender {
+    OURS_DEFAULT("ours-default", setting -> new Ours(setting, Ours.Kind.DEFAULT), Trait.ALL),
+    OURS_FAIR("ours-fair", setting -> new Ours(setting, Ours.Kind.FAIR), Trait.ALL),
+    REDISSON("redisson", RedissonLocks::new, Trait.ALL),
+    FLOOR_EVAL("floor-eval", EvalFloor::new, EnumSet.of(Trait.CROSSES_JVMS));
+
+    /** What a contender can do. */
+    public enum Trait {
+        WAITS,
+        REENTERS,
+        CROSSES_JVMS,
+        HOLDS_MANY;
+
+        static final Set<Trait> ALL = EnumSet.allOf(Trait.class);
+    }
+
+    private final String label;
+    private final Function<Setting, Client> connect;
+    private final Set<Trait> traits;
+
+    Contender(String label, Function<Setting, Client> connect, Set<Trait> traits) {
+        this.label = label;
+        this.connect = connect;
+        this.traits = traits;
+    }
+
+    public String label() {
+        return label;
+    }
+
+    public boolean can(Trait trait) {
+        return traits.contains(trait);
+    }
+
+    public Client connect(Setting setting) {
+        return connect.apply(setting);
+    }
+
+    /** Those that can do all of this. */
+    public static List<Contender> that(Trait... wanted) {
+        return Arrays.stream(values())
+                .filter(contender -> contender.traits.containsAll(List.of(wanted)))
+                .toList();
+    }
+}

@@ -1,0 +1,71 @@
+package io.github.redislocks.bench.contender;
+
+import java.net.URI;
+import java.util.List;
+import java.util.UUID;
+import redis.clients.jedis.ConnectionPoolConfig;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.util.JedisURIHelper;
+
+/** The eval floor: one bare script to lock and one to unlock, over a pool; it neither waits nor renews. */
+final class EvalFloor implements Client {
+
+    private static final String LOCK = "return redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) and 1 or 0";
+    private static final String UNLOCK =
+            "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
+    private static final String LEASE_MILLIS = "30000";
+    private static final Long DONE = 1L;
+
+    private final RedisClient redis;
+    private final String lock;
+    private final String unlock;
+
+    EvalFloor(Setting setting) {
+        redis = jedis(setting);
+        lock = redis.scriptLoad(LOCK);
+        unlock = redis.scriptLoad(UNLOCK);
+    }
+
+    /** A client of Jedis with a pool for all threads. */
+    static RedisClient jedis(Setting setting) {
+        ConnectionPoolConfig pool = new ConnectionPoolConfig();
+        pool.setMaxTotal(setting.connections());
+        pool.setMaxIdle(setting.connections());
+        URI uri = URI.create(setting.uri());
+        return RedisClient.builder()
+                .hostAndPort(JedisURIHelper.getHostAndPort(uri))
+                .clientConfig(DefaultJedisClientConfig.builder(uri).build())
+                .poolConfig(pool)
+                .build();
+    }
+
+    @Override
+    public Mutex mutex(String key) {
+        List<String> keys = List.of(key);
+        List<String> me = List.of(UUID.randomUUID().toString());
+        List<String> meAndLease = List.of(me.get(0), LEASE_MILLIS);
+        return new Mutex() {
+            @Override
+            public void lock() {
+                call(lock, keys, meAndLease);
+            }
+
+            @Override
+            public void unlock() {
+                call(unlock, keys, me);
+            }
+        };
+    }
+
+    private void call(String script, List<String> keys, List<String> arguments) {
+        if (!DONE.equals(redis.evalsha(script, keys, arguments))) {
+            throw new IllegalStateException("Somebody else used " + keys);
+        }
+    }
+
+    @Override
+    public void close() {
+        redis.close();
+    }
+}

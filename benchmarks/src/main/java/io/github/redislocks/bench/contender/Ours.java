@@ -1,0 +1,36 @@
+package io.github.redislocks.bench.contender;
+
+import io.github.redislocks.RedisLocks;
+import java.time.Duration;
+
+/** This library. */
+final class Ours implements Client {
+
+    /** How its locks are made. */
+    enum Kind {
+        DEFAULT,
+        FAIR
+    }
+
+    private final RedisLocks locks;
+    private final Kind kind;
+
+    Ours(Setting setting, Kind kind) {
+        this.kind = kind;
+        RedisLocks.Builder builder = RedisLocks.builder().uri(setting.uri());
+        if (setting.leaseMillis() > 0) {
+            builder.lease(Duration.ofMillis(setting.leaseMillis()));
+        }
+        locks = builder.build();
+    }
+
+    @Override
+    public Mutex mutex(String key) {
+        return Mutex.of(kind == Kind.FAIR ? locks.fairLock(key) : locks.reentrantLock(key));
+    }
+
+    @Override
+    public void close() {
+        locks.close();
+    }
+}

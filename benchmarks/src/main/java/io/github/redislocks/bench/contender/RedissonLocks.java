@@ -1,0 +1,30 @@
+package io.github.redislocks.bench.contender;
+
+import org.redisson.Redisson;
+import org.redisson.api.RedissonClient;
+import org.redisson.config.Config;
+
+/** Redisson's RLock, with its watchdog. */
+final class RedissonLocks implements Client {
+
+    private final RedissonClient redisson;
+
+    RedissonLocks(Setting setting) {
+        Config config = new Config();
+        config.useSingleServer().setAddress(setting.uri());
+        if (setting.leaseMillis() > 0) {
+            config.setLockWatchdogTimeout(setting.leaseMillis());
+        }
+        redisson = Redisson.create(config);
+    }
+
+    @Override
+    public Mutex mutex(String key) {
+        return Mutex.of(redisson.getLock(key));
+    }
+
+    @Override
+    public void close() {
+        redisson.shutdown();
+    }
+}

@@ -1,0 +1,21 @@
+package io.github.redislocks.bench.contender;
+
+import java.io.Serializable;
+
+/**
+ * What a work asks of a client.
+ *
+ * @param leaseMillis how long a hold lasts that nobody renews, and then it is renewed; 0 for the contender's default
+ * @param threads how many threads use it at once
+ * @param locks how many locks it makes at least
+ */
+public record Setting(String uri, long leaseMillis, int threads, int locks) implements Serializable {
+
+    public Setting(String uri, int threads) {
+        this(uri, 0, threads, 0);
+    }
+
+    int connections() {
+        return Math.max(8, threads);
+    }
+}

@@ -1,0 +1,115 @@
+package io.github.redislocks.bench.crew;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.io.Serializable;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+
+/** A {@link Worker} in a JVM of its own, as seen from here. It ends when it is closed, and when this JVM ends. */
+public final class Child implements AutoCloseable {
+
+    private static final Duration PATIENCE = Duration.ofMinutes(10);
+    private static final String END = "";
+
+    private final Process process;
+    private final PrintStream commands;
+    private final BlockingQueue<String> answers = new LinkedBlockingQueue<>();
+
+    private Child(Process process) {
+        this.process = process;
+        this.commands = new PrintStream(process.getOutputStream(), true, StandardCharsets.US_ASCII);
+        Thread reader = new Thread(this::read, "child-" + process.pid());
+        reader.setDaemon(true);
+        reader.start();
+    }
+
+    /** Starts a JVM like this one, with these further arguments. */
+    public static Child start(List<String> jvmArguments) {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(jvmArguments);
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), Worker.class.getName()));
+        try {
+            return new Child(new ProcessBuilder(command)
+                    .redirectError(ProcessBuilder.Redirect.INHERIT)
+                    .start());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Has it do something, and waits for the answer. */
+    public <R extends Serializable> R call(Task<R> task) {
+        begin(task);
+        return end(task);
+    }
+
+    /** Has it do something; what it says, and its answer, is to be asked for. */
+    public void begin(Task<?> task) {
+        commands.println(Wire.encode(task));
+        if (commands.checkError()) {
+            throw new IllegalStateException("Child " + process.pid() + " has gone");
+        }
+    }
+
+    /** The answer to a task that was begun. */
+    @SuppressWarnings("unchecked") // A worker answers a task with what the task returns.
+    public <R extends Serializable> R end(Task<R> task) {
+        return (R) hear();
+    }
+
+    /** The next word that it says. */
+    public Object hear() {
+        String line;
+        try {
+            line = answers.poll(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("Interrupted while a child works", e);
+        }
+        if (line == null || line.equals(END)) {
+            throw new IllegalStateException(
+                    "Child " + process.pid() + (line == null ? " says nothing for " + PATIENCE : " has ended"));
+        }
+        Object word = Wire.decode(line);
+        if (word instanceof Failure failure) {
+            throw new IllegalStateException(failure.cause());
+        }
+        return word;
+    }
+
+    private void read() {
+        try (BufferedReader in =
+                new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.US_ASCII))) {
+            for (String line = in.readLine(); line != null; line = in.readLine()) {
+                answers.add(line);
+            }
+        } catch (IOException gone) {
+            // The end, then.
+        }
+        answers.add(END);
+    }
+
+    @Override
+    public void close() {
+        commands.close();
+        try {
+            if (!process.waitFor(5, TimeUnit.SECONDS)) {
+                process.destroyForcibly().waitFor(5, TimeUnit.SECONDS);
+            }
+        } catch (InterruptedException e) {
+            process.destroyForcibly();
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,17 @@
+package io.github.redislocks.bench.crew;
+
+import java.io.Serializable;
+
+/** What went wrong with a task, as text: not every throwable can be sent. */
+record Failure(String cause) implements Serializable {
+
+    /** Keeps the first cause; the rest stands in the child's standard error. */
+    static Failure of(Throwable e) {
+        e.printStackTrace();
+        Throwable cause = e;
+        while (cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        return new Failure(cause.toString());
+    }
+}

@@ -1,0 +1,122 @@
+package io.github.redislocks.bench.crew;
+
+import com.sun.management.OperatingSystemMXBean;
+import io.github.redislocks.bench.contender.Client;
+import io.github.redislocks.bench.contender.Contender;
+import io.github.redislocks.bench.contender.Mutex;
+import io.github.redislocks.bench.contender.Setting;
+import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+
+/**
+ * Locks and unlocks in a loop, by some threads, for a while.
+ *
+ * @param how what a turn of the loop is
+ * @param keys a lock for each thread
+ * @param cell the file of the cell that the threads of all JVMs share; empty if each lock has one thread
+ * @param firstVisitor a number for each thread, from here on, that no other JVM has
+ */
+public record Loop(
+        Contender contender, Setting setting, How how, List<String> keys, String cell, int firstVisitor, long nanos)
+        implements Task<Tally> {
+
+    /** What a turn of the loop is. */
+    public enum How {
+        LOCK,
+        /** An inner lock of one that is held. */
+        REENTER
+    }
+
+    @Override
+    public Tally run(Worker worker) throws InterruptedException, ExecutionException {
+        Client client = worker.client(contender, setting);
+        CountDownLatch ready = new CountDownLatch(keys.size());
+        CountDownLatch go = new CountDownLatch(1);
+        List<Future<Tally>> threads = new ArrayList<>();
+        for (int i = 0; i < keys.size(); i++) {
+            String key = keys.get(i);
+            long visitor = firstVisitor + i;
+            threads.add(worker.threads().submit(() -> {
+                Mutex mutex = client.mutex(key);
+                Tally tally = new Tally();
+                ready.countDown();
+                go.await();
+                turn(mutex, tally, visitor);
+                return tally;
+            }));
+        }
+        ready.await();
+        long cpu = processCpuNanos();
+        long start = System.nanoTime();
+        go.countDown();
+        Tally all = new Tally();
+        for (Future<Tally> thread : threads) {
+            all.add(thread.get());
+        }
+        all.elapsedNanos = System.nanoTime() - start;
+        all.cpuNanos = processCpuNanos() - cpu;
+        return all;
+    }
+
+    private void turn(Mutex mutex, Tally tally, long visitor) {
+        long cpu = threadCpuNanos();
+        long end = System.nanoTime() + nanos;
+        if (how == How.REENTER) {
+            mutex.lock();
+            try {
+                alone(mutex, tally, end);
+            } finally {
+                mutex.unlock();
+            }
+        } else if (cell.isEmpty()) {
+            alone(mutex, tally, end);
+        } else {
+            together(mutex, tally, end, visitor);
+        }
+        tally.threadCpuNanos = threadCpuNanos() - cpu;
+    }
+
+    /** Looks at the clock once a turn: the fastest contenders take little more time than that. */
+    private static void alone(Mutex mutex, Tally tally, long end) {
+        long now = System.nanoTime();
+        long ops = 0;
+        while (now < end) {
+            mutex.lock();
+            mutex.unlock();
+            ops++;
+            long then = System.nanoTime();
+            tally.latency.recordValue(then - now);
+            now = then;
+        }
+        tally.opsOfThreads.add(ops);
+    }
+
+    private void together(Mutex mutex, Tally tally, long end, long visitor) {
+        Cell place = Cell.of(cell);
+        long ops = 0;
+        for (long called = System.nanoTime(); called < end; ) {
+            mutex.lock();
+            long entered = System.nanoTime();
+            tally.violations += place.visit(visitor);
+            mutex.unlock();
+            long left = System.nanoTime();
+            ops++;
+            tally.waits.recordValue(entered - called);
+            tally.latency.recordValue(left - called);
+            called = left;
+        }
+        tally.opsOfThreads.add(ops);
+    }
+
+    static long processCpuNanos() {
+        return ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getProcessCpuTime();
+    }
+
+    private static long threadCpuNanos() {
+        return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
+    }
+}

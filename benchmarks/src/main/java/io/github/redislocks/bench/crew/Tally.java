@@ -1,0 +1,71 @@
+package io.github.redislocks.bench.crew;
+
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
+import org.HdrHistogram.Histogram;
+
+/** What came of a loop: of one thread, of one JVM, or of all. */
+public final class Tally implements Serializable {
+
+    private static final long serialVersionUID = 1L;
+
+    /** Turns of each thread. */
+    public final ArrayList<Long> opsOfThreads = new ArrayList<>();
+
+    /** From the call of lock to the return of unlock, in ns. */
+    public final Histogram latency = new Histogram(3);
+
+    /** From the call of lock to its return, in ns; empty where nobody waits. */
+    public final Histogram waits = new Histogram(3);
+
+    /** How often somebody was where another was. */
+    public long violations;
+
+    /** The longest of all. */
+    public long elapsedNanos;
+
+    /** Of the whole JVM. */
+    public long cpuNanos;
+
+    /** Of the threads that turned. */
+    public long threadCpuNanos;
+
+    public void add(Tally other) {
+        opsOfThreads.addAll(other.opsOfThreads);
+        latency.add(other.latency);
+        waits.add(other.waits);
+        violations += other.violations;
+        elapsedNanos = Math.max(elapsedNanos, other.elapsedNanos);
+        cpuNanos += other.cpuNanos;
+        threadCpuNanos += other.threadCpuNanos;
+    }
+
+    public static Tally of(List<Tally> parts) {
+        Tally all = new Tally();
+        parts.forEach(all::add);
+        return all;
+    }
+
+    public long ops() {
+        return opsOfThreads.stream().mapToLong(Long::longValue).sum();
+    }
+
+    public double opsPerSecond() {
+        return ops() * 1e9 / elapsedNanos;
+    }
+
+    /** Jain's index of fairness: 1 if all threads had the same, 1/n if one had all. */
+    public double jain() {
+        double squares =
+                opsOfThreads.stream().mapToDouble(ops -> (double) ops * ops).sum();
+        return squares == 0 ? 0 : (double) ops() * ops() / (opsOfThreads.size() * squares);
+    }
+
+    /** The turns of the slowest thread over those of the fastest. */
+    public double slowestShare() {
+        long most = opsOfThreads.stream().mapToLong(Long::longValue).max().orElse(0);
+        long least = opsOfThreads.stream().mapToLong(Long::longValue).min().orElse(0);
+        return most == 0 ? 0 : (double) least / most;
+    }
+}

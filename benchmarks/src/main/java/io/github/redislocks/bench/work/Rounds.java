@@ -1,0 +1,84 @@
+package io.github.redislocks.bench.work;
+
+import io.github.redislocks.bench.Bench;
+import io.github.redislocks.bench.Figure;
+import io.github.redislocks.bench.contender.Contender;
+import io.github.redislocks.bench.crew.Crew;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BiFunction;
+import java.util.function.ToDoubleFunction;
+
+/**
+ * What contenders did who took turns, round by round, beginning with another one each time, all in the same JVMs and on
+ * the same server. One that fails takes no further part.
+ *
+ * @param <R> what came of one contender's round
+ */
+final class Rounds<R> {
+
+    private final Map<Contender, List<R>> all = new LinkedHashMap<>();
+    private final Contender floor;
+
+    private Rounds(Contender floor) {
+        this.floor = floor;
+    }
+
+    /**
+     * Has them take their turns.
+     *
+     * @param contenders the first is the floor
+     * @param turn has a contender do its round; the number is negative if it does not count
+     */
+    static <R> Rounds<R> of(
+            Bench bench, String work, Crew crew, List<Contender> contenders, BiFunction<Contender, Integer, R> turn) {
+        Rounds<R> rounds = new Rounds<>(contenders.get(0));
+        contenders.forEach(contender -> rounds.all.put(contender, new ArrayList<>()));
+        int warmUps = bench.settings().warmUps();
+        for (int round = -warmUps; round < bench.settings().rounds(); round++) {
+            List<Contender> order = new ArrayList<>(rounds.all.keySet());
+            Collections.rotate(order, round);
+            for (Contender contender : order) {
+                crew.collectGarbage();
+                try {
+                    R result = turn.apply(contender, round);
+                    if (round >= 0) {
+                        rounds.all.get(contender).add(result);
+                    }
+                } catch (RuntimeException e) {
+                    bench.results().fail(work + ", " + contender.label() + ": " + e.getMessage());
+                    rounds.all.remove(contender);
+                }
+            }
+        }
+        if (!rounds.all.containsKey(rounds.floor)) {
+            throw new IllegalStateException("There is no floor for " + work);
+        }
+        return rounds;
+    }
+
+    List<Contender> contenders() {
+        return List.copyOf(all.keySet());
+    }
+
+    List<R> of(Contender contender) {
+        return all.get(contender);
+    }
+
+    Figure figure(Contender contender, ToDoubleFunction<R> value) {
+        return Figure.of(of(contender).stream().map(value::applyAsDouble).toList());
+    }
+
+    /** A value over that of the floor in the same round. */
+    Figure overFloor(Contender contender, ToDoubleFunction<R> value) {
+        List<Double> ratios = new ArrayList<>();
+        for (int i = 0; i < of(contender).size(); i++) {
+            ratios.add(value.applyAsDouble(of(contender).get(i))
+                    / value.applyAsDouble(of(floor).get(i)));
+        }
+        return Figure.of(ratios);
+    }
+}
