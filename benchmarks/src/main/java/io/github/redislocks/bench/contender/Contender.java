@@ -5,20 +5,28 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
+import org.springframework.integration.redis.util.RedisLockRegistry.RedisLockType;
 
 /** What takes part: a kind of lock with its settings, or a floor, which is the least that Redis can be asked. */
 public enum Contender {
     OURS_DEFAULT("ours-default", setting -> new Ours(setting, Ours.Kind.DEFAULT), Trait.ALL),
     OURS_FAIR("ours-fair", setting -> new Ours(setting, Ours.Kind.FAIR), Trait.ALL),
     REDISSON("redisson", RedissonLocks::new, Trait.ALL),
-    FLOOR_EVAL("floor-eval", EvalFloor::new, EnumSet.of(Trait.CROSSES_JVMS));
+    SPRING_SPIN("spring-spin", setting -> new SpringLocks(setting, RedisLockType.SPIN_LOCK), Trait.ALL),
+    SPRING_PUBSUB("spring-pubsub", setting -> new SpringLocks(setting, RedisLockType.PUB_SUB_LOCK), Trait.ALL),
+    JDK("jdk", setting -> new JdkLocks(), EnumSet.of(Trait.LOCKS, Trait.REENTERS, Trait.WAITS)),
+    FLOOR_EVAL("floor-eval", EvalFloor::new, EnumSet.of(Trait.LOCKS)),
+    FLOOR_HANDOFF("floor-handoff", HandoffFloor::new, EnumSet.of(Trait.WAITS, Trait.CROSSES_JVMS));
 
     /** What a contender can do. */
     public enum Trait {
-        WAITS,
+        /** Takes a free lock. */
+        LOCKS,
         REENTERS,
+        WAITS,
         CROSSES_JVMS,
-        HOLDS_MANY;
+        /** Keeps what it holds for as long as it lives. */
+        RENEWS;
 
         static final Set<Trait> ALL = EnumSet.allOf(Trait.class);
     }

@@ -2,7 +2,6 @@ package io.github.redislocks.bench.work;
 
 import io.github.redislocks.bench.Bench;
 import io.github.redislocks.bench.Figure;
-import io.github.redislocks.bench.Monitor;
 import io.github.redislocks.bench.Results;
 import io.github.redislocks.bench.contender.Contender;
 import io.github.redislocks.bench.contender.Contender.Trait;
@@ -11,6 +10,7 @@ import io.github.redislocks.bench.crew.Cell;
 import io.github.redislocks.bench.crew.Crew;
 import io.github.redislocks.bench.crew.Loop;
 import io.github.redislocks.bench.crew.Loop.How;
+import io.github.redislocks.bench.crew.Seed;
 import io.github.redislocks.bench.crew.Tally;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -22,7 +22,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
-import org.HdrHistogram.Histogram;
 
 /** Threads that lock and unlock as often as they can. */
 record Throughput(
@@ -30,7 +29,7 @@ record Throughput(
         implements Work {
 
     /** Whose locks they are. */
-    enum Keys {
+    private enum Keys {
         OWN,
         COMMON
     }
@@ -53,6 +52,16 @@ record Throughput(
         }
     }
 
+    /** Each thread of one JVM has a lock of its own. */
+    static Throughput alone(String name, String title, How how, int threads, Trait... traits) {
+        return new Throughput(name, title, how, 1, threads, Keys.OWN, Contender.FLOOR_EVAL, traits);
+    }
+
+    /** All threads of all JVMs want one lock. */
+    static Throughput together(String name, String title, int jvms, int threads, Trait... traits) {
+        return new Throughput(name, title, How.LOCK, jvms, threads, Keys.COMMON, Contender.FLOOR_HANDOFF, traits);
+    }
+
     @Override
     public void run(Bench bench) {
         try (Crew crew = bench.crew(jvms)) {
@@ -62,7 +71,7 @@ record Throughput(
             Map<String, Map<String, Figure>> rows = new LinkedHashMap<>();
             for (Contender contender : rounds.contenders()) {
                 Map<String, Figure> row = row(rounds, contender);
-                count(bench, crew, contender, row);
+                Requests.count(bench, row, () -> loop(bench, crew, contender).ops());
                 rows.put(contender.label(), row);
             }
             bench.results().add(new Results.Section(name, title, rows));
@@ -85,19 +94,26 @@ record Throughput(
     }
 
     private Tally loop(Bench bench, Crew crew, Contender contender) {
-        String uri = bench.server().uri();
+        Setting setting = new Setting(bench.server().uri(), threads);
         long nanos = TimeUnit.MILLISECONDS.toNanos(bench.settings().roundMillis());
+        if (keys == Keys.COMMON) {
+            crew.children().get(0).call(new Seed(contender, setting, key(contender)));
+        }
         List<Loop> tasks = new ArrayList<>();
         for (int jvm = 0; jvm < jvms; jvm++) {
             int first = 1 + jvm * threads;
             List<String> names = IntStream.range(first, first + threads)
-                    .mapToObj(thread -> name + ":" + contender.label() + (keys == Keys.OWN ? ":" + thread : ""))
+                    .mapToObj(thread -> key(contender) + (keys == Keys.OWN ? ":" + thread : ""))
                     .toList();
             // A floor has no inner locks: it is compared with what is nearest.
             How turn = contender.can(Trait.REENTERS) ? how : How.LOCK;
-            tasks.add(new Loop(contender, new Setting(uri, threads), turn, names, cell(), first, nanos));
+            tasks.add(new Loop(contender, setting, turn, names, cell(), first, nanos));
         }
         return Tally.of(crew.call(tasks));
+    }
+
+    private String key(Contender contender) {
+        return name + ":" + contender.label();
     }
 
     /** Where the threads of one lock meet. */
@@ -113,7 +129,7 @@ record Throughput(
         row.put("over floor", rounds.overFloor(contender, Round::opsPerSecond));
         row.put("ops/s", rounds.figure(contender, Round::opsPerSecond));
         Tally all = Tally.of(rounds.of(contender).stream().map(Round::tally).toList());
-        percentiles(row, all.latency);
+        Percentiles.put(row, all.latency);
         row.put("Redis CPU µs/op", rounds.figure(contender, Round::redisMicrosPerOp));
         row.put("client CPU µs/op", rounds.figure(contender, Round::clientMicrosPerOp));
         if (keys == Keys.COMMON) {
@@ -131,24 +147,6 @@ record Throughput(
             return file;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
-        }
-    }
-
-    private static void percentiles(Map<String, Figure> row, Histogram latency) {
-        row.put("p50 µs", Figure.of(latency.getValueAtPercentile(50) / 1e3));
-        row.put("p99 µs", Figure.of(latency.getValueAtPercentile(99) / 1e3));
-        row.put("p99.9 µs", Figure.of(latency.getValueAtPercentile(99.9) / 1e3));
-        row.put("max µs", Figure.of(latency.getMaxValue() / 1e3));
-    }
-
-    /** One more round, which is counted and not timed. */
-    private void count(Bench bench, Crew crew, Contender contender, Map<String, Figure> row) {
-        try (Monitor monitor = new Monitor(bench.server())) {
-            double ops = loop(bench, crew, contender).ops();
-            Monitor.Count count = monitor.end();
-            row.put("requests/op", Figure.of(count.requests() / ops));
-            row.put("scripts/op", Figure.of(count.scripts() / ops));
-            row.put("commands/op", Figure.of(count.commands() / ops));
         }
     }
 }

@@ -1,7 +1,6 @@
 package io.github.redislocks.bench.work;
 
 import io.github.redislocks.bench.Bench;
-import io.github.redislocks.bench.contender.Contender;
 import io.github.redislocks.bench.contender.Contender.Trait;
 import io.github.redislocks.bench.crew.Loop.How;
 import java.util.List;
@@ -17,24 +16,11 @@ public interface Work {
     /** All, in the order in which they run. */
     static List<Work> all() {
         return List.of(
-                new Throughput(
-                        "w1", "uncontended, 1 thread", How.LOCK, 1, 1, Throughput.Keys.OWN, Contender.FLOOR_EVAL),
-                new Throughput(
-                        "w1x8",
-                        "uncontended, 8 threads, a lock each",
-                        How.LOCK,
-                        1,
-                        8,
-                        Throughput.Keys.OWN,
-                        Contender.FLOOR_EVAL),
-                new Throughput(
-                        "w2",
-                        "inner lock of one that is held",
-                        How.REENTER,
-                        1,
-                        1,
-                        Throughput.Keys.OWN,
-                        Contender.FLOOR_EVAL,
-                        Trait.REENTERS));
+                Throughput.alone("w1", "uncontended, 1 thread", How.LOCK, 1, Trait.LOCKS),
+                Throughput.alone("w1x8", "uncontended, 8 threads, a lock each", How.LOCK, 8, Trait.LOCKS),
+                Throughput.alone("w2", "inner lock of one that is held", How.REENTER, 1, Trait.REENTERS),
+                Throughput.together("w3", "one lock, 8 threads of one JVM", 1, 8, Trait.WAITS),
+                Throughput.together("w4", "one lock, 4 JVMs of 2 threads", 4, 2, Trait.WAITS, Trait.CROSSES_JVMS),
+                new Handoff());
     }
 }

@@ -1,0 +1,21 @@
+package io.github.redislocks.bench.contender;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
+
+/** The lock of the JDK, for one JVM alone: no Redis at all. */
+final class JdkLocks implements Client {
+
+    private final Map<String, ReentrantLock> locks = new ConcurrentHashMap<>();
+
+    @Override
+    public Mutex mutex(String key) {
+        return Mutex.of(locks.computeIfAbsent(key, name -> new ReentrantLock()));
+    }
+
+    @Override
+    public void close() {
+        locks.clear();
+    }
+}

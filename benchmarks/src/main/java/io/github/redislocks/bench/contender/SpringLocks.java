@@ -1,0 +1,47 @@
+package io.github.redislocks.bench.contender;
+
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.integration.redis.util.RedisLockRegistry;
+import org.springframework.integration.redis.util.RedisLockRegistry.RedisLockType;
+import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
+
+/** Spring Integration's RedisLockRegistry over Lettuce, as it comes; it renews only if the work asks for it. */
+final class SpringLocks implements Client {
+
+    private static final long DEFAULT_LEASE_MILLIS = 60_000;
+    private static final int DEFAULT_LOCKS = 100_000;
+    private static final int RENEWERS = 8;
+
+    private final LettuceConnectionFactory connections;
+    private final RedisLockRegistry registry;
+    private final ThreadPoolTaskScheduler renewers = new ThreadPoolTaskScheduler();
+
+    SpringLocks(Setting setting, RedisLockType type) {
+        connections = new LettuceConnectionFactory(LettuceConnectionFactory.createRedisConfiguration(setting.uri()));
+        connections.afterPropertiesSet();
+        connections.start();
+        boolean renewed = setting.leaseMillis() > 0;
+        registry = new RedisLockRegistry(
+                connections, "bench-" + type, renewed ? setting.leaseMillis() : DEFAULT_LEASE_MILLIS);
+        registry.setRedisLockType(type);
+        registry.setCacheCapacity(Math.max(DEFAULT_LOCKS, setting.locks()));
+        if (renewed) {
+            renewers.setPoolSize(RENEWERS);
+            renewers.setDaemon(true);
+            renewers.afterPropertiesSet();
+            registry.setRenewalTaskScheduler(renewers);
+        }
+    }
+
+    @Override
+    public Mutex mutex(String key) {
+        return Mutex.of(registry.obtain(key));
+    }
+
+    @Override
+    public void close() {
+        renewers.destroy();
+        registry.destroy();
+        connections.destroy();
+    }
+}

@@ -1,0 +1,108 @@
+package io.github.redislocks.bench.work;
+
+import io.github.redislocks.bench.Bench;
+import io.github.redislocks.bench.Figure;
+import io.github.redislocks.bench.Results;
+import io.github.redislocks.bench.contender.Contender;
+import io.github.redislocks.bench.contender.Contender.Trait;
+import io.github.redislocks.bench.contender.Setting;
+import io.github.redislocks.bench.crew.Child;
+import io.github.redislocks.bench.crew.Crew;
+import io.github.redislocks.bench.crew.Seed;
+import io.github.redislocks.bench.crew.Step;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.HdrHistogram.Histogram;
+
+/** Two JVMs pass a lock to each other: from the call of unlock in one to the return of lock in the other. */
+record Handoff() implements Work {
+
+    private static final long PARKED_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    @Override
+    public String name() {
+        return "w5";
+    }
+
+    @Override
+    public void run(Bench bench) {
+        int handoffs = bench.settings().quick() ? 6 : 20;
+        try (Crew crew = bench.crew(2)) {
+            List<Contender> contenders =
+                    bench.settings().contenders(Contender.FLOOR_HANDOFF, Trait.WAITS, Trait.CROSSES_JVMS);
+            contenders.forEach(contender -> seed(bench, crew, contender));
+            Rounds<Histogram> rounds = Rounds.of(
+                    bench, name(), crew, contenders, (contender, round) -> round(bench, crew, contender, handoffs));
+            Map<String, Map<String, Figure>> rows = new LinkedHashMap<>();
+            double floorP99 = all(rounds, Contender.FLOOR_HANDOFF).getValueAtPercentile(99);
+            for (Contender contender : rounds.contenders()) {
+                Map<String, Figure> row = new LinkedHashMap<>();
+                Histogram all = all(rounds, contender);
+                row.put("p50 over floor", rounds.overFloor(contender, round -> round.getValueAtPercentile(50)));
+                row.put("p99 over floor", Figure.of(all.getValueAtPercentile(99) / floorP99));
+                Percentiles.put(row, all);
+                // One lock and one unlock more than there were hand-offs.
+                Requests.count(
+                        bench,
+                        row,
+                        () -> 1 + round(bench, crew, contender, handoffs).getTotalCount());
+                rows.put(contender.label(), row);
+            }
+            bench.results()
+                    .add(new Results.Section(name(), "hand-off between two JVMs, the waiter parked for 100 ms", rows));
+        }
+    }
+
+    private void seed(Bench bench, Crew crew, Contender contender) {
+        Setting setting = new Setting(bench.server().uri(), 1);
+        crew.children().get(0).call(new Seed(contender, setting, key(contender)));
+    }
+
+    private String key(Contender contender) {
+        return name() + ":" + contender.label();
+    }
+
+    private static Histogram all(Rounds<Histogram> rounds, Contender contender) {
+        Histogram all = new Histogram(3);
+        rounds.of(contender).forEach(all::add);
+        return all;
+    }
+
+    private Histogram round(Bench bench, Crew crew, Contender contender, int handoffs) {
+        Setting setting = new Setting(bench.server().uri(), 1);
+        String key = key(contender);
+        Step lock = new Step(contender, setting, key, Step.Call.LOCK);
+        Step unlock = new Step(contender, setting, key, Step.Call.UNLOCK);
+        Child holder = crew.children().get(0);
+        Child waiter = crew.children().get(1);
+        begin(holder, lock);
+        holder.end(lock);
+        Histogram nanos = new Histogram(3);
+        for (int i = 0; i < handoffs; i++) {
+            begin(waiter, lock);
+            // Long enough for each contender to have become a waiter, and to have gone to sleep.
+            LockSupport.parkNanos(PARKED_NANOS);
+            long called = holder.call(unlock);
+            long had = waiter.end(lock);
+            if (had < called) {
+                bench.results().fail(name() + ", " + contender.label() + ": two JVMs had the lock");
+            }
+            nanos.recordValue(Math.max(0, had - called));
+            Child next = waiter;
+            waiter = holder;
+            holder = next;
+        }
+        holder.call(unlock);
+        return nanos;
+    }
+
+    private static void begin(Child child, Step lock) {
+        child.begin(lock);
+        if (!Step.CALLING.equals(child.hear())) {
+            throw new IllegalStateException("A worker does not say that it calls");
+        }
+    }
+}
