@@ -1,10 +1,18 @@
 package io.github.redislocks.bench;
 
 import java.net.URI;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import redis.clients.jedis.Jedis;
 
 /** The Redis that is measured on: a given one, or one of our own that lives as long as this. */
 public final class Server implements AutoCloseable {
+
+    /** Runs of scripts, and the time that they took in all. */
+    public record Scripts(double calls, double micros) {}
+
+    private static final Pattern SCRIPT =
+            Pattern.compile("cmdstat_(eval|evalsha|fcall)(_ro)?:calls=(?<calls>\\d+),usec=(?<micros>\\d+)");
 
     private final OwnServer own;
     private final String uri;
@@ -30,6 +38,25 @@ public final class Server implements AutoCloseable {
     public double cpuMicros() {
         String cpu = jedis.info("cpu");
         return (number(cpu, "used_cpu_user") + number(cpu, "used_cpu_sys")) * 1e6;
+    }
+
+    /** How many commands it has run, those in scripts as well. */
+    public double commands() {
+        return number(jedis.info("stats"), "total_commands_processed");
+    }
+
+    /** How many scripts it has run, and for how long. */
+    public Scripts scripts() {
+        double calls = 0;
+        double micros = 0;
+        for (String line : jedis.info("commandstats").lines().toList()) {
+            Matcher script = SCRIPT.matcher(line);
+            if (script.lookingAt()) {
+                calls += Double.parseDouble(script.group("calls"));
+                micros += Double.parseDouble(script.group("micros"));
+            }
+        }
+        return new Scripts(calls, micros);
     }
 
     public String version() {

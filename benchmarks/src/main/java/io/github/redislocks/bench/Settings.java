@@ -24,15 +24,17 @@ public record Settings(boolean quick, int rounds, List<String> only, int locks, 
         return quick ? 400 : 1_000;
     }
 
-    /** The contenders that were chosen and can do this, the floor first. */
+    /** The contenders that were chosen and can do this, the floor first, whether chosen or not. */
     public List<Contender> contenders(Contender floor, Trait... wanted) {
-        List<Contender> chosen = new ArrayList<>(List.of(floor));
-        for (Contender contender : Contender.that(wanted)) {
-            if (contender != floor && chosen(contender)) {
-                chosen.add(contender);
-            }
-        }
+        List<Contender> chosen = new ArrayList<>(contenders(wanted));
+        chosen.remove(floor);
+        chosen.add(0, floor);
         return chosen;
+    }
+
+    /** The contenders that were chosen and can do this. */
+    public List<Contender> contenders(Trait... wanted) {
+        return Contender.that(wanted).stream().filter(this::chosen).toList();
     }
 
     private boolean chosen(Contender contender) {

@@ -10,10 +10,10 @@ import org.springframework.integration.redis.util.RedisLockRegistry.RedisLockTyp
 /** What takes part: a kind of lock with its settings, or a floor, which is the least that Redis can be asked. */
 public enum Contender {
     OURS_DEFAULT("ours-default", setting -> new Ours(setting, Ours.Kind.DEFAULT), Trait.ALL),
-    OURS_FAIR("ours-fair", setting -> new Ours(setting, Ours.Kind.FAIR), Trait.ALL),
+    OURS_FAIR("ours-fair", setting -> new Ours(setting, Ours.Kind.FAIR), Trait.TWIN),
     REDISSON("redisson", RedissonLocks::new, Trait.ALL),
     SPRING_SPIN("spring-spin", setting -> new SpringLocks(setting, RedisLockType.SPIN_LOCK), Trait.ALL),
-    SPRING_PUBSUB("spring-pubsub", setting -> new SpringLocks(setting, RedisLockType.PUB_SUB_LOCK), Trait.ALL),
+    SPRING_PUBSUB("spring-pubsub", setting -> new SpringLocks(setting, RedisLockType.PUB_SUB_LOCK), Trait.TWIN),
     JDK("jdk", setting -> new JdkLocks(), EnumSet.of(Trait.LOCKS, Trait.REENTERS, Trait.WAITS)),
     FLOOR_EVAL("floor-eval", EvalFloor::new, EnumSet.of(Trait.LOCKS)),
     FLOOR_HANDOFF("floor-handoff", HandoffFloor::new, EnumSet.of(Trait.WAITS, Trait.CROSSES_JVMS));
@@ -29,6 +29,9 @@ public enum Contender {
         RENEWS;
 
         static final Set<Trait> ALL = EnumSet.allOf(Trait.class);
+
+        /** Of one that renews by the same code as one before it. */
+        static final Set<Trait> TWIN = EnumSet.complementOf(EnumSet.of(RENEWS));
     }
 
     private final String label;

@@ -2,6 +2,7 @@ package io.github.redislocks.bench.contender;
 
 import io.github.redislocks.RedisLocks;
 import java.time.Duration;
+import java.util.concurrent.atomic.LongAdder;
 
 /** This library. */
 final class Ours implements Client {
@@ -12,6 +13,7 @@ final class Ours implements Client {
         FAIR
     }
 
+    private final LongAdder losses = new LongAdder();
     private final RedisLocks locks;
     private final Kind kind;
 
@@ -21,12 +23,32 @@ final class Ours implements Client {
         if (setting.leaseMillis() > 0) {
             builder.lease(Duration.ofMillis(setting.leaseMillis()));
         }
-        locks = builder.build();
+        locks = builder.lockLostListener(loss -> losses.increment()).build();
     }
 
     @Override
     public Mutex mutex(String key) {
         return Mutex.of(kind == Kind.FAIR ? locks.fairLock(key) : locks.reentrantLock(key));
+    }
+
+    @Override
+    public String redisKey(String key) {
+        return locks.options().keyPrefix() + ":{" + key + "}";
+    }
+
+    @Override
+    public boolean holds(String key) {
+        return locks.reentrantLock(key).isHeldByCurrentThread();
+    }
+
+    @Override
+    public long losses() {
+        return losses.sum();
+    }
+
+    @Override
+    public String library() {
+        return "io.github.redislocks.";
     }
 
     @Override

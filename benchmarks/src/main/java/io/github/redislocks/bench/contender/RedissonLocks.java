@@ -24,6 +24,16 @@ final class RedissonLocks implements Client {
     }
 
     @Override
+    public boolean holds(String key) {
+        return redisson.getLock(key).isHeldByCurrentThread();
+    }
+
+    @Override
+    public String library() {
+        return "org.redisson.";
+    }
+
+    @Override
     public void close() {
         redisson.shutdown();
     }

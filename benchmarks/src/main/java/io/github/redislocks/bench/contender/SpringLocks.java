@@ -13,6 +13,7 @@ final class SpringLocks implements Client {
     private static final int RENEWERS = 8;
 
     private final LettuceConnectionFactory connections;
+    private final String registryKey;
     private final RedisLockRegistry registry;
     private final ThreadPoolTaskScheduler renewers = new ThreadPoolTaskScheduler();
 
@@ -21,8 +22,9 @@ final class SpringLocks implements Client {
         connections.afterPropertiesSet();
         connections.start();
         boolean renewed = setting.leaseMillis() > 0;
-        registry = new RedisLockRegistry(
-                connections, "bench-" + type, renewed ? setting.leaseMillis() : DEFAULT_LEASE_MILLIS);
+        registryKey = "bench-" + type;
+        registry =
+                new RedisLockRegistry(connections, registryKey, renewed ? setting.leaseMillis() : DEFAULT_LEASE_MILLIS);
         registry.setRedisLockType(type);
         registry.setCacheCapacity(Math.max(DEFAULT_LOCKS, setting.locks()));
         if (renewed) {
@@ -36,6 +38,16 @@ final class SpringLocks implements Client {
     @Override
     public Mutex mutex(String key) {
         return Mutex.of(registry.obtain(key));
+    }
+
+    @Override
+    public String redisKey(String key) {
+        return registryKey + ":" + key;
+    }
+
+    @Override
+    public String library() {
+        return "org.springframework.";
     }
 
     @Override

@@ -96,6 +96,9 @@ public final class Worker {
         }
     }
 
+    /** What a task leaves for a later one; one thing at a time. */
+    Object left;
+
     public ExecutorService threads() {
         return threads;
     }

@@ -21,6 +21,8 @@ public interface Work {
                 Throughput.alone("w2", "inner lock of one that is held", How.REENTER, 1, Trait.REENTERS),
                 Throughput.together("w3", "one lock, 8 threads of one JVM", 1, 8, Trait.WAITS),
                 Throughput.together("w4", "one lock, 4 JVMs of 2 threads", 4, 2, Trait.WAITS, Trait.CROSSES_JVMS),
-                new Handoff());
+                new Handoff(),
+                new Renewal(),
+                new Crowd());
     }
 }

@@ -1,0 +1,49 @@
+package io.github.redislocks.bench.crew;
+
+import io.github.redislocks.bench.contender.Client;
+import io.github.redislocks.bench.contender.Contender;
+import io.github.redislocks.bench.contender.Setting;
+import java.io.Serializable;
+import java.util.ArrayList;
+
+/** The worker's main thread takes many locks, and keeps nothing of them itself. */
+public record Hold(Contender contender, Setting setting, String prefix, int locks) implements Task<Long> {
+
+    /** Answers how long it took. */
+    @Override
+    public Long run(Worker worker) {
+        Client client = worker.client(contender, setting);
+        long begin = System.nanoTime();
+        for (int i = 0; i < locks; i++) {
+            client.mutex(prefix + i).lock();
+        }
+        return System.nanoTime() - begin;
+    }
+
+    /**
+     * What the client says of the locks.
+     *
+     * @param losses that it told
+     * @param notHeld of those that were asked for
+     * @param keys where Redis has them
+     */
+    public record State(long losses, long notHeld, ArrayList<String> keys) implements Serializable {}
+
+    /** Asks the client how it stands with the locks of a {@link Hold}, and for a sample of them in particular. */
+    public record Ask(Hold hold, int sample) implements Task<State> {
+
+        @Override
+        public State run(Worker worker) {
+            Client client = worker.client(hold.contender, hold.setting);
+            long notHeld = 0;
+            for (int i = 0; i < hold.locks; i += Math.max(1, hold.locks / sample)) {
+                notHeld += client.holds(hold.prefix + i) ? 0 : 1;
+            }
+            ArrayList<String> keys = new ArrayList<>();
+            for (int i = 0; i < hold.locks; i++) {
+                keys.add(client.redisKey(hold.prefix + i));
+            }
+            return new State(client.losses(), notHeld, keys);
+        }
+    }
+}

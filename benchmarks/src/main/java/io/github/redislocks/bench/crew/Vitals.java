@@ -1,0 +1,58 @@
+package io.github.redislocks.bench.crew;
+
+import io.github.redislocks.bench.contender.Contender;
+import io.github.redislocks.bench.contender.Setting;
+import java.io.Serializable;
+import java.lang.management.ManagementFactory;
+import javax.management.JMException;
+import javax.management.ObjectName;
+
+/**
+ * What a JVM has used.
+ *
+ * @param cpuNanos processor time of the process so far
+ * @param heapBytes of objects that live
+ * @param libraryBytes of them in objects of the contender's own classes
+ */
+public record Vitals(long cpuNanos, long heapBytes, long libraryBytes) implements Serializable {
+
+    /** Collects the garbage, and looks. */
+    public record Look(Contender contender, Setting setting) implements Task<Vitals> {
+
+        @Override
+        public Vitals run(Worker worker) throws JMException {
+            String library = worker.client(contender, setting).library();
+            // The first leaves what the second finds unreachable: caches clean up after collections.
+            System.gc();
+            System.gc();
+            long heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
+            return new Vitals(Loop.processCpuNanos(), heap, libraryBytes(library));
+        }
+
+        /** By the class histogram, whose lines are: number, instances, bytes, class. */
+        private static long libraryBytes(String library) throws JMException {
+            String histogram = (String) ManagementFactory.getPlatformMBeanServer()
+                    .invoke(
+                            new ObjectName("com.sun.management:type=DiagnosticCommand"),
+                            "gcClassHistogram",
+                            new Object[] {new String[0]},
+                            new String[] {String[].class.getName()});
+            return histogram
+                    .lines()
+                    .map(line -> line.strip().split("\\s+"))
+                    .filter(words -> words.length > 3 && words[3].startsWith(library))
+                    .filter(words -> !words[3].startsWith("io.github.redislocks.bench."))
+                    .mapToLong(words -> Long.parseLong(words[2]))
+                    .sum();
+        }
+    }
+
+    /** The processor time of the process so far, and nothing that disturbs. */
+    public record Cpu() implements Task<Long> {
+
+        @Override
+        public Long run(Worker worker) {
+            return Loop.processCpuNanos();
+        }
+    }
+}

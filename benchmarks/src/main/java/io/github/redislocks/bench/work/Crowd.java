@@ -1,0 +1,95 @@
+package io.github.redislocks.bench.work;
+
+import io.github.redislocks.bench.Bench;
+import io.github.redislocks.bench.Figure;
+import io.github.redislocks.bench.Monitor;
+import io.github.redislocks.bench.Results;
+import io.github.redislocks.bench.contender.Contender;
+import io.github.redislocks.bench.contender.Contender.Trait;
+import io.github.redislocks.bench.contender.Setting;
+import io.github.redislocks.bench.crew.Child;
+import io.github.redislocks.bench.crew.Crew;
+import io.github.redislocks.bench.crew.Line;
+import io.github.redislocks.bench.crew.Seed;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/** 200 threads of one JVM wait for one lock, and then have it one after the other. */
+record Crowd() implements Work {
+
+    private static final int THREADS = 200;
+    private static final long SETTLE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+    @Override
+    public String name() {
+        return "w7";
+    }
+
+    @Override
+    public void run(Bench bench) {
+        List<Contender> contenders =
+                bench.settings().contenders(Contender.FLOOR_HANDOFF, Trait.WAITS, Trait.CROSSES_JVMS);
+        try (Crew crew = bench.crew(1)) {
+            Rounds<Line.Drained> rounds = Rounds.of(bench, name(), crew, contenders, (contender, round) -> {
+                begin(bench, crew, contender);
+                LockSupport.parkNanos(SETTLE_NANOS);
+                return drain(bench, crew, contender);
+            });
+            Map<String, Map<String, Figure>> rows = new LinkedHashMap<>();
+            for (Contender contender : rounds.contenders()) {
+                Map<String, Figure> row = new LinkedHashMap<>();
+                row.put("drain over floor", rounds.overFloor(contender, Line.Drained::nanos));
+                row.put("drain ms", rounds.figure(contender, drained -> drained.nanos() / 1e6));
+                row.put("requests/s while waiting", Figure.of(requestsPerSecond(bench, contender)));
+                rows.put(contender.label(), row);
+            }
+            bench.results().add(new Results.Section(name(), THREADS + " threads of one JVM wait for one lock", rows));
+        }
+    }
+
+    /** What a client sends that waits, less what the same client sends that does nothing. */
+    private double requestsPerSecond(Bench bench, Contender contender) {
+        int seconds = bench.settings().quick() ? 2 : 10;
+        try (Crew crew = bench.crew(1)) {
+            // Connects, and waits once: what a client opens for that it may keep.
+            begin(bench, crew, contender);
+            LockSupport.parkNanos(SETTLE_NANOS);
+            drain(bench, crew, contender);
+            double idle = requests(bench, seconds);
+            begin(bench, crew, contender);
+            LockSupport.parkNanos(SETTLE_NANOS);
+            double waiting = requests(bench, seconds);
+            drain(bench, crew, contender);
+            return (waiting - idle) / seconds;
+        }
+    }
+
+    private static long requests(Bench bench, int seconds) {
+        try (Monitor monitor = new Monitor(bench.server())) {
+            LockSupport.parkNanos(TimeUnit.SECONDS.toNanos(seconds));
+            return monitor.end().requests();
+        }
+    }
+
+    private void begin(Bench bench, Crew crew, Contender contender) {
+        Child child = crew.children().get(0);
+        // The thread that holds the lock is one more.
+        Setting setting = new Setting(bench.server().uri(), THREADS + 1);
+        String key = name() + ":" + contender.label();
+        child.call(new Seed(contender, setting, key));
+        child.call(new Line(contender, setting, key, THREADS));
+    }
+
+    private Line.Drained drain(Bench bench, Crew crew, Contender contender) {
+        Line.Drained drained = crew.children().get(0).call(new Line.Drain());
+        if (drained.violations() > 0) {
+            bench.results()
+                    .fail(name() + ", " + contender.label() + ": " + drained.violations()
+                            + " times two threads had the lock");
+        }
+        return drained;
+    }
+}

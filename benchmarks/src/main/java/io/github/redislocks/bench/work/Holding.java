@@ -1,0 +1,94 @@
+package io.github.redislocks.bench.work;
+
+import io.github.redislocks.bench.Bench;
+import io.github.redislocks.bench.Pinger;
+import io.github.redislocks.bench.Server;
+import io.github.redislocks.bench.contender.Contender;
+import io.github.redislocks.bench.contender.Setting;
+import io.github.redislocks.bench.crew.Child;
+import io.github.redislocks.bench.crew.Crew;
+import io.github.redislocks.bench.crew.Hold;
+import io.github.redislocks.bench.crew.Vitals;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.HdrHistogram.Histogram;
+import redis.clients.jedis.Jedis;
+
+/**
+ * What it costs to hold many locks for some leases, in a JVM that does nothing else. CPU is a share of one core.
+ *
+ * @param lost by what the client told, by what it said when asked, and by what was not in Redis: the greatest
+ */
+record Holding(
+        int locks,
+        long lost,
+        double scriptsPerSecond,
+        double commandsPerSecond,
+        double redisCpu,
+        double clientCpu,
+        double heapBytes,
+        double libraryBytes,
+        double lockSeconds,
+        Histogram idlePings,
+        Histogram pings) {
+
+    private static final int SAMPLE = 1_000;
+    private static final int BATCH = 1_000;
+
+    static Holding of(Bench bench, Contender contender, int locks, long leaseMillis, int leases) {
+        Server server = bench.server();
+        server.clear();
+        Setting setting = new Setting(server.uri(), leaseMillis, 1, locks);
+        long nanos = TimeUnit.MILLISECONDS.toNanos(leaseMillis * leases);
+        try (Crew crew = bench.crew(1)) {
+            Child child = crew.children().get(0);
+            // Connects, and loads what there is to load.
+            child.call(new Hold(contender, setting, "first:", 1));
+            Histogram idlePings = Pinger.ping(server, nanos);
+            Vitals before = child.call(new Vitals.Look(contender, setting));
+            Hold hold = new Hold(contender, setting, "w6:" + contender.label() + ":", locks);
+            double lockSeconds = child.call(hold) / 1e9;
+
+            Server.Scripts scripts = server.scripts();
+            double commands = server.commands();
+            double redis = server.cpuMicros();
+            long cpu = child.call(new Vitals.Cpu());
+            long begin = System.nanoTime();
+            Histogram pings = Pinger.ping(server, nanos);
+            double seconds = (System.nanoTime() - begin) / 1e9;
+            double clientCpu = (child.call(new Vitals.Cpu()) - cpu) / 1e9 / seconds;
+            double redisCpu = (server.cpuMicros() - redis) / 1e6 / seconds;
+            double commandsPerSecond = (server.commands() - commands - pings.getTotalCount()) / seconds;
+            double scriptsPerSecond = (server.scripts().calls() - scripts.calls()) / seconds;
+
+            Hold.State state = child.call(new Hold.Ask(hold, SAMPLE));
+            long lost = Math.max(Math.max(state.losses(), state.notHeld()), missing(server, state.keys()));
+            Vitals after = child.call(new Vitals.Look(contender, setting));
+            return new Holding(
+                    locks,
+                    lost,
+                    scriptsPerSecond,
+                    commandsPerSecond,
+                    redisCpu,
+                    clientCpu,
+                    (double) (after.heapBytes() - before.heapBytes()) / locks,
+                    (double) (after.libraryBytes() - before.libraryBytes()) / locks,
+                    lockSeconds,
+                    idlePings,
+                    pings);
+        } finally {
+            server.clear();
+        }
+    }
+
+    private static long missing(Server server, List<String> keys) {
+        long found = 0;
+        try (Jedis jedis = server.connection()) {
+            for (int from = 0; from < keys.size(); from += BATCH) {
+                List<String> batch = keys.subList(from, Math.min(keys.size(), from + BATCH));
+                found += jedis.exists(batch.toArray(String[]::new));
+            }
+        }
+        return keys.size() - found;
+    }
+}
