@@ -13,7 +13,7 @@ public record Figure(double low, double median, double high, int times) {
     public static Figure of(Collection<Double> values) {
         double[] sorted =
                 values.stream().mapToDouble(Double::doubleValue).sorted().toArray();
-        if (sorted.length == 0 || Arrays.stream(sorted).anyMatch(Double::isNaN)) {
+        if (sorted.length == 0 || Arrays.stream(sorted).anyMatch(value -> !Double.isFinite(value))) {
             throw new IllegalStateException("Nothing was measured: " + values);
         }
         return new Figure(quantile(sorted, 0.25), quantile(sorted, 0.5), quantile(sorted, 0.75), sorted.length);

@@ -10,7 +10,8 @@ import redis.clients.jedis.exceptions.JedisException;
 
 /**
  * Counts what a server runs, by {@code MONITOR}, which tells the requests of clients from the commands that scripts
- * call. It slows the server, so it counts while nothing is timed.
+ * call, and leaves out what only keeps connections alive (PING) or measures (INFO). It slows the server, so it counts
+ * while nothing is timed.
  */
 public final class Monitor implements AutoCloseable {
 
@@ -18,6 +19,9 @@ public final class Monitor implements AutoCloseable {
     public record Count(long requests, long scripts, long commands) {}
 
     private static final long PATIENCE_SECONDS = 60;
+    /** What pools send on each idle connection, in bursts; and what only those ask who measure. */
+    private static final Pattern APART = Pattern.compile("\"(ping|info)\"", Pattern.CASE_INSENSITIVE);
+
     private static final Pattern SCRIPT = Pattern.compile("\"(eval|evalsha|fcall)(_ro)?\"", Pattern.CASE_INSENSITIVE);
 
     private final String mark = UUID.randomUUID().toString();
@@ -81,6 +85,9 @@ public final class Monitor implements AutoCloseable {
             (line.contains(mark + "begin") ? begun : ended).countDown();
         } else if (begun.getCount() == 0 && ended.getCount() > 0) {
             int origin = line.indexOf("] ");
+            if (APART.matcher(line).region(origin + 2, line.length()).lookingAt()) {
+                return;
+            }
             boolean ofScript = line.startsWith(" lua", origin - 4);
             commands++;
             requests += ofScript ? 0 : 1;

@@ -15,6 +15,15 @@ public final class Pinger {
 
     /** The times of its requests, in ns, for a while. */
     public static Histogram ping(Server server, long nanos) {
+        return ping(server, nanos, PAUSE_NANOS);
+    }
+
+    /** The times of requests that follow each other at once: of a bare round trip. */
+    public static Histogram pingAtOnce(Server server, long nanos) {
+        return ping(server, nanos, 0);
+    }
+
+    private static Histogram ping(Server server, long nanos, long pauseNanos) {
         Histogram times = new Histogram(3);
         try (Jedis jedis = server.connection()) {
             for (int i = 0; i < WARM_UP; i++) {
@@ -24,7 +33,9 @@ public final class Pinger {
             for (long now = System.nanoTime(); now < end; now = System.nanoTime()) {
                 jedis.ping();
                 times.recordValue(System.nanoTime() - now);
-                LockSupport.parkNanos(PAUSE_NANOS);
+                if (pauseNanos > 0) {
+                    LockSupport.parkNanos(pauseNanos);
+                }
             }
         }
         return times;

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** All that was measured: printed and saved as it comes, so that a run that ends early leaves what it had. */
 public final class Results {
@@ -20,6 +21,7 @@ public final class Results {
     private final Path folder;
     private final Map<String, String> environment;
     private final List<Section> sections = new ArrayList<>();
+    private final List<Series> series = new ArrayList<>();
     private final List<String> failures = new ArrayList<>();
 
     public Results(Path folder, Map<String, String> environment) {
@@ -33,6 +35,15 @@ public final class Results {
         sections.add(section);
         System.out.println(Tables.markdown(section));
         save();
+        Plots.bars(folder, section);
+    }
+
+    /** Takes, prints, saves and draws how something grows. */
+    public void add(Series one) {
+        series.add(one);
+        System.out.println(Tables.markdown(one));
+        save();
+        Plots.lines(folder, one);
     }
 
     /** Remembers what makes the run worthless, or a part of it. */
@@ -46,8 +57,8 @@ public final class Results {
         return List.copyOf(failures);
     }
 
-    public List<Section> sections() {
-        return List.copyOf(sections);
+    public Optional<Section> section(String work) {
+        return sections.stream().filter(section -> section.work().equals(work)).findFirst();
     }
 
     private void save() {
@@ -55,10 +66,12 @@ public final class Results {
         all.put("environment", environment);
         all.put("failures", failures);
         all.put("sections", sections);
+        all.put("series", series);
         StringBuilder markdown = new StringBuilder(Tables.environment(environment));
         failures.forEach(
                 failure -> markdown.append("\n**FAILED**: ").append(failure).append('\n'));
         sections.forEach(section -> markdown.append('\n').append(Tables.markdown(section)));
+        series.forEach(one -> markdown.append('\n').append(Tables.markdown(one)));
         try {
             Files.createDirectories(folder);
             new ObjectMapper()

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 
 /** Results as Markdown, in columns that can be read as they are. */
 final class Tables {
@@ -32,6 +33,23 @@ final class Tables {
             lines.add(line);
         });
         return "### " + section.work() + ": " + section.title() + "\n\n" + lines(lines);
+    }
+
+    static String markdown(Series series) {
+        Set<Integer> places = new TreeSet<>();
+        series.lines().values().forEach(line -> places.addAll(line.keySet()));
+        List<List<String>> lines = new ArrayList<>();
+        List<String> head = new ArrayList<>(series.lines().keySet());
+        head.add(0, series.across());
+        lines.add(head);
+        for (Integer place : places) {
+            List<String> line = new ArrayList<>(List.of(number(place)));
+            series.lines()
+                    .values()
+                    .forEach(values -> line.add(values.containsKey(place) ? number(values.get(place)) : ""));
+            lines.add(line);
+        }
+        return "### " + series.title() + ": " + series.up() + "\n\n" + lines(lines);
     }
 
     /** The median, and the quartiles if there were rounds. */

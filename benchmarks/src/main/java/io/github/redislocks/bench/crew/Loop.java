@@ -21,8 +21,23 @@ import java.util.concurrent.Future;
  * @param firstVisitor a number for each thread, from here on, that no other JVM has
  */
 public record Loop(
-        Contender contender, Setting setting, How how, List<String> keys, String cell, int firstVisitor, long nanos)
+        Contender contender,
+        Setting setting,
+        How how,
+        Clients clients,
+        List<String> keys,
+        String cell,
+        int firstVisitor,
+        long nanos)
         implements Task<Tally> {
+
+    /** Whose client the threads use. */
+    public enum Clients {
+        /** One for all. */
+        ONE,
+        /** One for each, as if each were a process. */
+        EACH
+    }
 
     /** What a turn of the loop is. */
     public enum How {
@@ -33,12 +48,12 @@ public record Loop(
 
     @Override
     public Tally run(Worker worker) throws InterruptedException, ExecutionException {
-        Client client = worker.client(contender, setting);
         CountDownLatch ready = new CountDownLatch(keys.size());
         CountDownLatch go = new CountDownLatch(1);
         List<Future<Tally>> threads = new ArrayList<>();
         for (int i = 0; i < keys.size(); i++) {
             String key = keys.get(i);
+            Client client = worker.client(contender, clients == Clients.ONE ? setting : setting.ofClient(i));
             long visitor = firstVisitor + i;
             threads.add(worker.threads().submit(() -> {
                 Mutex mutex = client.mutex(key);
@@ -116,7 +131,7 @@ public record Loop(
         return ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getProcessCpuTime();
     }
 
-    private static long threadCpuNanos() {
+    static long threadCpuNanos() {
         return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
     }
 }

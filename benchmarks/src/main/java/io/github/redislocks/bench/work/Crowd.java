@@ -32,22 +32,23 @@ record Crowd() implements Work {
     public void run(Bench bench) {
         List<Contender> contenders =
                 bench.settings().contenders(Contender.FLOOR_HANDOFF, Trait.WAITS, Trait.CROSSES_JVMS);
+        Rounds<Line.Drained> rounds;
         try (Crew crew = bench.crew(1)) {
-            Rounds<Line.Drained> rounds = Rounds.of(bench, name(), crew, contenders, (contender, round) -> {
+            rounds = Rounds.of(bench, name(), crew, contenders, (contender, round) -> {
                 begin(bench, crew, contender);
                 LockSupport.parkNanos(SETTLE_NANOS);
                 return drain(bench, crew, contender);
             });
-            Map<String, Map<String, Figure>> rows = new LinkedHashMap<>();
-            for (Contender contender : rounds.contenders()) {
-                Map<String, Figure> row = new LinkedHashMap<>();
-                row.put("drain over floor", rounds.overFloor(contender, Line.Drained::nanos));
-                row.put("drain ms", rounds.figure(contender, drained -> drained.nanos() / 1e6));
-                row.put("requests/s while waiting", Figure.of(requestsPerSecond(bench, contender)));
-                rows.put(contender.label(), row);
-            }
-            bench.results().add(new Results.Section(name(), THREADS + " threads of one JVM wait for one lock", rows));
         }
+        Map<String, Map<String, Figure>> rows = new LinkedHashMap<>();
+        for (Contender contender : rounds.contenders()) {
+            Map<String, Figure> row = new LinkedHashMap<>();
+            row.put("drain over floor", rounds.overFloor(contender, Line.Drained::nanos));
+            row.put("drain ms", rounds.figure(contender, drained -> drained.nanos() / 1e6));
+            row.put("requests/s while waiting", Figure.of(requestsPerSecond(bench, contender)));
+            rows.put(contender.label(), row);
+        }
+        bench.results().add(new Results.Section(name(), THREADS + " threads of one JVM wait for one lock", rows));
     }
 
     /** What a client sends that waits, less what the same client sends that does nothing. */

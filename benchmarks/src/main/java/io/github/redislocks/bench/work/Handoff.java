@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
 import org.HdrHistogram.Histogram;
 
 /** Two JVMs pass a lock to each other: from the call of unlock in one to the return of lock in the other. */
@@ -34,26 +35,33 @@ record Handoff() implements Work {
             List<Contender> contenders =
                     bench.settings().contenders(Contender.FLOOR_HANDOFF, Trait.WAITS, Trait.CROSSES_JVMS);
             contenders.forEach(contender -> seed(bench, crew, contender));
-            Rounds<Histogram> rounds = Rounds.of(
+            Rounds<Pass> rounds = Rounds.of(
                     bench, name(), crew, contenders, (contender, round) -> round(bench, crew, contender, handoffs));
             Map<String, Map<String, Figure>> rows = new LinkedHashMap<>();
-            double floorP99 = all(rounds, Contender.FLOOR_HANDOFF).getValueAtPercentile(99);
+            double floorP99 =
+                    all(rounds, Contender.FLOOR_HANDOFF, pass -> pass.nanos).getValueAtPercentile(99);
             for (Contender contender : rounds.contenders()) {
                 Map<String, Figure> row = new LinkedHashMap<>();
-                Histogram all = all(rounds, contender);
-                row.put("p50 over floor", rounds.overFloor(contender, round -> round.getValueAtPercentile(50)));
+                Histogram all = all(rounds, contender, pass -> pass.nanos);
+                row.put("p50 over floor", rounds.overFloor(contender, pass -> pass.nanos.getValueAtPercentile(50)));
                 row.put("p99 over floor", Figure.of(all.getValueAtPercentile(99) / floorP99));
                 Percentiles.put(row, all);
+                row.put("Redis scripts µs", median(all(rounds, contender, pass -> pass.scriptNanos)));
+                row.put("unlocking thread CPU µs", median(all(rounds, contender, pass -> pass.unlockCpuNanos)));
                 // One lock and one unlock more than there were hand-offs.
                 Requests.count(
                         bench,
                         row,
-                        () -> 1 + round(bench, crew, contender, handoffs).getTotalCount());
+                        () -> 1 + round(bench, crew, contender, handoffs).nanos.getTotalCount());
                 rows.put(contender.label(), row);
             }
             bench.results()
                     .add(new Results.Section(name(), "hand-off between two JVMs, the waiter parked for 100 ms", rows));
         }
+    }
+
+    private static Figure median(Histogram nanos) {
+        return Figure.of(nanos.getValueAtPercentile(50) / 1e3);
     }
 
     private void seed(Bench bench, Crew crew, Contender contender) {
@@ -65,13 +73,26 @@ record Handoff() implements Work {
         return name() + ":" + contender.label();
     }
 
-    private static Histogram all(Rounds<Histogram> rounds, Contender contender) {
+    /** Some hand-offs. */
+    private static final class Pass {
+
+        /** From the call of unlock to the return of lock. */
+        final Histogram nanos = new Histogram(3);
+
+        /** What the thread that unlocks needs until that returns. */
+        final Histogram unlockCpuNanos = new Histogram(3);
+
+        /** How long scripts ran meanwhile. */
+        final Histogram scriptNanos = new Histogram(3);
+    }
+
+    private static Histogram all(Rounds<Pass> rounds, Contender contender, Function<Pass, Histogram> kind) {
         Histogram all = new Histogram(3);
-        rounds.of(contender).forEach(all::add);
+        rounds.of(contender).forEach(pass -> all.add(kind.apply(pass)));
         return all;
     }
 
-    private Histogram round(Bench bench, Crew crew, Contender contender, int handoffs) {
+    private Pass round(Bench bench, Crew crew, Contender contender, int handoffs) {
         Setting setting = new Setting(bench.server().uri(), 1);
         String key = key(contender);
         Step lock = new Step(contender, setting, key, Step.Call.LOCK);
@@ -80,23 +101,26 @@ record Handoff() implements Work {
         Child waiter = crew.children().get(1);
         begin(holder, lock);
         holder.end(lock);
-        Histogram nanos = new Histogram(3);
+        Pass pass = new Pass();
         for (int i = 0; i < handoffs; i++) {
             begin(waiter, lock);
             // Long enough for each contender to have become a waiter, and to have gone to sleep.
             LockSupport.parkNanos(PARKED_NANOS);
-            long called = holder.call(unlock);
-            long had = waiter.end(lock);
-            if (had < called) {
+            double scripts = bench.server().scripts().micros();
+            Step.Answer left = holder.call(unlock);
+            Step.Answer had = waiter.end(lock);
+            if (had.at() < left.at()) {
                 bench.results().fail(name() + ", " + contender.label() + ": two JVMs had the lock");
             }
-            nanos.recordValue(Math.max(0, had - called));
+            pass.nanos.recordValue(Math.max(0, had.at() - left.at()));
+            pass.unlockCpuNanos.recordValue(left.cpuNanos());
+            pass.scriptNanos.recordValue((long) (1e3 * (bench.server().scripts().micros() - scripts)));
             Child next = waiter;
             waiter = holder;
             holder = next;
         }
         holder.call(unlock);
-        return nanos;
+        return pass;
     }
 
     private static void begin(Child child, Step lock) {

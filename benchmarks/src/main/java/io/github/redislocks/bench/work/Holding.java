@@ -35,16 +35,25 @@ record Holding(
     private static final int SAMPLE = 1_000;
     private static final int BATCH = 1_000;
 
-    static Holding of(Bench bench, Contender contender, int locks, long leaseMillis, int leases) {
+    /**
+     * How many, for how long.
+     *
+     * @param quiet whether the other client is watched before, too
+     */
+    record Plan(int locks, long leaseMillis, int leases, boolean quiet) {}
+
+    static Holding of(Bench bench, Contender contender, Plan plan) {
+        int locks = plan.locks();
+        long leaseMillis = plan.leaseMillis();
         Server server = bench.server();
         server.clear();
-        Setting setting = new Setting(server.uri(), leaseMillis, 1, locks);
-        long nanos = TimeUnit.MILLISECONDS.toNanos(leaseMillis * leases);
+        Setting setting = new Setting(server.uri(), leaseMillis, 1, locks, 0);
+        long nanos = TimeUnit.MILLISECONDS.toNanos(leaseMillis * plan.leases());
         try (Crew crew = bench.crew(1)) {
             Child child = crew.children().get(0);
             // Connects, and loads what there is to load.
             child.call(new Hold(contender, setting, "first:", 1));
-            Histogram idlePings = Pinger.ping(server, nanos);
+            Histogram idlePings = Pinger.ping(server, plan.quiet() ? nanos : 0);
             Vitals before = child.call(new Vitals.Look(contender, setting));
             Hold hold = new Hold(contender, setting, "w6:" + contender.label() + ":", locks);
             double lockSeconds = child.call(hold) / 1e9;

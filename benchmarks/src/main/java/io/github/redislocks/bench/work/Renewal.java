@@ -27,9 +27,10 @@ record Renewal() implements Work {
         boolean quick = bench.settings().quick();
         long lease = quick ? QUICK_LEASE_MILLIS : LEASE_MILLIS;
         int leases = quick ? QUICK_LEASES : LEASES;
+        Holding.Plan plan = new Holding.Plan(bench.settings().locks(), lease, leases, true);
         Map<String, Map<String, Figure>> rows = new LinkedHashMap<>();
         for (Contender contender : bench.settings().contenders(Trait.RENEWS)) {
-            Holding holding = Holding.of(bench, contender, bench.settings().locks(), lease, leases);
+            Holding holding = Holding.of(bench, contender, plan);
             rows.put(contender.label(), row(holding));
         }
         String title = String.format(

@@ -37,7 +37,7 @@ record Throughput(
     private static final Path CELL = newCell();
 
     /** What came of a round: what the JVMs did, and what Redis needed for it. */
-    private record Round(Tally tally, double redisMicros) {
+    private record Round(Tally tally, double redisMicros, double scriptMicros) {
 
         double opsPerSecond() {
             return tally.opsPerSecond();
@@ -45,6 +45,14 @@ record Throughput(
 
         double redisMicrosPerOp() {
             return redisMicros / tally.ops();
+        }
+
+        double scriptMicrosPerOp() {
+            return scriptMicros / tally.ops();
+        }
+
+        double callingMicrosPerOp() {
+            return tally.threadCpuNanos / 1e3 / tally.ops();
         }
 
         double clientMicrosPerOp() {
@@ -79,6 +87,7 @@ record Throughput(
     }
 
     private Round round(Bench bench, Crew crew, Contender contender) {
+        double scripts = bench.server().scripts().micros();
         double before = bench.server().cpuMicros();
         Tally tally = loop(bench, crew, contender);
         double micros = bench.server().cpuMicros() - before;
@@ -90,7 +99,7 @@ record Throughput(
         if (tally.opsOfThreads.size() != jvms * threads || tally.ops() == 0) {
             throw new IllegalStateException("nothing was done");
         }
-        return new Round(tally, micros);
+        return new Round(tally, micros, bench.server().scripts().micros() - scripts);
     }
 
     private Tally loop(Bench bench, Crew crew, Contender contender) {
@@ -107,7 +116,7 @@ record Throughput(
                     .toList();
             // A floor has no inner locks: it is compared with what is nearest.
             How turn = contender.can(Trait.REENTERS) ? how : How.LOCK;
-            tasks.add(new Loop(contender, setting, turn, names, cell(), first, nanos));
+            tasks.add(new Loop(contender, setting, turn, Loop.Clients.ONE, names, cell(), first, nanos));
         }
         return Tally.of(crew.call(tasks));
     }
@@ -131,6 +140,8 @@ record Throughput(
         Tally all = Tally.of(rounds.of(contender).stream().map(Round::tally).toList());
         Percentiles.put(row, all.latency);
         row.put("Redis CPU µs/op", rounds.figure(contender, Round::redisMicrosPerOp));
+        row.put("Redis scripts µs/op", rounds.figure(contender, Round::scriptMicrosPerOp));
+        row.put("calling threads CPU µs/op", rounds.figure(contender, Round::callingMicrosPerOp));
         row.put("client CPU µs/op", rounds.figure(contender, Round::clientMicrosPerOp));
         if (keys == Keys.COMMON) {
             row.put("Jain", rounds.figure(contender, round -> round.tally.jain()));

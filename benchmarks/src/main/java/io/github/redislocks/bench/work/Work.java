@@ -1,6 +1,7 @@
 package io.github.redislocks.bench.work;
 
 import io.github.redislocks.bench.Bench;
+import io.github.redislocks.bench.Results;
 import io.github.redislocks.bench.contender.Contender.Trait;
 import io.github.redislocks.bench.crew.Loop.How;
 import java.util.List;
@@ -23,6 +24,20 @@ public interface Work {
                 Throughput.together("w4", "one lock, 4 JVMs of 2 threads", 4, 2, Trait.WAITS, Trait.CROSSES_JVMS),
                 new Handoff(),
                 new Renewal(),
-                new Crowd());
+                new Crowd(),
+                new Growth(),
+                new Breakdown());
+    }
+
+    /** The figures of a work of this run, which is done now if it was not yet. */
+    static Results.Section measured(Bench bench, String name) {
+        if (bench.results().section(name).isEmpty()) {
+            all().stream()
+                    .filter(work -> work.name().equals(name))
+                    .findFirst()
+                    .orElseThrow()
+                    .run(bench);
+        }
+        return bench.results().section(name).orElseThrow();
     }
 }
