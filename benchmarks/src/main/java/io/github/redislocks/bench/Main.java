@@ -7,7 +7,9 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /** The command line of the benchmarks. */
 @Command(
@@ -15,13 +17,21 @@ import picocli.CommandLine.Option;
         mixinStandardHelpOptions = true,
         sortOptions = false,
         description = "Measures redis-locks beside others, on a Redis.",
+        subcommands = Jmh.class,
         footer = "%nStatus 1: two threads had a lock at once, or a work did not come to its end.")
 final class Main implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
 
     @Option(names = "--quick", description = "All works in less than 5 minutes, and less exactly.")
     private boolean quick;
 
-    @Option(names = "--work", split = ",", description = "Only these: w1, w1x8, w2 ...", paramLabel = "WORK")
+    @Option(
+            names = "--work",
+            split = ",",
+            description = "Only these: w1, w1x8, w2, w3, w4, w5, w6, w7, growth, breakdown.",
+            paramLabel = "WORK")
     private List<String> works = List.of();
 
     @Option(
@@ -31,14 +41,18 @@ final class Main implements Callable<Integer> {
             paramLabel = "NAME")
     private List<String> only = List.of();
 
-    @Option(names = "--rounds", description = "Rounds of each contender that count (10; 5 if quick).")
+    @Option(names = "--rounds", description = "Rounds of each contender that count (10; 3 if quick).")
     private int rounds;
 
     @Option(names = "--locks", description = "How many locks w6 holds (100,000; 10,000 if quick).")
     private int locks;
 
-    @Option(names = "--out", description = "Where the results go (${DEFAULT-VALUE}).", paramLabel = "FOLDER")
-    private Path out = Path.of("target", "results");
+    @Option(
+            names = "--out",
+            description = "Where the results go (${DEFAULT-VALUE}).",
+            defaultValue = "${sys:results:-target/results}",
+            paramLabel = "FOLDER")
+    private Path out;
 
     @Option(
             names = "--redis",
@@ -56,13 +70,14 @@ final class Main implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        int counted = rounds > 0 ? rounds : quick ? 5 : 10;
+        int counted = rounds > 0 ? rounds : quick ? 3 : 10;
         int held = locks > 0 ? locks : quick ? 10_000 : 100_000;
         Settings settings = new Settings(quick, counted, only, held, jvmArguments);
+        List<Work> chosen = chosen();
         try (Server server = new Server(redis == null || redis.isBlank() ? null : redis)) {
             Results results = new Results(out, Environment.of(server));
             Bench bench = new Bench(settings, server, results);
-            for (Work work : chosen()) {
+            for (Work work : chosen) {
                 perform(work, bench);
             }
             results.failures().forEach(failure -> System.out.println("FAILED: " + failure));
@@ -88,7 +103,8 @@ final class Main implements Callable<Integer> {
         List<String> wrong = new ArrayList<>(works);
         wrong.removeAll(names);
         if (!wrong.isEmpty()) {
-            throw new IllegalArgumentException("No work is called " + wrong + ": there are " + names);
+            throw new CommandLine.ParameterException(
+                    spec.commandLine(), "No work is called " + wrong + ": there are " + names);
         }
         return all.stream()
                 .filter(work -> works.isEmpty() || works.contains(work.name()))

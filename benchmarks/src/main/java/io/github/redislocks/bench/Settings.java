@@ -21,7 +21,7 @@ public record Settings(boolean quick, int rounds, List<String> only, int locks, 
     }
 
     public long roundMillis() {
-        return quick ? 400 : 1_000;
+        return quick ? 300 : 1_000;
     }
 
     /** The contenders that were chosen and can do this, the floor first, whether chosen or not. */

@@ -79,25 +79,25 @@ public record Loop(
 
     private void turn(Mutex mutex, Tally tally, long visitor) {
         long cpu = threadCpuNanos();
-        long end = System.nanoTime() + nanos;
         if (how == How.REENTER) {
             mutex.lock();
             try {
-                alone(mutex, tally, end);
+                alone(mutex, tally);
             } finally {
                 mutex.unlock();
             }
         } else if (cell.isEmpty()) {
-            alone(mutex, tally, end);
+            alone(mutex, tally);
         } else {
-            together(mutex, tally, end, visitor);
+            together(mutex, tally, visitor);
         }
         tally.threadCpuNanos = threadCpuNanos() - cpu;
     }
 
     /** Looks at the clock once a turn: the fastest contenders take little more time than that. */
-    private static void alone(Mutex mutex, Tally tally, long end) {
+    private void alone(Mutex mutex, Tally tally) {
         long now = System.nanoTime();
+        long end = now + nanos;
         long ops = 0;
         while (now < end) {
             mutex.lock();
@@ -110,10 +110,12 @@ public record Loop(
         tally.opsOfThreads.add(ops);
     }
 
-    private void together(Mutex mutex, Tally tally, long end, long visitor) {
+    private void together(Mutex mutex, Tally tally, long visitor) {
         Cell place = Cell.of(cell);
         long ops = 0;
-        for (long called = System.nanoTime(); called < end; ) {
+        long called = System.nanoTime();
+        long end = called + nanos;
+        while (called < end) {
             mutex.lock();
             long entered = System.nanoTime();
             tally.violations += place.visit(visitor);

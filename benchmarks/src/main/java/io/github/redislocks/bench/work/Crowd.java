@@ -34,9 +34,10 @@ record Crowd() implements Work {
                 bench.settings().contenders(Contender.FLOOR_HANDOFF, Trait.WAITS, Trait.CROSSES_JVMS);
         Rounds<Line.Drained> rounds;
         try (Crew crew = bench.crew(1)) {
+            contenders.forEach(contender -> Warmth.give(bench, crew, contender, setting(bench), key(contender)));
             rounds = Rounds.of(bench, name(), crew, contenders, (contender, round) -> {
                 begin(bench, crew, contender);
-                LockSupport.parkNanos(SETTLE_NANOS);
+                settle(bench);
                 return drain(bench, crew, contender);
             });
         }
@@ -53,19 +54,24 @@ record Crowd() implements Work {
 
     /** What a client sends that waits, less what the same client sends that does nothing. */
     private double requestsPerSecond(Bench bench, Contender contender) {
-        int seconds = bench.settings().quick() ? 2 : 10;
+        int seconds = bench.settings().quick() ? 1 : 10;
         try (Crew crew = bench.crew(1)) {
             // Connects, and waits once: what a client opens for that it may keep.
             begin(bench, crew, contender);
-            LockSupport.parkNanos(SETTLE_NANOS);
+            settle(bench);
             drain(bench, crew, contender);
             double idle = requests(bench, seconds);
             begin(bench, crew, contender);
-            LockSupport.parkNanos(SETTLE_NANOS);
+            settle(bench);
             double waiting = requests(bench, seconds);
             drain(bench, crew, contender);
             return (waiting - idle) / seconds;
         }
+    }
+
+    /** Waits until all who have called wait: for long enough, since the contenders have no common sign of it. */
+    private static void settle(Bench bench) {
+        LockSupport.parkNanos(bench.settings().quick() ? SETTLE_NANOS / 2 : SETTLE_NANOS);
     }
 
     private static long requests(Bench bench, int seconds) {
@@ -75,13 +81,19 @@ record Crowd() implements Work {
         }
     }
 
+    private static Setting setting(Bench bench) {
+        // The thread that holds the lock is one more.
+        return new Setting(bench.server().uri(), THREADS + 1);
+    }
+
+    private String key(Contender contender) {
+        return name() + ":" + contender.label();
+    }
+
     private void begin(Bench bench, Crew crew, Contender contender) {
         Child child = crew.children().get(0);
-        // The thread that holds the lock is one more.
-        Setting setting = new Setting(bench.server().uri(), THREADS + 1);
-        String key = name() + ":" + contender.label();
-        child.call(new Seed(contender, setting, key));
-        child.call(new Line(contender, setting, key, THREADS));
+        child.call(new Seed(contender, setting(bench), key(contender)));
+        child.call(new Line(contender, setting(bench), key(contender), THREADS));
     }
 
     private Line.Drained drain(Bench bench, Crew crew, Contender contender) {

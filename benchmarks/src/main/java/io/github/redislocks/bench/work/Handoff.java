@@ -8,7 +8,6 @@ import io.github.redislocks.bench.contender.Contender.Trait;
 import io.github.redislocks.bench.contender.Setting;
 import io.github.redislocks.bench.crew.Child;
 import io.github.redislocks.bench.crew.Crew;
-import io.github.redislocks.bench.crew.Seed;
 import io.github.redislocks.bench.crew.Step;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -30,11 +29,11 @@ record Handoff() implements Work {
 
     @Override
     public void run(Bench bench) {
-        int handoffs = bench.settings().quick() ? 6 : 20;
+        int handoffs = bench.settings().quick() ? 5 : 20;
         try (Crew crew = bench.crew(2)) {
             List<Contender> contenders =
                     bench.settings().contenders(Contender.FLOOR_HANDOFF, Trait.WAITS, Trait.CROSSES_JVMS);
-            contenders.forEach(contender -> seed(bench, crew, contender));
+            contenders.forEach(contender -> Warmth.give(bench, crew, contender, setting(bench), key(contender)));
             Rounds<Pass> rounds = Rounds.of(
                     bench, name(), crew, contenders, (contender, round) -> round(bench, crew, contender, handoffs));
             Map<String, Map<String, Figure>> rows = new LinkedHashMap<>();
@@ -64,9 +63,8 @@ record Handoff() implements Work {
         return Figure.of(nanos.getValueAtPercentile(50) / 1e3);
     }
 
-    private void seed(Bench bench, Crew crew, Contender contender) {
-        Setting setting = new Setting(bench.server().uri(), 1);
-        crew.children().get(0).call(new Seed(contender, setting, key(contender)));
+    private static Setting setting(Bench bench) {
+        return new Setting(bench.server().uri(), 1);
     }
 
     private String key(Contender contender) {
@@ -93,7 +91,7 @@ record Handoff() implements Work {
     }
 
     private Pass round(Bench bench, Crew crew, Contender contender, int handoffs) {
-        Setting setting = new Setting(bench.server().uri(), 1);
+        Setting setting = setting(bench);
         String key = key(contender);
         Step lock = new Step(contender, setting, key, Step.Call.LOCK);
         Step unlock = new Step(contender, setting, key, Step.Call.UNLOCK);

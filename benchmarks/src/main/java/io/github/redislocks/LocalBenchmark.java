@@ -1,0 +1,70 @@
+package io.github.redislocks;
+
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.Threads;
+import org.openjdk.jmh.annotations.Warmup;
+
+/** What a lock and unlock do besides asking Redis: the gate, and the memory of what is held. */
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@Warmup(iterations = 3, time = 1)
+@Measurement(iterations = 5, time = 1)
+@Fork(2)
+public class LocalBenchmark {
+
+    /** What the threads of a client share. */
+    @State(Scope.Benchmark)
+    public static class Shared {
+        final Gate gate = new Gate();
+        final Holds holds = new Holds(Clock.SYSTEM);
+    }
+
+    /** A lock of a thread's own. */
+    @State(Scope.Thread)
+    public static class Own {
+        Attempt attempt;
+        Hold hold;
+
+        @Setup
+        public void take() {
+            Thread thread = Thread.currentThread();
+            Keys keys = Keys.of("redis-locks", "inventory:sku-" + thread.getName());
+            String owner = "host:1:2:" + thread.getName();
+            attempt = new Attempt(1, keys, owner, new Attempt.Wish(30_000, true, false), Patience.endless());
+            hold = new Hold(attempt, new Attempt.Grant(1, false, Long.MAX_VALUE, 0, true), 0, 0, null);
+        }
+    }
+
+    /** A turn at the gate of a lock that nobody else wants. */
+    @Benchmark
+    public boolean gate(Shared shared, Own own) {
+        boolean turn = shared.gate.enter(own.attempt);
+        shared.gate.exit(own.attempt.keys, own.attempt.number);
+        return turn;
+    }
+
+    /** A hold is put, looked up as unlock does, and removed. */
+    @Benchmark
+    public Hold holds(Shared shared, Own own) {
+        shared.holds.put(own.hold);
+        Hold found = shared.holds.get(own.hold.keys, own.hold.thread);
+        shared.holds.remove(own.hold);
+        return found;
+    }
+
+    /** The same by 8 threads at once. */
+    @Benchmark
+    @Threads(8)
+    public Hold holdsOfManyThreads(Shared shared, Own own) {
+        return holds(shared, own);
+    }
+}

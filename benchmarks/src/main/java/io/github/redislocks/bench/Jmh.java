@@ -1,0 +1,25 @@
+package io.github.redislocks.bench;
+
+import java.util.concurrent.Callable;
+import org.openjdk.jmh.runner.Runner;
+import org.openjdk.jmh.runner.RunnerException;
+import org.openjdk.jmh.runner.options.OptionsBuilder;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Parameters;
+
+/** Measures the local parts of a lock and unlock, those without Redis. */
+@Command(
+        name = "jmh",
+        mixinStandardHelpOptions = true,
+        description = "Measures the local parts of a lock and unlock by JMH, without a Redis.")
+final class Jmh implements Callable<Integer> {
+
+    @Parameters(arity = "0..1", description = "Only benchmarks whose names match this.", paramLabel = "PATTERN")
+    private String pattern = ".*";
+
+    @Override
+    public Integer call() throws RunnerException {
+        new Runner(new OptionsBuilder().include(pattern).shouldFailOnError(true).build()).run();
+        return 0;
+    }
+}

@@ -1,0 +1,33 @@
+package io.github.redislocks.bench.work;
+
+import io.github.redislocks.bench.Bench;
+import io.github.redislocks.bench.contender.Contender;
+import io.github.redislocks.bench.contender.Setting;
+import io.github.redislocks.bench.crew.Crew;
+import io.github.redislocks.bench.crew.Loop;
+import io.github.redislocks.bench.crew.Seed;
+import java.util.Collections;
+import java.util.concurrent.TimeUnit;
+
+/** Use that is not measured, before a work that uses locks too seldom for their code to be compiled. */
+final class Warmth {
+
+    private static final int THREADS = 8;
+
+    private Warmth() {}
+
+    /** Brings what the lock needs, and has some threads of each JVM want it for a while. */
+    static void give(Bench bench, Crew crew, Contender contender, Setting setting, String key) {
+        crew.children().get(0).call(new Seed(contender, setting, key));
+        long nanos = TimeUnit.MILLISECONDS.toNanos(2 * bench.settings().roundMillis());
+        crew.call(new Loop(
+                contender,
+                setting,
+                Loop.How.LOCK,
+                Loop.Clients.ONE,
+                Collections.nCopies(Math.min(THREADS, setting.threads()), key),
+                "",
+                1,
+                nanos));
+    }
+}
