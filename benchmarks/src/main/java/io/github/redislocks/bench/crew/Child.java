@@ -92,7 +92,11 @@ public final class Child implements AutoCloseable {
         try (BufferedReader in =
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.US_ASCII))) {
             for (String line = in.readLine(); line != null; line = in.readLine()) {
-                answers.add(line);
+                if (line.startsWith(Wire.WORD)) {
+                    answers.add(line.substring(Wire.WORD.length()));
+                } else {
+                    System.err.println(line);
+                }
             }
         } catch (IOException gone) {
             // The end, then.

@@ -12,6 +12,9 @@ import java.util.Base64;
 /** Objects as lines of text, between JVMs of one class path. */
 final class Wire {
 
+    /** Marks the lines that are words of a worker: what its JVM prints by itself stands between them. */
+    static final String WORD = "word:";
+
     private Wire() {}
 
     static String encode(Serializable object) {

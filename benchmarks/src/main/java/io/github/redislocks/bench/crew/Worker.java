@@ -17,6 +17,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * The main class of a child JVM: it reads tasks from its standard input, one a line, does each on its main thread, and
@@ -25,6 +26,9 @@ import java.util.concurrent.TimeUnit;
 public final class Worker {
 
     private record Key(Contender contender, Setting setting) {}
+
+    /** How long an orderly end may take. */
+    private static final long END_NANOS = TimeUnit.SECONDS.toNanos(4);
 
     private final Map<Key, Client> clients = new HashMap<>();
     private final BlockingQueue<Task<?>> tasks = new LinkedBlockingQueue<>();
@@ -63,8 +67,20 @@ public final class Worker {
         } catch (IOException gone) {
             // The end, then.
         }
-        // At once, whatever is under way: whoever measures has gone, and nobody waits for an orderly end.
-        Runtime.getRuntime().halt(0);
+        end();
+    }
+
+    /** Ends this JVM, whatever is under way, since whoever measures has gone; profilers may write what they have. */
+    private static void end() {
+        Thread last = new Thread(
+                () -> {
+                    LockSupport.parkNanos(END_NANOS);
+                    Runtime.getRuntime().halt(0);
+                },
+                "bench-end");
+        last.setDaemon(true);
+        last.start();
+        System.exit(0);
     }
 
     private void perform(Task<?> task) {
@@ -79,21 +95,13 @@ public final class Worker {
 
     /** Tells the one that measures, before the answer. */
     public void say(Serializable word) {
-        answers.println(Wire.encode(word));
+        answers.println(Wire.WORD + Wire.encode(word));
         answers.flush();
     }
 
     /** The client of this JVM, made when it is first asked for. */
     public Client client(Contender contender, Setting setting) {
         return clients.computeIfAbsent(new Key(contender, setting), key -> contender.connect(setting));
-    }
-
-    /** Closes a client; the next time it is made anew. */
-    public void close(Contender contender, Setting setting) {
-        Client client = clients.remove(new Key(contender, setting));
-        if (client != null) {
-            client.close();
-        }
     }
 
     /** What a task leaves for a later one; one thing at a time. */
