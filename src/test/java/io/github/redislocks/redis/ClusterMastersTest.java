@@ -1,0 +1,112 @@
+package io.github.redislocks.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.redis.ClusterView.Claim;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.exceptions.JedisDataException;
+
+/** What follows from news of a cluster, and a call's way in it, with nobody at the other end. */
+@Timeout(30)
+class ClusterMastersTest {
+
+    private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+    private static final JedisClientConfig CONFIG =
+            DefaultJedisClientConfig.builder().build();
+    private static final ClusterNode ONE = node("a", 1);
+    private static final ClusterNode TWO = node("b", 2);
+    private static final Slots HALVES =
+            Slots.UNKNOWN.heard(view(new Claim(0, 8_191, ONE, 1), new Claim(8_192, 16_383, TWO, 2)));
+    private static final Slots ALL_OF_ONE = HALVES.heard(view(new Claim(0, 16_383, ONE, 3)));
+
+    /** To whom slots of both halves belong while the listener is told of a move: nobody, if null. */
+    private final List<List<JedisRedis>> whileTold = new ArrayList<>();
+
+    private ClusterMasters masters;
+    private Consumer<Slots> news;
+
+    private static ClusterNode node(String id, int port) {
+        return new ClusterNode(id, new HostAndPort("127.0.0.1", port));
+    }
+
+    private static ClusterView view(Claim... claims) {
+        return new ClusterView(List.of(claims), Set.of());
+    }
+
+    @BeforeEach
+    void open() {
+        List<HostAndPort> seeds = List.of(ONE.address(), TWO.address());
+        masters = new ClusterMasters("the cluster", address -> new JedisRedis(address, CONFIG, 1), heard -> {
+            news = heard;
+            return new ClusterWatch(seeds, CONFIG, heard);
+        });
+        masters.onMoved(() -> {
+            List<JedisRedis> owners = new ArrayList<>();
+            owners.add(masters.owner(0));
+            owners.add(masters.owner(16_383));
+            whileTold.add(owners);
+        });
+    }
+
+    @AfterEach
+    void close() {
+        masters.close();
+    }
+
+    @Test
+    void slotsOfADeadMaster_givenToOneThatWasThere_areAMove() {
+        news.accept(HALVES);
+        JedisRedis one = masters.owner(0);
+        masters.note(masters.owner(16_383), new RedisException.Unanswered("no answer", true, null));
+        news.accept(ALL_OF_ONE);
+        assertThat(whileTold)
+                .as("once, and meanwhile no call goes there: it may not have the keys")
+                .containsExactly(Arrays.asList(null, null));
+        assertThat(masters.owner(0)).isSameAs(one);
+        assertThat(masters.owner(16_383)).isSameAs(one);
+    }
+
+    @Test
+    void slotsOfAMasterThatAnswers_givenToOneThatWasThere_areNoMove() {
+        news.accept(HALVES);
+        news.accept(ALL_OF_ONE);
+        assertThat(whileTold).isEmpty();
+        assertThat(masters.owner(16_383)).isSameAs(masters.owner(0));
+    }
+
+    @Test
+    void slotsOfANewMaster_areAMoveOfThoseAlone() {
+        news.accept(Slots.UNKNOWN.heard(view(new Claim(0, 16_383, ONE, 1))));
+        JedisRedis one = masters.owner(0);
+        news.accept(HALVES);
+        assertThat(whileTold).containsExactly(Arrays.asList(one, null));
+        assertThat(masters.owner(16_383)).isNotNull();
+    }
+
+    @Test
+    void call_sentOnAfterALostReply_keepsWhoConfirmedIt() {
+        news.accept(HALVES);
+        Journey journey = new Journey(masters, JedisRedisFixture.COUNT, SECOND);
+        journey.next();
+        JedisDataException elsewhere =
+                new JedisDataException("TRYAGAIN Multiple keys request during rehashing of slot");
+        assertThat(journey.ends(Outcome.of(new RedisException.Unanswered("refused twice", true, elsewhere))))
+                .isFalse();
+        journey.next();
+        assertThat(journey.ends(Outcome.of(new Reply("OK", List.of(1L), false, 2))))
+                .isTrue();
+        assertThat(journey.outcome()).isEqualTo(Outcome.of(new Reply("OK", List.of(1L), true, 2)));
+    }
+}
