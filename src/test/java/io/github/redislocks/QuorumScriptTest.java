@@ -1,0 +1,183 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.Reply;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Branches of the scripts of one master of a quorum that its clients seldom reach, by a clock that the test moves. */
+@Timeout(30)
+class QuorumScriptTest {
+
+    private static final long SECOND = 1_000_000_000;
+    private static final long FOR_EVER = 8_000_000_000_000_000L;
+    private static final long LEASE_MILLIS = 3_000;
+    private static final String PREFIX = "redis-locks:quorum";
+
+    private final Keys keys = Keys.of(PREFIX, "job");
+    /** A thousandth before a whole second. */
+    private final AtomicLong micros = new AtomicLong(1_790_000_000_999_000L);
+
+    private final InMemoryRedis redis = new InMemoryRedis(micros::get);
+    private final QuorumCalls calls = new QuorumCalls(3, 0, SECOND);
+
+    @AfterEach
+    void close() {
+        redis.close();
+    }
+
+    private void pass(long millis) {
+        micros.addAndGet(millis * 1_000);
+    }
+
+    private Reply vote(QuorumCalls by, String owner, long token, boolean renewal, String claim, long notAfter) {
+        Vote.Candidate candidate = new Vote.Candidate(keys.all(), owner, 1, LEASE_MILLIS, claim, "0", "OK");
+        return redis.run(by.vote(candidate, by.nextBallot(), token, renewal, notAfter), SECOND);
+    }
+
+    private Reply vote(String owner, long token) {
+        return vote(calls, owner, token, false, null, FOR_EVER);
+    }
+
+    private Reply renew(String owner, long token) {
+        return vote(calls, owner, token, true, null, FOR_EVER);
+    }
+
+    private Reply withdraw(String owner, Withdrawal.End end, Withdrawal.Place place) {
+        return redis.run(calls.withdraw(keys.all(), owner, 1, calls.nextBallot(), end, place), SECOND);
+    }
+
+    private void release(String owner) {
+        assertThat(withdraw(owner, Withdrawal.End.RELEASED, Withdrawal.Place.DROP)
+                        .code())
+                .isEqualTo("ENDED");
+    }
+
+    private Reply voted(long token, long after, long lost) {
+        return new Reply("VOTED", List.of(token, after, lost, micros.get()));
+    }
+
+    /** Lets a client stand in line behind the holder, and keeps what it is told. */
+    private void lineUp(String client) {
+        Redis.Subscription unused = redis.subscribe(Keys.mailbox(PREFIX, client), SECOND);
+        redis.holdMessages();
+        assertThat(vote(calls, client + ":1", 1, false, "4500", FOR_EVER).code())
+                .isEqualTo("TAKEN");
+    }
+
+    @Test
+    void vote_startedLateInASecond_isNotGivenBeforeTheServerHasRunSoLong() {
+        QuorumCalls careful = new QuorumCalls(3, LEASE_MILLIS, SECOND);
+        redis.restart();
+        pass(2_001);
+        // Redis says 3 s, the difference of two times in whole seconds.
+        assertThat(vote(careful, "a:1", 10, false, null, FOR_EVER))
+                .isEqualTo(new Reply("YOUNG", List.of(1_000L, micros.get())));
+        pass(1_000);
+        assertThat(vote(careful, "a:1", 10, false, null, FOR_EVER)).isEqualTo(voted(10, 0, 0));
+    }
+
+    @Test
+    void vote_thatComesAfterItsTime_changesNothing() {
+        assertThat(vote(calls, "a:1", 10, false, null, micros.get() - 1))
+                .isEqualTo(new Reply("LATE", List.of(micros.get())));
+        assertThat(redis.keys()).isEmpty();
+        assertThat(vote(calls, "a:1", 10, false, null, micros.get())).isEqualTo(voted(10, 0, 0));
+    }
+
+    @Test
+    void renewal_afterALaterHold_isGone() {
+        vote("a:1", 10);
+        pass(LEASE_MILLIS + 1);
+        vote("b:1", 20);
+        pass(LEASE_MILLIS + 1);
+        assertThat(renew("a:1", 10).code()).as("that of the later one lapsed").isEqualTo("GONE");
+        vote("b:1", 30);
+        release("b:1");
+        assertThat(renew("a:1", 10).code())
+                .as("that of the later one was released")
+                .isEqualTo("GONE");
+    }
+
+    @Test
+    void renewal_ofAHoldThatHasEnded_isGone() {
+        vote("a:1", 10);
+        release("a:1");
+        assertThat(renew("a:1", 10).code()).isEqualTo("GONE");
+        vote("a:1", 20);
+        withdraw("a:1", Withdrawal.End.LOST, Withdrawal.Place.KEEP);
+        assertThat(renew("a:1", 20).code()).isEqualTo("GONE");
+    }
+
+    @Test
+    void renewal_ofAHoldThatLapsedHere_hasItsVoteAgain() {
+        vote("a:1", 10);
+        pass(LEASE_MILLIS + 1);
+        assertThat(renew("a:1", 10)).isEqualTo(voted(10, 10, 1));
+        assertThat(redis.hash(keys.lock())).containsEntry("token", "10");
+    }
+
+    @Test
+    void renewal_whereTheHoldWasNotKnown_isAVoteBehindTheHoldBefore() {
+        vote("b:1", 5);
+        release("b:1");
+        assertThat(renew("a:1", 10)).isEqualTo(voted(10, 5, 0));
+    }
+
+    @Test
+    void renewal_whereTokensWereCountedFurther_keepsItsOwn() {
+        vote("b:1", 20);
+        withdraw("b:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP);
+        assertThat(renew("a:1", 10)).isEqualTo(voted(10, 0, 0));
+        assertThat(redis.string(keys.fence())).isEqualTo("20 10 1");
+        release("a:1");
+        assertThat(vote("c:1", 15).number(0)).as("greater than all").isEqualTo(21);
+    }
+
+    @Test
+    void withdrawal_ofAVoteThatCameToNothing_leavesTheHoldBeforeAsItWas() {
+        vote("a:1", 10);
+        pass(LEASE_MILLIS + 1);
+        assertThat(vote("b:1", 20)).isEqualTo(voted(20, 10, 1));
+        withdraw("b:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP);
+        assertThat(vote("c:1", 30)).isEqualTo(voted(30, 10, 1));
+    }
+
+    @Test
+    void withdrawal_ofAVote_tellsTheFirstThatWaits() {
+        vote("a:1", 10);
+        lineUp("b");
+        lineUp("c");
+        withdraw("a:1", Withdrawal.End.UNHELD, Withdrawal.Place.KEEP);
+        assertThat(redis.heldMessages()).containsExactly("1 0 0");
+    }
+
+    @Test
+    void withdrawal_whereAnotherHasTheLock_tellsNobody() {
+        vote("a:1", 10);
+        lineUp("b");
+        assertThat(withdraw("a:1", Withdrawal.End.UNHELD, Withdrawal.Place.HUSH).code())
+                .isEqualTo("ENDED");
+        assertThat(redis.heldMessages()).isEmpty();
+    }
+
+    @Test
+    void withdrawal_ofAPlaceAlone_tellsTheNext() {
+        vote("a:1", 10);
+        lineUp("b");
+        lineUp("c");
+        redis.del(keys.lock());
+        assertThat(withdraw("b:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP).code())
+                .isEqualTo("GONE");
+        assertThat(redis.heldMessages())
+                .as("the one that leaves may have been told")
+                .hasSize(1);
+        assertThat(redis.zset(keys.all().get(1))).containsOnlyKeys("c:1");
+    }
+}
