@@ -1,0 +1,139 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import java.util.List;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What the answers of three masters come to, and what a master is to be asked once more. */
+class QuorumPollTest {
+
+    private static final long SECOND = 1_000_000_000;
+    private static final long ATTEMPT = 7;
+    private static final Reply YOUNG = new Reply("YOUNG", List.of(1_000L, 1L));
+
+    private final Keys keys = Keys.of("redis-locks:quorum", "job");
+    private final QuorumCalls calls = new QuorumCalls(3, 0, 10 * SECOND);
+    private final Vote.Candidate candidate =
+            new Vote.Candidate(keys.all(), "client:1", ATTEMPT, 3_000, null, "0", "OK");
+    private final InMemoryRedis redis = new InMemoryRedis();
+    private final AtomicInteger reminders = new AtomicInteger();
+    private final ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1) {
+        @Override
+        public ScheduledFuture<?> schedule(Runnable work, long delay, TimeUnit unit) {
+            reminders.incrementAndGet();
+            return super.schedule(work, 1, TimeUnit.HOURS);
+        }
+    };
+    private final Call check = Protocol.check("redis-locks:quorum", "mailbox");
+    private final QuorumNode node = new QuorumNode(0, redis, check, LockOptions.DEFAULTS, 10 * SECOND, scheduler);
+
+    @AfterEach
+    void close() {
+        scheduler.shutdownNow();
+        node.shutDown();
+        node.close(System.nanoTime() + SECOND);
+    }
+
+    private static Reply voted(long token, long after, long lost) {
+        return new Reply("VOTED", List.of(token, after, lost, 1L));
+    }
+
+    private static Reply takenBy(String owner) {
+        return new Reply("TAKEN", List.of(owner, 1_000L, 1L));
+    }
+
+    private static Poll.Result result(Poll poll, Reply... replies) {
+        return poll.judge(new Poll.Heard(Stream.of(replies).map(Outcome::of).toList(), false));
+    }
+
+    private Outcome renewal(Reply... replies) {
+        Call renew = new Call(check.script(), List.of(keys.lock()), List.of());
+        return result(new Reaffirmation(calls, renew, candidate, 10), replies).outcome();
+    }
+
+    @Test
+    void renewal_thatAMajorityCouldStillConfirmLater_isUnanswered() {
+        assertThat(renewal(voted(10, 0, 0), YOUNG, takenBy("other:1")).failure())
+                .isInstanceOf(RedisException.Unanswered.class)
+                .hasMessageContaining("has just started");
+        assertThat(renewal(voted(10, 0, 0), takenBy("other:1"), takenBy("another:1"))
+                        .failure())
+                .as("who has no majority will take its vote back")
+                .isInstanceOf(RedisException.Unanswered.class);
+    }
+
+    @Test
+    void renewal_thatNoMajorityCanConfirmAnyMore_isGone() {
+        Reply gone = new Reply("GONE", List.of());
+        assertThat(renewal(voted(10, 0, 0), takenBy("other:1"), takenBy("other:1")))
+                .isEqualTo(Outcome.of(gone));
+        assertThat(renewal(voted(10, 0, 0), YOUNG, YOUNG)).isEqualTo(Outcome.of(gone));
+        assertThat(renewal(voted(10, 0, 0), gone, takenBy("other:1"))).isEqualTo(Outcome.of(gone));
+    }
+
+    @Test
+    void vote_holdBefore_isTheLatestThatAnyMasterKnows() {
+        assertThat(lost(voted(30, 20, 1), voted(30, 10, 0), voted(30, 10, 0))).isEqualTo(1);
+        assertThat(lost(voted(30, 20, 1), voted(30, 20, 0), voted(30, 10, 2))).isZero();
+    }
+
+    private long lost(Reply... votes) {
+        return result(new Vote(calls, candidate, 30), votes).outcome().reply().number(1);
+    }
+
+    @Test
+    void vote_ofALockThatAnotherHas_isTakenBackQuietly() {
+        Poll.Result busy = result(new Vote(calls, candidate, 30), voted(30, 0, 0), takenBy("a:1"), takenBy("a:1"));
+        assertThat(busy.split()).isFalse();
+        assertThat(place(busy)).isEqualTo("hush");
+    }
+
+    @Test
+    void vote_thatWasSplit_isTakenBackSoThatTheFirstThatWaitsAsks() {
+        Poll.Result split = result(new Vote(calls, candidate, 30), voted(30, 0, 0), takenBy("a:1"), takenBy("b:1"));
+        assertThat(split.split()).isTrue();
+        assertThat(place(split)).isEqualTo("keep");
+    }
+
+    /** What the withdrawal says of the place in line. */
+    private String place(Poll.Result lost) {
+        return lost.after().call(node, 0, 0).args().get(4);
+    }
+
+    /** Whether the master will be asked once more, after a withdrawal that it did not hear. */
+    private boolean isRepeated(Withdrawal.End end) {
+        Outcome unheard = Outcome.of(new RedisException.Unanswered("away", false, null));
+        new Withdrawal(calls, keys.all(), candidate.owner(), ATTEMPT, 1, end, Withdrawal.Place.KEEP)
+                .asked(node, System.nanoTime() + SECOND, unheard);
+        return reminders.get() > 0;
+    }
+
+    @Test
+    void withdrawal_ofAVoteThatWasNeverSent_isNotRepeated() {
+        node.lateVotes.asking(ATTEMPT, System.nanoTime() + SECOND);
+        assertThat(isRepeated(Withdrawal.End.UNHELD)).isFalse();
+    }
+
+    @Test
+    void withdrawal_ofAVoteThatWasSent_isRepeated() {
+        node.lateVotes.sending(ATTEMPT);
+        assertThat(isRepeated(Withdrawal.End.UNHELD)).isTrue();
+    }
+
+    @Test
+    void withdrawal_ofAHold_isRepeatedWhateverWasSent() {
+        assertThat(isRepeated(Withdrawal.End.RELEASED)).isTrue();
+    }
+}
