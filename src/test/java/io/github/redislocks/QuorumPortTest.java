@@ -184,6 +184,16 @@ class QuorumPortTest {
         assertThat(acquire().number(0)).isEqualTo(first.number(0));
     }
 
+    @Test
+    void heartbeat_ofAnAttemptThatWasBusyAndHasNoPlace_isStale() {
+        assertThat(acquire().code()).isEqualTo("OK");
+        attempt = new Attempt(8, keys, "client:2", new Attempt.Wish(3_000, true, false), Patience.endless());
+        Reply busy = quorum.run(Protocol.acquire(attempt, times.date(0, SECOND), false, 0), SECOND);
+        assertThat(busy.code()).isEqualTo("BUSY");
+        assertThat(heartbeat().reply()).isEqualTo(new Reply("STALE", List.of()));
+        assertThat(masters).allMatch(master -> !master.zset(keys.all().get(1)).containsKey("client:2"));
+    }
+
     private List<HeldCalls> hold(Predicate<Call> which) {
         return nodes.stream().map(node -> node.hold(which)).toList();
     }
