@@ -100,18 +100,18 @@ final class Client {
         String key = call.keys().get(0);
         try {
             Reply reply = redis.run(call, timeoutNanos);
-            outage(key).answered();
+            outage(key).answered(call);
             if (call.acks() != null && reply.is("OK") && !isAcknowledged(key, reply, sent)) {
                 throw new RedisException.Unacknowledged(tooFew(reply));
             }
             return reply;
         } catch (RedisException.Refused e) {
             if (e.passing()) {
-                outage(key).failed(sent, clock.nanoTime());
+                outage(key).failed(call, e, sent, clock.nanoTime());
             }
             throw e;
         } catch (RedisException.Unanswered e) {
-            outage(key).failed(sent, clock.nanoTime());
+            outage(key).failed(call, e, sent, clock.nanoTime());
             throw e;
         }
     }

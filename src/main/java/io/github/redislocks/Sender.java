@@ -134,10 +134,10 @@ final class Sender {
             try {
                 if (outcome.reply() != null) {
                     answered = true;
-                    outage.answered();
+                    outage.answered(calls.get(i));
                     jobs.get(i).answered(outcome.reply(), sent);
                 } else if (outcome.failure() != null) {
-                    outage.failed(sent, client.clock.nanoTime());
+                    outage.failed(calls.get(i), outcome.failure(), sent, client.clock.nanoTime());
                     jobs.get(i).failed(outcome.failure(), sent);
                 }
             } catch (RuntimeException e) {

@@ -9,8 +9,10 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.fixture.twin.HeldCalls;
 import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -51,6 +53,70 @@ class UnansweredTest extends FakeTime {
                 .withMessageContaining("was not entered once more")
                 .withMessageContaining("as often as before");
         assertHeld(1);
+    }
+
+    /** Refused by a server that is full, again and again, while it answers what takes no room. */
+    private void refusedForItsTime(String script, RedisReentrantLock wanted) {
+        RedisReentrantLock free = locks.reentrantLock("free");
+        redis.failNext(
+                2_000,
+                call -> call.script().name().equals(script) && !free.isLocked(),
+                Fault.refused("OOM command not allowed when used memory > 'maxmemory'."));
+        long began = clock.nanoTime();
+        whileTimePasses(() -> assertThatExceptionOfType(LockUnavailableException.class)
+                .isThrownBy(wanted::lock)
+                .withMessageContaining("OOM"));
+        assertThat(Duration.ofNanos(clock.nanoTime() - began))
+                .isBetween(Duration.ofSeconds(10), Duration.ofSeconds(12));
+    }
+
+    @Test
+    void lock_refusedWhileOtherCallsAreAnswered_endsAfterItsTime() {
+        refusedForItsTime("acquire", lock);
+    }
+
+    @Test
+    void reentry_refusedWhileOtherCallsAreAnswered_endsAfterItsTimeAndLeavesTheHoldAsItWas() {
+        lock.lock();
+        refusedForItsTime("reenter", lock);
+        assertHeld(1);
+    }
+
+    @Test
+    void waiter_whoseHeartbeatsAreRefused_isToldWhyAfterItsTime() throws InterruptedException {
+        other.lock();
+        AtomicReference<Throwable> thrown = new AtomicReference<>();
+        Thread waiter = new Thread(lock::lock);
+        waiter.setUncaughtExceptionHandler((thread, e) -> thrown.set(e));
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        settle();
+        redis.failNext(1_000, call -> call.script().name().equals("heartbeat"), Fault.refused("OOM: full"));
+        pass(13_000);
+        waiter.join();
+        assertThat(thrown.get()).isInstanceOf(LockUnavailableException.class).hasMessageContaining("OOM: full");
+        other.unlock();
+    }
+
+    @Test
+    void outage_ofRefusals_endsWhenWhatWasRefusedIsAnswered() {
+        Keys keys = Keys.of("redis-locks", "job");
+        Attempt attempt = new Attempt(1, keys, "a:1", new Attempt.Wish(30_000, true, false), Patience.endless());
+        Call acquire = Protocol.acquire(attempt, 0, false, 0);
+        Outage outage = new Outage(100);
+        RedisException refused = new RedisException.Refused("OOM", null);
+        outage.failed(acquire, refused, 10, 20);
+        outage.answered(Protocol.locked(keys));
+        assertThat(outage.age(50)).as("that says nothing of acquisitions").isEqualTo(40);
+        assertThat(outage.cause()).isSameAs(refused);
+        outage.answered(Protocol.heartbeat(attempt, 0));
+        assertThat(outage.age(50)).as("it would give a lock").isZero();
+        outage.failed(acquire, refused, 60, 70);
+        outage.answered(acquire);
+        assertThat(outage.age(80)).isZero();
+        outage.failed(acquire, new RedisException.Unanswered("no answer", true, null), 90, 95);
+        outage.answered(Protocol.locked(keys));
+        assertThat(outage.age(96)).as("Redis is there").isZero();
     }
 
     @Test
