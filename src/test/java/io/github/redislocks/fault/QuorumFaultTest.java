@@ -136,6 +136,49 @@ class QuorumFaultTest {
         return lock;
     }
 
+    private void full(boolean value) {
+        for (int i = 0; i < masters.size(); i++) {
+            try (Jedis jedis = masters.get(i).client()) {
+                jedis.configSet("maxmemory", value ? "1" : "0");
+            }
+        }
+    }
+
+    private List<String> holds() {
+        List<String> holds = new ArrayList<>();
+        for (int i = 0; i < masters.size(); i++) {
+            try (Jedis jedis = masters.get(i).client()) {
+                holds.add(jedis.hget(KEY, "holds"));
+            }
+        }
+        return holds;
+    }
+
+    @Test
+    void full_allMasters_holderGoesOnAndNobodyElseComes() {
+        RedisReentrantLock lock = connect(Duration.ZERO);
+        lock.lock();
+        await().atMost(SOON).until(() -> votes().equals("ABCDE"));
+        full(true);
+        lock.lock();
+        await().atMost(SOON).untilAsserted(() -> assertThat(holds()).containsOnly("2"));
+        long until = System.nanoTime() + LEASE.plusMillis(500).toNanos();
+        await().atMost(SOON).until(() -> System.nanoTime() > until);
+        assertThat(lock.isHeldByCurrentThread()).as("renewed").isTrue();
+        assertThatThrownBy(clients.get(0).reentrantLock("another job")::lockInterruptibly)
+                .as("refused for retryFor, though renewals are answered")
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("OOM");
+        lock.unlock();
+        await().atMost(SOON).untilAsserted(() -> assertThat(holds()).containsOnly("1"));
+        lock.unlock();
+        await().atMost(SOON).until(() -> votes().isEmpty());
+        assertThat(losses).isEmpty();
+        full(false);
+        assertThat(lock.tryLock()).isTrue();
+        assertThat(lock.previousHolderLost()).isFalse();
+    }
+
     private void awaitOld(Duration age) {
         await().atMost(SOON).until(() -> {
             for (int i = 0; i < masters.size(); i++) {
