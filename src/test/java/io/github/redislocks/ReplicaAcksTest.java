@@ -334,6 +334,25 @@ class ReplicaAcksTest extends FakeTime {
     }
 
     @Test
+    void close_whileAGrantFromAConditionIsBeingConfirmed_endsTheCall() throws InterruptedException {
+        AtomicReference<Object> outcome = new AtomicReference<>();
+        Thread waiter = awaiting(outcome);
+        waiter.setUncaughtExceptionHandler((thread, e) -> outcome.set(e));
+        HeldCalls confirmation = redis.hold(script("renew"));
+        signal();
+        confirmation.awaitParked(1, SOON);
+        Thread closer = new Thread(locks::close);
+        closer.start();
+        await().until(() -> locks.client().isClosed() && clock.isParked(closer));
+        // As above; what the Condition knows of the place is gone as well.
+        server.del(KEY);
+        confirmation.release();
+        waiter.join(SOON.toMillis());
+        assertThat(outcome.get()).isInstanceOf(IllegalStateException.class);
+        whileTimePasses(() -> assertThatCode(() -> closer.join(SOON.toMillis())).doesNotThrowAnyException());
+    }
+
+    @Test
     void pauseOfAGrant_thatIsOverMeanwhile_isNone() {
         Attempt attempt = locks.client()
                 .begin(Keys.of("redis-locks", "job"), new Attempt.Wish(30_000, true, false), Patience.endless());
