@@ -202,6 +202,11 @@ final class Hold {
         }
     }
 
+    /** Whether it lasts as long as a caller wants who locks it again, if nothing is sent for it. */
+    boolean covers(long now, long wantedMillis, boolean renewed) {
+        return renewed ? isRenewed() && isValid(now) : state >= now + LockOptions.validityNanos(wantedMillis);
+    }
+
     /** Counts an inner unlock; renewal ends with the acquisition that asked for it, the deadline then stands. */
     void exited() {
         count--;

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param replicaAcks how many replicas must have a hold before it counts; 0 if none
  * @param replicaAcksTimeout how long one request waits for them; of no meaning if there are none
  * @param failoverGrace for how long no lock is acquired after a failover that this client has seen
+ * @param localReentry whether a hold that is valid is entered once more, and left, without a request
  */
 public record LockOptions(
         String keyPrefix,
@@ -25,7 +26,8 @@ public record LockOptions(
         int maxConnections,
         int replicaAcks,
         Duration replicaAcksTimeout,
-        Duration failoverGrace) {
+        Duration failoverGrace,
+        boolean localReentry) {
 
     /** {@value}: the prefix of keys and channels. */
     public static final String DEFAULT_KEY_PREFIX = "redis-locks";
@@ -81,7 +83,8 @@ public record LockOptions(
                 maxConnections,
                 DEFAULT_REPLICA_ACKS,
                 DEFAULT_COMMAND_TIMEOUT,
-                DEFAULT_FAILOVER_GRACE);
+                DEFAULT_FAILOVER_GRACE,
+                false);
     }
 
     /** Checks every setting. */

@@ -132,15 +132,12 @@ final class Protocol {
                         claim(waiting)));
     }
 
-    static Call reenter(Hold hold, long leaseMillis) {
+    /** Before: how often Redis shows it held, so that it is counted once; 0 not to count it there. */
+    static Call reenter(Hold hold, int before, long leaseMillis) {
         return new Call(
                 REENTER,
                 List.of(hold.keys.lock()),
-                List.of(
-                        hold.owner,
-                        Long.toString(hold.attempt),
-                        Integer.toString(hold.count),
-                        Long.toString(leaseMillis)));
+                List.of(hold.owner, Long.toString(hold.attempt), Integer.toString(before), Long.toString(leaseMillis)));
     }
 
     static Call releaseInner(Hold hold) {

@@ -201,6 +201,7 @@ public final class RedisLocks implements AutoCloseable {
         private int replicaAcks = LockOptions.DEFAULT_REPLICA_ACKS;
         private Duration replicaAcksTimeout = LockOptions.DEFAULT_COMMAND_TIMEOUT;
         private Duration failoverGrace = LockOptions.DEFAULT_FAILOVER_GRACE;
+        private boolean localReentry;
         private @Nullable LockLostListener listener;
 
         private Builder() {}
@@ -352,6 +353,19 @@ public final class RedisLocks implements AutoCloseable {
             return this;
         }
 
+        /**
+         * Lets a thread that holds a lock lock it again, and unlock that, without a request, as long as the hold lasts
+         * as long as was asked for: a renewed hold for any caller that names no lease, another while its deadline lies
+         * far enough ahead. Then re-entry refreshes no lease, the watchdog does; a hold that somebody removed in Redis
+         * is noticed at its next renewal, not at a re-entry; and Redis shows the outermost count.
+         *
+         * @param local false, the default, to write every re-entry to Redis
+         */
+        public Builder localReentry(boolean local) {
+            this.localReentry = local;
+            return this;
+        }
+
         /** Who is told of losses; they are logged as warnings in any case. */
         public Builder lockLostListener(LockLostListener lockLostListener) {
             this.listener = Objects.requireNonNull(lockLostListener, "lockLostListener");
@@ -375,7 +389,8 @@ public final class RedisLocks implements AutoCloseable {
                     maxConnections,
                     replicaAcks,
                     replicaAcksTimeout,
-                    failoverGrace);
+                    failoverGrace,
+                    localReentry);
             if (!masters.isEmpty()) {
                 return on(openQuorum(options), options, listener, Clock.SYSTEM);
             }

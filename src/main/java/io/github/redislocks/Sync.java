@@ -153,13 +153,21 @@ final class Sync {
             throw new Error("Maximum lock count exceeded");
         }
         long began = client.clock.nanoTime();
+        boolean local = client.options.localReentry();
+        if (local && hold.covers(began, leaseMillis, renewed)) {
+            hold.reentered(leaseMillis, renewed, hold.nextRenewalNanos);
+            return true;
+        }
         while (client.isValid(hold)) {
             long sent = client.clock.nanoTime();
             long timeout = Math.min(
                     patience.timeoutNanos(sent, client.options.commandTimeoutNanos()),
                     Math.max(1, hold.deadlineNanos() - sent));
             try {
-                Reply reply = client.run(Protocol.reenter(hold, leaseMillis).with(client.options.acks()), timeout);
+                Reply reply = client.run(
+                        Protocol.reenter(hold, local ? 0 : hold.count, leaseMillis)
+                                .with(client.options.acks()),
+                        timeout);
                 if (!reply.is("OK")) {
                     client.lose(hold, LockLost.Reason.TAKEN);
                 } else if (hold.extend(client.clock.nanoTime(), sent + LockOptions.validityNanos(leaseMillis))) {
@@ -204,20 +212,24 @@ final class Sync {
     }
 
     private void exit(Hold hold) {
-        boolean taken = false;
-        try {
-            taken = client.run(Protocol.releaseInner(hold), client.options.commandTimeoutNanos())
-                    .is("GONE");
-        } catch (RedisException e) {
-            // The count in Redis is a mirror; the hold itself is as sure as its deadline.
-        }
-        if (taken) {
+        if (!client.options.localReentry() && isTaken(hold)) {
             client.lose(hold, LockLost.Reason.TAKEN);
         }
         if (!client.isValid(hold)) {
             throw unlockLost(hold);
         }
         hold.exited();
+    }
+
+    /** Counts the inner unlock in Redis; whether the hold is not there any more. */
+    private boolean isTaken(Hold hold) {
+        try {
+            return client.run(Protocol.releaseInner(hold), client.options.commandTimeoutNanos())
+                    .is("GONE");
+        } catch (RedisException e) {
+            // The count in Redis is a mirror; the hold itself is as sure as its deadline.
+            return false;
+        }
     }
 
     private void release(Hold hold) {

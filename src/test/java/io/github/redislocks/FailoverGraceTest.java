@@ -30,7 +30,8 @@ class FailoverGraceTest extends FakeTime {
                 plain.maxConnections(),
                 0,
                 Duration.ZERO,
-                Duration.ofMillis(GRACE));
+                Duration.ofMillis(GRACE),
+                false);
     }
 
     private long sent(String... scripts) {

@@ -42,8 +42,8 @@ class GuardTest extends FakeTime {
     @Test
     void releaseInner_runTwice_countsOnce() {
         redis.run(Protocol.acquire(attempt(1, "a:1"), FOR_EVER, false, 0), SECOND);
-        redis.run(Protocol.reenter(hold(1, "a:1", 1, Long.MAX_VALUE), 30_000), SECOND);
-        redis.run(Protocol.reenter(hold(1, "a:1", 2, Long.MAX_VALUE), 30_000), SECOND);
+        redis.run(Protocol.reenter(hold(1, "a:1", 1, Long.MAX_VALUE), 1, 30_000), SECOND);
+        redis.run(Protocol.reenter(hold(1, "a:1", 2, Long.MAX_VALUE), 2, 30_000), SECOND);
         for (int i = 0; i < 2; i++) {
             assertThat(redis.run(Protocol.releaseInner(hold(1, "a:1", 3, Long.MAX_VALUE)), SECOND)
                             .code())

@@ -53,18 +53,18 @@ class LockOptionsTest {
     @Test
     void replicaAcks_thatCannotWork_areRefusedWithTheRemedy() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new LockOptions("p", SECOND, SECOND, SECOND, 1, -1, SECOND, Duration.ZERO))
+                .isThrownBy(() -> new LockOptions("p", SECOND, SECOND, SECOND, 1, -1, SECOND, Duration.ZERO, false))
                 .withMessageContaining("-1")
                 .withMessageContaining("0, to wait for no replica");
         for (Duration timeout : List.of(Duration.ZERO, Duration.ofNanos(999_999), SECOND.plusNanos(1))) {
             assertThatIllegalArgumentException()
-                    .isThrownBy(() -> new LockOptions("p", SECOND, SECOND, SECOND, 1, 1, timeout, Duration.ZERO))
+                    .isThrownBy(() -> new LockOptions("p", SECOND, SECOND, SECOND, 1, 1, timeout, Duration.ZERO, false))
                     .withMessageContaining(timeout.toString())
                     .withMessageContaining("command timeout, which is PT1S");
         }
-        assertThat(new LockOptions("p", SECOND, SECOND, SECOND, 1, 1, SECOND, Duration.ZERO).acks())
+        assertThat(new LockOptions("p", SECOND, SECOND, SECOND, 1, 1, SECOND, Duration.ZERO, false).acks())
                 .isEqualTo(new Acks(1, 1_000_000_000));
-        assertThat(new LockOptions("p", SECOND, SECOND, SECOND, 1, 0, Duration.ZERO, Duration.ZERO).acks())
+        assertThat(new LockOptions("p", SECOND, SECOND, SECOND, 1, 0, Duration.ZERO, Duration.ZERO, false).acks())
                 .isNull();
     }
 
@@ -72,7 +72,7 @@ class LockOptionsTest {
     void failoverGrace_thatCannotWork_isRefusedWithTheRemedy() {
         for (Duration grace : List.of(Duration.ofNanos(-1), Duration.ofHours(24).plusNanos(1))) {
             assertThatIllegalArgumentException()
-                    .isThrownBy(() -> new LockOptions("p", SECOND, SECOND, SECOND, 1, 0, SECOND, grace))
+                    .isThrownBy(() -> new LockOptions("p", SECOND, SECOND, SECOND, 1, 0, SECOND, grace, false))
                     .withMessageContaining(grace.toString())
                     .withMessageContaining("longest lease in use, such as PT1S");
         }

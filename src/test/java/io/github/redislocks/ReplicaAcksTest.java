@@ -30,7 +30,15 @@ class ReplicaAcksTest extends FakeTime {
     LockOptions options() {
         Duration second = Duration.ofSeconds(1);
         return new LockOptions(
-                "redis-locks", Duration.ofSeconds(30), second, second, 8, 2, Duration.ofMillis(100), Duration.ZERO);
+                "redis-locks",
+                Duration.ofSeconds(30),
+                second,
+                second,
+                8,
+                2,
+                Duration.ofMillis(100),
+                Duration.ZERO,
+                false);
     }
 
     /** How long it took, by the clock of the test. */
@@ -338,7 +346,7 @@ class ReplicaAcksTest extends FakeTime {
         AtomicReference<Object> outcome = new AtomicReference<>();
         Thread waiter = awaiting(outcome);
         waiter.setUncaughtExceptionHandler((thread, e) -> outcome.set(e));
-        HeldCalls confirmation = redis.hold(script("renew"));
+        HeldCalls confirmation = redis.hold(verb("renew"));
         signal();
         confirmation.awaitParked(1, SOON);
         Thread closer = new Thread(locks::close);
@@ -384,7 +392,7 @@ class ReplicaAcksTest extends FakeTime {
                     Protocol.renew(hold, 200, false),
                     Protocol.confirm(brief),
                     Protocol.acquire(brief, 8_000_000_000_000_000L, false, 0),
-                    Protocol.reenter(hold, 200))) {
+                    Protocol.reenter(hold, hold.count, 200))) {
                 commands.reset();
                 assertThat(direct.run(again, TimeUnit.SECONDS.toNanos(5)).code())
                         .isEqualTo("OK");

@@ -320,22 +320,22 @@ class ScriptTest {
     @Test
     void reenter_countsOnceAndExtends() {
         run(Protocol.acquire(attempt(1, "a:1", 200), FOR_EVER, false, 0));
-        assertThat(run(Protocol.reenter(hold(1, "a:1", 1), 30_000)).code()).isEqualTo("OK");
-        assertThat(run(Protocol.reenter(hold(1, "a:1", 1), 30_000)).code()).isEqualTo("OK");
+        assertThat(run(Protocol.reenter(hold(1, "a:1", 1), 1, 30_000)).code()).isEqualTo("OK");
+        assertThat(run(Protocol.reenter(hold(1, "a:1", 1), 1, 30_000)).code()).isEqualTo("OK");
         assertThat(peek().holds()).isEqualTo("2");
         assertThat(peek().pttl()).isGreaterThan(29_000);
-        run(Protocol.reenter(hold(1, "a:1", 2), 200));
+        run(Protocol.reenter(hold(1, "a:1", 2), 2, 200));
         assertThat(peek().holds()).isEqualTo("3");
         assertThat(peek().pttl()).as("never shortened").isGreaterThan(29_000);
-        assertThat(run(Protocol.reenter(hold(2, "a:1", 3), 30_000)).code()).isEqualTo("GONE");
-        assertThat(run(Protocol.reenter(hold(1, "b:1", 3), 30_000)).code()).isEqualTo("GONE");
+        assertThat(run(Protocol.reenter(hold(2, "a:1", 3), 3, 30_000)).code()).isEqualTo("GONE");
+        assertThat(run(Protocol.reenter(hold(1, "b:1", 3), 3, 30_000)).code()).isEqualTo("GONE");
         assertThat(peek().holds()).isEqualTo("3");
     }
 
     @Test
     void releaseInner_countsOnceAndNeverEndsTheHold() {
         acquire(1, "a:1");
-        run(Protocol.reenter(hold(1, "a:1", 1), 30_000));
+        run(Protocol.reenter(hold(1, "a:1", 1), 1, 30_000));
         assertThat(run(Protocol.releaseInner(hold(1, "a:1", 2))).code()).isEqualTo("DONE");
         assertThat(run(Protocol.releaseInner(hold(1, "a:1", 2))).code()).isEqualTo("DONE");
         assertThat(run(Protocol.releaseInner(hold(1, "a:1", 1))).code()).isEqualTo("DONE");
@@ -346,7 +346,7 @@ class ScriptTest {
     @Test
     void release_whateverTheCount_freesAndMarksTheToken() {
         long token = acquire(1, "a:1").number(0);
-        run(Protocol.reenter(hold(1, "a:1", 1), 30_000));
+        run(Protocol.reenter(hold(1, "a:1", 1), 1, 30_000));
         assertThat(release(1, "a:1").code()).isEqualTo("FREED");
         assertThat(peek().owner()).isEqualTo("-");
         assertThat(peek().fence()).isEqualTo(token + "+");

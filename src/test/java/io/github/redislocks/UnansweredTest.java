@@ -60,7 +60,7 @@ class UnansweredTest extends FakeTime {
         RedisReentrantLock free = locks.reentrantLock("free");
         redis.failNext(
                 2_000,
-                call -> call.script().name().equals(script) && !free.isLocked(),
+                verb(script).and(call -> !free.isLocked()),
                 Fault.refused("OOM command not allowed when used memory > 'maxmemory'."));
         long began = clock.nanoTime();
         whileTimePasses(() -> assertThatExceptionOfType(LockUnavailableException.class)

@@ -8,10 +8,9 @@ import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.FaultyProxy;
+import io.github.redislocks.fixture.KnownScripts;
 import io.github.redislocks.fixture.RedisServer;
-import io.github.redislocks.redis.Script;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -51,10 +50,7 @@ class LostReplyTest {
         other = others.reentrantLock("job");
         lock.lock();
         lock.unlock();
-        // A script that the server does not know yet would be sent twice, of which the tests drop the first.
-        for (String script : List.of("reenter", "leave", "heartbeat")) {
-            jedis.scriptLoad(Script.load(RedisLocks.class, script).source());
-        }
+        KnownScripts.teach(jedis);
     }
 
     @AfterEach

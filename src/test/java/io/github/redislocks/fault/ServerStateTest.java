@@ -10,8 +10,8 @@ import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.CommandCount;
 import io.github.redislocks.fixture.FaultyProxy;
+import io.github.redislocks.fixture.KnownScripts;
 import io.github.redislocks.fixture.RedisServer;
-import io.github.redislocks.redis.Script;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -330,10 +330,7 @@ class ServerStateTest {
                         .lockLostListener(losses::add)
                         .build()) {
             RedisReentrantLock far = behind.reentrantLock("job");
-            // A server that does not know the script would say so, and nobody would hear it.
-            for (String form : List.of("free", "release")) {
-                jedis.scriptLoad(Script.load(RedisLocks.class, form).source());
-            }
+            KnownScripts.teach(jedis);
             far.lock();
             proxy.dropReplies();
             Future<?> breaking = threads.submit(() -> {
