@@ -40,12 +40,11 @@ final class QuorumTwins implements AutoCloseable {
         final RedisLocks locks;
         final RedisReentrantLock lock;
 
-        private Client() {
+        private Client(Clock clock) {
             servers.forEach(server -> nodes.add(server.another()));
             LockOptions options =
                     new LockOptions("redis-locks:quorum", lease, Duration.ofSeconds(10), Duration.ofSeconds(1), 8);
-            locks = RedisLocks.on(
-                    new Quorum(nodes, options, restartDelay.toMillis()), options, losses::add, Clock.SYSTEM);
+            locks = RedisLocks.on(new Quorum(nodes, options, restartDelay.toMillis()), options, losses::add, clock);
             lock = locks.reentrantLock("job");
             clients.add(locks);
         }
@@ -64,7 +63,12 @@ final class QuorumTwins implements AutoCloseable {
     }
 
     Client connect() {
-        return new Client();
+        return connect(Clock.SYSTEM);
+    }
+
+    /** One that renews and sends heartbeats by this clock; the masters, and the questions to them, have their own. */
+    Client connect(Clock clock) {
+        return new Client(clock);
     }
 
     InMemoryRedis server(char name) {
