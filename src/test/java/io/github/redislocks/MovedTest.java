@@ -179,4 +179,18 @@ class MovedTest extends FakeTime {
                 .as("the first request only learns the new server's time")
                 .isTrue();
     }
+
+    @Test
+    void tryLockWithoutTime_whoseRequestsAreAllLate_endsWithTheSecond() throws InterruptedException {
+        redis.failNext(
+                call -> {
+                    if (script("acquire").test(call)) {
+                        clock.stepServerMillis(3_600_000);
+                    }
+                    return false;
+                },
+                Fault.REQUEST_LOST);
+        assertThat(lock.tryLock(0, TimeUnit.SECONDS)).isFalse();
+        assertThat(redis.log().count("acquire")).isEqualTo(2);
+    }
 }
