@@ -246,6 +246,16 @@ class UnansweredTest extends FakeTime {
     }
 
     @Test
+    void attempt_thatBeginsJustAfterClose_hasFailed() {
+        whileTimePasses(locks::close);
+        // As of a thread that was let in before, and that close did not find under way.
+        Attempt late = locks.client()
+                .begin(Keys.of("redis-locks", "job"), new Attempt.Wish(30_000, true, false), Patience.endless());
+        assertThat(late.hasFailed()).isTrue();
+        locks.client().end(late);
+    }
+
+    @Test
     void isLocked_whileRedisIsAway_saysThatItCannotKnow() {
         redis.down(true);
         assertThatExceptionOfType(LockUnavailableException.class)
