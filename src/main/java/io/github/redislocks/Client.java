@@ -42,6 +42,9 @@ final class Client {
     final Mailbox mailbox;
     final Watchdog watchdog;
 
+    /** The calling thread, as Redis knows it: one text for all that it holds. */
+    private final ThreadLocal<String> owner;
+
     private final LossReport losses;
     private final AtomicLong numbers = new AtomicLong();
     private final AtomicLong suspect = new AtomicLong();
@@ -51,6 +54,7 @@ final class Client {
 
     Client(String id, LockOptions options, @Nullable LockLostListener listener, Clock clock, Redis redis) {
         this.id = id;
+        this.owner = ThreadLocal.withInitial(() -> id + ':' + ThreadIds.current());
         this.options = options;
         this.clock = clock;
         this.redis = redis;
@@ -230,7 +234,7 @@ final class Client {
 
     /** The calling thread, as Redis knows it. */
     String owner() {
-        return id + ':' + ThreadIds.current();
+        return owner.get();
     }
 
     /** Whether a hold can be relied upon now. The first to see that its deadline has passed declares it lost. */

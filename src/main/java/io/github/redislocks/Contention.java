@@ -311,7 +311,8 @@ final class Contention {
         attempt.returned = true;
         client.holds.put(hold);
         client.end(attempt);
-        client.watchdog.wakeAt(Math.min(renewal, hold.deadlineNanos()));
+        // After a move the new server is asked of it at once.
+        client.watchdog.wakeAt(hold.moves == client.moves() ? Math.min(renewal, hold.deadlineNanos()) : 0);
         return hold;
     }
 

@@ -11,10 +11,9 @@ import java.util.regex.Pattern;
  * and percent signs of a name are percent-encoded, so that no name can imitate the keys of another.
  *
  * @param name as its user wrote it
- * @param lock the hash of the hold
- * @param all lock, queue, waiters, fence, conditions: what the scripts expect
+ * @param lock the hash of the hold; the others are made from it when needed, since a process may hold very many locks
  */
-record Keys(String name, String lock, List<String> all) {
+record Keys(String name, String lock) {
 
     static final int MAX_NAME_BYTES = 4096;
 
@@ -47,9 +46,7 @@ record Keys(String name, String lock, List<String> all) {
     }
 
     private static Keys tagged(String prefix, String name, String tag) {
-        String lock = prefix + ":{" + tag + "}";
-        return new Keys(
-                name, lock, List.of(lock, lock + ":queue", lock + ":waiters", lock + ":fence", lock + ":conditions"));
+        return new Keys(name, prefix + ":{" + tag + "}");
     }
 
     /**
@@ -59,8 +56,21 @@ record Keys(String name, String lock, List<String> all) {
         return prefix + ":mailbox:" + clientId;
     }
 
+    /** Lock, queue, waiters, fence, conditions: what the scripts expect. */
+    List<String> all() {
+        return List.of(lock, queue(), lock + ":waiters", fence(), conditions());
+    }
+
+    String queue() {
+        return lock + ":queue";
+    }
+
     String fence() {
-        return all.get(3);
+        return lock + ":fence";
+    }
+
+    String conditions() {
+        return lock + ":conditions";
     }
 
     /** The id of a Condition, as it stands in Redis: without spaces, and apart from those that are only numbered. */

@@ -223,7 +223,7 @@ final class Protocol {
     }
 
     static Call inspect(Keys keys) {
-        List<String> shown = List.of(keys.lock(), keys.all().get(1), keys.all().get(4));
+        List<String> shown = List.of(keys.lock(), keys.queue(), keys.conditions());
         return new Call(INSPECT, shown, List.of(Integer.toString(LockInspection.MAX_WAITERS)));
     }
 
