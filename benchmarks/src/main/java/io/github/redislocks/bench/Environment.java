@@ -5,6 +5,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -18,8 +20,12 @@ final class Environment {
 
     private Environment() {}
 
-    static Map<String, String> of(Server server) {
+    static Map<String, String> of(Server server, Settings settings) {
         Map<String, String> all = new LinkedHashMap<>();
+        all.put(
+                "run",
+                Instant.now().truncatedTo(ChronoUnit.MINUTES) + (settings.quick() ? ", quick, " : ", ")
+                        + settings.rounds() + " rounds of " + settings.roundMillis() + " ms");
         all.put("JDK", System.getProperty("java.vm.name") + " " + System.getProperty("java.vm.version"));
         all.put(
                 "system",

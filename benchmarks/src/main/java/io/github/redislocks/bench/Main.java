@@ -75,7 +75,7 @@ final class Main implements Callable<Integer> {
         Settings settings = new Settings(quick, counted, only, held, jvmArguments);
         List<Work> chosen = chosen();
         try (Server server = new Server(redis == null || redis.isBlank() ? null : redis)) {
-            Results results = new Results(out, Environment.of(server));
+            Results results = new Results(out, Environment.of(server, settings));
             Bench bench = new Bench(settings, server, results);
             for (Work work : chosen) {
                 perform(work, bench);
@@ -88,6 +88,7 @@ final class Main implements Callable<Integer> {
 
     private static void perform(Work work, Bench bench) {
         long begin = System.nanoTime();
+        System.out.println(work.name() + " ...");
         try {
             work.run(bench);
         } catch (RuntimeException e) {

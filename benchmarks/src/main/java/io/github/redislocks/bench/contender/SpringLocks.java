@@ -26,7 +26,7 @@ final class SpringLocks implements Client {
         registry =
                 new RedisLockRegistry(connections, registryKey, renewed ? setting.leaseMillis() : DEFAULT_LEASE_MILLIS);
         registry.setRedisLockType(type);
-        registry.setCacheCapacity(Math.max(DEFAULT_LOCKS, setting.locks()));
+        registry.setCacheCapacity(Math.max(DEFAULT_LOCKS, 2 * setting.locks()));
         if (renewed) {
             renewers.setPoolSize(RENEWERS);
             renewers.setDaemon(true);

@@ -157,6 +157,7 @@ record Growth() implements Work {
         Map<String, Map<Integer, Double>> scripts = new LinkedHashMap<>();
         Map<String, Map<Integer, Double>> redis = new LinkedHashMap<>();
         Map<String, Map<Integer, Double>> client = new LinkedHashMap<>();
+        Map<String, Map<Integer, Double>> lost = new LinkedHashMap<>();
         boolean quick = bench.settings().quick();
         for (Contender contender : bench.settings().contenders(Trait.RENEWS)) {
             for (int locks : few(bench, LOCKS)) {
@@ -164,6 +165,7 @@ record Growth() implements Work {
                 String name = contender.label();
                 scripts.computeIfAbsent(name, key -> new TreeMap<>()).put(locks, held.scriptsPerSecond());
                 redis.computeIfAbsent(name, key -> new TreeMap<>()).put(locks, held.redisCpu() * 100);
+                lost.computeIfAbsent(name, key -> new TreeMap<>()).put(locks, (double) held.lost());
                 client.computeIfAbsent(name, key -> new TreeMap<>()).put(locks, held.clientCpu() * 100);
             }
         }
@@ -171,6 +173,7 @@ record Growth() implements Work {
         bench.results().add(new Series("growth-locks-scripts", title, "locks", "scripts/s", scripts));
         bench.results().add(new Series("growth-locks-redis", title, "locks", "Redis CPU, % of a core", redis));
         bench.results().add(new Series("growth-locks-client", title, "locks", "client CPU, % of a core", client));
+        bench.results().add(new Series("growth-locks-lost", title, "locks", "locks lost", lost));
     }
 
     private static List<Integer> few(Bench bench, List<Integer> all) {
