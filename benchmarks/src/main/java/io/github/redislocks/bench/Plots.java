@@ -48,6 +48,8 @@ final class Plots {
     /** Values that differ more than this are seen together only by their logarithms. */
     private static final double WIDE = 20;
 
+    private static final double LOG_BEGIN = 0.01;
+
     /** Told apart by those, too, who see fewer colours. */
     private static final Color[] COLOURS = {
         new Color(0x0072B2), new Color(0xD55E00), new Color(0x009E73), new Color(0xCC79A7), new Color(0x555555)
@@ -68,7 +70,9 @@ final class Plots {
             Figure figure = row.get(column);
             // A lock without Redis is a thousand times as fast as all others, and would make them flat.
             if (figure != null && !name.equals("jdk")) {
-                data.add(figure.median(), (figure.high() - figure.low()) / 2, column, name);
+                // A rate is not less than nothing, and a logarithm has no place for that.
+                double spread = Math.min((figure.high() - figure.low()) / 2, 0.9 * figure.median());
+                data.add(figure.median(), spread, column, name);
             }
         });
         if (data.getColumnCount() == 0) {
@@ -79,10 +83,23 @@ final class Plots {
         bars.setShadowVisible(false);
         bars.setSeriesPaint(0, COLOURS[0]);
         bars.setMaximumBarWidth(0.08);
-        CategoryPlot plot = new CategoryPlot(data, new CategoryAxis(), new NumberAxis(), bars);
+        CategoryPlot plot = new CategoryPlot(data, new CategoryAxis(), up(data, bars), bars);
         plot.addRangeMarker(floor());
-        String up = column + " (line: the floor; median, and half the distance of the quartiles up and down)";
+        String up = column + (plot.getRangeAxis() instanceof LogAxis ? ", log" : "")
+                + " (line: the floor; median, and half the distance of the quartiles up and down)";
         save(folder, section.work(), new JFreeChart(section.work() + ": " + section.title(), TITLE, plot, false), up);
+    }
+
+    /** Logarithmic if one bar would make the floor disappear; bars have to begin somewhere then. */
+    private static ValueAxis up(DefaultStatisticalCategoryDataset data, StatisticalBarRenderer bars) {
+        double most = data.getRangeUpperBound(true);
+        if (most < WIDE) {
+            return new NumberAxis();
+        }
+        LogAxis axis = log("", 10);
+        axis.setRange(LOG_BEGIN, most * 2);
+        bars.setBase(LOG_BEGIN);
+        return axis;
     }
 
     /** A line for each contender. */
