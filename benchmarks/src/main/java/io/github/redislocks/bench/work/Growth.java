@@ -161,7 +161,8 @@ record Growth() implements Work {
         boolean quick = bench.settings().quick();
         for (Contender contender : bench.settings().contenders(Trait.RENEWS)) {
             for (int locks : few(bench, LOCKS)) {
-                Holding held = Holding.of(bench, contender, new Holding.Plan(locks, quick ? 3_000 : 9_000, 2, false));
+                Holding held = Holding.of(
+                        bench, contender, new Holding.Plan(locks, quick ? 3_000 : 9_000, quick ? 1 : 2, false));
                 String name = contender.label();
                 scripts.computeIfAbsent(name, key -> new TreeMap<>()).put(locks, held.scriptsPerSecond());
                 redis.computeIfAbsent(name, key -> new TreeMap<>()).put(locks, held.redisCpu() * 100);
