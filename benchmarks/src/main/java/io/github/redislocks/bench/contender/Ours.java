@@ -10,7 +10,9 @@ final class Ours implements Client {
     /** How its locks are made. */
     enum Kind {
         DEFAULT,
-        FAIR
+        FAIR,
+        /** Re-entries are not written to Redis. */
+        LOCAL_REENTRY
     }
 
     private final LongAdder losses = new LongAdder();
@@ -23,7 +25,9 @@ final class Ours implements Client {
         if (setting.leaseMillis() > 0) {
             builder.lease(Duration.ofMillis(setting.leaseMillis()));
         }
-        locks = builder.lockLostListener(loss -> losses.increment()).build();
+        locks = builder.localReentry(kind == Kind.LOCAL_REENTRY)
+                .lockLostListener(loss -> losses.increment())
+                .build();
     }
 
     @Override
