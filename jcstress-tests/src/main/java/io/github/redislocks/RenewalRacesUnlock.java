@@ -122,7 +122,8 @@ public class RenewalRacesUnlock {
                 Thread.onSpinWait();
             }
             List<Watchdog.Job> due = new ArrayList<>();
-            new Renewals(client).inspect(client.renewalNanos() + 2, (key, job) -> due.add(job.get()));
+            long renewal = client.renewalNanos() + 2;
+            new Renewals(client).inspect(renewal, renewal, (key, job) -> due.add(job.get()));
             for (Watchdog.Job job : due) {
                 Reply reply = OnTwin.Still.SERVER.run(job.call(clock.nanoTime(), 1_000_000_000), 1_000_000_000);
                 renewed = reply.is("OK");
