@@ -105,7 +105,7 @@ final class QuorumCalls {
         return switch (call.script().name()) {
             case "renew" -> keeping(call, args.get(2), NO_REENTRY);
             case "reenter" -> keeping(call, args.get(3), args.get(2));
-            case "release_inner" -> new Affirmation(nodes, call, Set.of("DONE"), "DONE", Long.MAX_VALUE);
+            case "release_inner" -> new Affirmation(nodes, call, Set.of("OK"), "OK", Long.MAX_VALUE);
             case "release" -> ending(call, Withdrawal.End.RELEASED);
             case "leave" -> ending(call, args.get(2).equals("1") ? Withdrawal.End.LOST : Withdrawal.End.UNHELD);
             case "force" -> {

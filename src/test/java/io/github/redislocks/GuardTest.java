@@ -47,7 +47,7 @@ class GuardTest extends FakeTime {
         for (int i = 0; i < 2; i++) {
             assertThat(redis.run(Protocol.releaseInner(hold(1, "a:1", 3, Long.MAX_VALUE)), SECOND)
                             .code())
-                    .isEqualTo("DONE");
+                    .isEqualTo("OK");
             assertThat(server.hash(KEY)).containsEntry("holds", "2");
         }
     }

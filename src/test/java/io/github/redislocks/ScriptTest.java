@@ -336,9 +336,9 @@ class ScriptTest {
     void releaseInner_countsOnceAndNeverEndsTheHold() {
         acquire(1, "a:1");
         run(Protocol.reenter(hold(1, "a:1", 1), 1, 30_000));
-        assertThat(run(Protocol.releaseInner(hold(1, "a:1", 2))).code()).isEqualTo("DONE");
-        assertThat(run(Protocol.releaseInner(hold(1, "a:1", 2))).code()).isEqualTo("DONE");
-        assertThat(run(Protocol.releaseInner(hold(1, "a:1", 1))).code()).isEqualTo("DONE");
+        assertThat(run(Protocol.releaseInner(hold(1, "a:1", 2))).code()).isEqualTo("OK");
+        assertThat(run(Protocol.releaseInner(hold(1, "a:1", 2))).code()).isEqualTo("OK");
+        assertThat(run(Protocol.releaseInner(hold(1, "a:1", 1))).code()).isEqualTo("OK");
         assertThat(peek().holds()).isEqualTo("1");
         assertThat(run(Protocol.releaseInner(hold(2, "a:1", 2))).code()).isEqualTo("GONE");
     }

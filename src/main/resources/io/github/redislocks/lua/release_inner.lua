@@ -1,14 +1,15 @@
 -- Counts one hold less of the same owner, once however often it runs, and never ends the hold.
 -- KEYS     lock
 -- ARGV     owner, attempt of the hold, count before
--- returns  DONE | GONE
-local held = redis.call('hmget', KEYS[1], 'owner', 'attempt', 'holds')
+-- returns  1 | GONE
+local call = redis.call
+local held = call('hmget', KEYS[1], 'owner', 'attempt', 'holds')
 if held[1] ~= ARGV[1] or held[2] ~= ARGV[2] then
     return {'GONE'}
 end
-if held[3] == ARGV[3] and tonumber(held[3]) > 1 then
+if held[3] == ARGV[3] and held[3] ~= '1' then
     -- Changes nothing but comes first: at maxmemory Redis refuses HINCRBY only as long as a script has not yet written.
-    redis.call('pexpire', KEYS[1], redis.call('pttl', KEYS[1]))
-    redis.call('hincrby', KEYS[1], 'holds', -1)
+    call('hdel', KEYS[1], '')
+    call('hincrby', KEYS[1], 'holds', '-1')
 end
-return {'DONE'}
+return 1
