@@ -29,7 +29,7 @@ final class Client {
     final LockOptions options;
     final Clock clock;
     final Redis redis;
-    final Holds holds;
+    final Holds holds = new Holds();
     final Gate gate = new Gate();
     /** The calls under way that want a lock, by number: queued from before their first request until they return. */
     final ConcurrentMap<Long, Attempt> attempts = new ConcurrentHashMap<>();
@@ -58,7 +58,6 @@ final class Client {
         this.options = options;
         this.clock = clock;
         this.redis = redis;
-        this.holds = new Holds(clock);
         this.losses = new LossReport(listener);
         this.watchdog = new Watchdog(this);
         this.mailbox = new Mailbox(
@@ -263,7 +262,9 @@ final class Client {
         LockLost.Reason reason = hold.lossReason();
         if (reason != null) {
             suspect.accumulateAndGet(hold.attempt, Math::max);
-            holds.lost(hold);
+            if (!hold.thread.isAlive()) {
+                holds.forget(hold);
+            }
             gate.exit(hold.keys, hold.attempt);
             losses.report(hold.loss(reason));
         }

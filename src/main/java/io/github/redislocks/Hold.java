@@ -55,6 +55,10 @@ final class Hold {
     int moves;
     /** When the watchdog has to ask another server of it, or {@link Long#MAX_VALUE}; of the watchdog. */
     volatile long checkNanos = Long.MAX_VALUE;
+    /**
+     * From when on the record of its loss is of no use, or 0 if the watchdog has not seen the loss; of the watchdog.
+     */
+    long forgottenNanos;
     /** Whether a renewal is under way. */
     volatile boolean renewing;
 
@@ -84,6 +88,11 @@ final class Hold {
     /** Whether it is held as far as anybody has said, though its deadline may have passed. */
     boolean isOpen() {
         return state > 0;
+    }
+
+    /** Whether it ended without a release. */
+    boolean isLost() {
+        return state < RELEASING;
     }
 
     boolean isReleasing() {

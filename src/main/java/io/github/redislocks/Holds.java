@@ -2,15 +2,16 @@ package io.github.redislocks;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
-import com.github.benmanes.caffeine.cache.Expiry;
 import java.time.Duration;
 import java.util.Collection;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What this client holds, per lock and thread: the authority on it, of which Redis has a mirror. An entry lasts as long
- * as its hold, however many there are; the record of a loss stays long enough to tell its owner, if that lives, and is
- * then collected.
+ * as its hold, however many there are; the record of a loss stays until its owner has unlocked, or the watchdog finds
+ * that the owner has ended, or has not called for {@link #LOSS_REMEMBERED}.
+ *
+ * <p>Nothing expires by itself: an expiry per entry costs time at each lock and unlock, and memory for each hold.
  */
 final class Holds {
 
@@ -30,15 +31,7 @@ final class Holds {
         }
     }
 
-    private final Cache<Key, Hold> cache;
-
-    Holds(Clock clock) {
-        cache = Caffeine.newBuilder()
-                .executor(Runnable::run)
-                .ticker(clock::nanoTime)
-                .expireAfter(new Lifetime())
-                .build();
-    }
+    private final Cache<Key, Hold> cache = Caffeine.newBuilder().build();
 
     /** The thread's hold of the lock, held or lost, or null. */
     @Nullable
@@ -46,7 +39,7 @@ final class Holds {
         return cache.getIfPresent(new Key(keys.lock(), thread));
     }
 
-    /** Makes this the thread's hold of its lock. A hold that was lost is put again, so that its record ages. */
+    /** Makes this the thread's hold of its lock. */
     void put(Hold hold) {
         cache.put(new Key(hold.keys.lock(), hold.thread), hold);
     }
@@ -61,35 +54,13 @@ final class Holds {
         }
     }
 
-    /** Lets the record of a lost hold age, unless its owner has unlocked it or holds again. */
-    void lost(Hold hold) {
-        cache.asMap().replace(new Key(hold.keys.lock(), hold.thread), hold, hold);
+    /** Forgets a lost hold, and those below it, whose owner will not ask for it. */
+    void forget(Hold hold) {
+        cache.asMap().remove(new Key(hold.keys.lock(), hold.thread), hold);
     }
 
     /** Every hold, held or lost. */
     Collection<Hold> all() {
         return cache.asMap().values();
-    }
-
-    private static final class Lifetime implements Expiry<Key, Hold> {
-
-        @Override
-        public long expireAfterCreate(Key key, Hold hold, long currentTime) {
-            if (hold.isOpen()) {
-                return Long.MAX_VALUE;
-            }
-            // A thread that has ended will not ask how it lost its hold.
-            return hold.thread.isAlive() ? LOSS_REMEMBERED.toNanos() : 0;
-        }
-
-        @Override
-        public long expireAfterUpdate(Key key, Hold hold, long currentTime, long currentDuration) {
-            return expireAfterCreate(key, hold, currentTime);
-        }
-
-        @Override
-        public long expireAfterRead(Key key, Hold hold, long currentTime, long currentDuration) {
-            return currentDuration;
-        }
     }
 }

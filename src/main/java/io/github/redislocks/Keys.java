@@ -10,10 +10,9 @@ import java.util.regex.Pattern;
  * The keys of one lock. All share the hash tag {@code {name}}, so that they lie in one slot of a cluster; the braces
  * and percent signs of a name are percent-encoded, so that no name can imitate the keys of another.
  *
- * @param name as its user wrote it
  * @param lock the hash of the hold; the others are made from it when needed, since a process may hold very many locks
  */
-record Keys(String name, String lock) {
+record Keys(String lock) {
 
     static final int MAX_NAME_BYTES = 4096;
 
@@ -37,16 +36,16 @@ record Keys(String name, String lock) {
             throw new IllegalArgumentException("The lock name \"" + name.substring(0, 40) + "...\" has " + bytes
                     + " bytes in UTF-8: at most " + MAX_NAME_BYTES + " are allowed. Use a digest of it as the name.");
         }
-        return tagged(prefix, name, encode(name));
+        return tagged(prefix, encode(name));
     }
 
     /** The keys of a lock that nobody can name: no name is encoded as a lone percent sign. */
     static Keys ofNobody(String prefix) {
-        return tagged(prefix, "%", "%");
+        return tagged(prefix, "%");
     }
 
-    private static Keys tagged(String prefix, String name, String tag) {
-        return new Keys(name, prefix + ":{" + tag + "}");
+    private static Keys tagged(String prefix, String tag) {
+        return new Keys(prefix + ":{" + tag + "}");
     }
 
     /**
@@ -54,6 +53,11 @@ record Keys(String name, String lock) {
      */
     static String mailbox(String prefix, String clientId) {
         return prefix + ":mailbox:" + clientId;
+    }
+
+    /** The name, as its user wrote it. */
+    String name() {
+        return decode(lock.substring(lock.indexOf('{') + 1, lock.length() - 1));
     }
 
     /** Lock, queue, waiters, fence, conditions: what the scripts expect. */
@@ -88,11 +92,13 @@ record Keys(String name, String lock) {
 
     /** The name of a Condition by its id, or the id itself of one that is only numbered. */
     static String conditionName(String id) {
-        return id.startsWith("=")
-                ? ENCODED.matcher(id.substring(1))
-                        .replaceAll(code ->
-                                Matcher.quoteReplacement(String.valueOf((char) Integer.parseInt(code.group(1), 16))))
-                : id;
+        return id.startsWith("=") ? decode(id.substring(1)) : id;
+    }
+
+    private static String decode(String text) {
+        return ENCODED.matcher(text)
+                .replaceAll(
+                        code -> Matcher.quoteReplacement(String.valueOf((char) Integer.parseInt(code.group(1), 16))));
     }
 
     private static String encode(String name) {

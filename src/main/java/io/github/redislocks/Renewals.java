@@ -31,6 +31,9 @@ final class Renewals implements Watchdog.Ward {
         int batches = 0;
         for (Hold hold : client.holds.all()) {
             if (!hold.isOpen() || !client.isValid(hold)) {
+                if (hold.isLost()) {
+                    next = Math.min(next, age(hold, now));
+                }
                 continue;
             }
             next = Math.min(next, hold.deadlineNanos());
@@ -70,6 +73,18 @@ final class Renewals implements Watchdog.Ward {
 
     private static boolean isFenceDue(Hold hold, long now) {
         return now - hold.fenceRefreshedNanos > FENCE_REFRESH_NANOS;
+    }
+
+    /** Looks after the record of a loss; returns when it will be of no use any more. */
+    private long age(Hold hold, long now) {
+        if (hold.forgottenNanos == 0) {
+            hold.forgottenNanos = now + Holds.LOSS_REMEMBERED.toNanos();
+        }
+        if (hold.forgottenNanos <= now || !hold.thread.isAlive()) {
+            client.holds.forget(hold);
+            return Long.MAX_VALUE;
+        }
+        return hold.forgottenNanos;
     }
 
     private void abandon(Hold hold) {

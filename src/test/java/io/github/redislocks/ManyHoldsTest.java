@@ -2,12 +2,16 @@ package io.github.redislocks;
 
 import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.twin.Fault;
+import io.github.redislocks.redis.Uninterrupted;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** That holds in great number are renewed together, and each judged by itself. */
@@ -108,5 +112,39 @@ class ManyHoldsTest extends FakeTime {
         assertThat(clock.parks(scheduler) - before - looks)
                 .as("once, to sleep no longer than until the first renewal, and to settle")
                 .isLessThanOrEqualTo(looks + 1);
+    }
+
+    @Test
+    void recordOfALoss_whoseOwnerDoesNotCall_isForgottenAfterAnHour() {
+        lock.lock(Duration.ofSeconds(1));
+        pass(1_000);
+        await().until(() -> losses.size() == 1);
+        settle();
+        clock.advanceMillis(Holds.LOSS_REMEMBERED.toMillis() - 1_000);
+        settle();
+        assertThat(locks.client().holds.all()).hasSize(1);
+        clock.advanceMillis(1_000);
+        settle();
+        assertThat(locks.client().holds.all()).isEmpty();
+        assertThatThrownBy(lock::unlock).isInstanceOf(IllegalMonitorStateException.class);
+    }
+
+    @Test
+    void recordOfALoss_whoseOwnerHasEnded_isForgotten() throws InterruptedException {
+        CountDownLatch lost = new CountDownLatch(1);
+        Thread owner = new Thread(() -> {
+            lock.lock(Duration.ofSeconds(1));
+            Uninterrupted.until(System.nanoTime() + 10_000_000_000L, nanos -> lost.await(nanos, TimeUnit.NANOSECONDS));
+        });
+        owner.start();
+        await().until(() -> locks.client().holds.all().size() == 1);
+        pass(1_000);
+        await().until(() -> losses.size() == 1);
+        settle();
+        assertThat(locks.client().holds.all()).as("it may still ask").hasSize(1);
+        lost.countDown();
+        owner.join();
+        settle();
+        assertThat(locks.client().holds.all()).isEmpty();
     }
 }

@@ -25,7 +25,7 @@ public class LocalBenchmark {
     @State(Scope.Benchmark)
     public static class Shared {
         final Gate gate = new Gate();
-        final Holds holds = new Holds(Clock.SYSTEM);
+        final Holds holds = new Holds();
     }
 
     /** A lock of a thread's own. */
