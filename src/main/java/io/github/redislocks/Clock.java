@@ -30,6 +30,14 @@ interface Clock {
     /** Nanoseconds since an origin that lies before every call: always above zero. */
     long nanoTime();
 
+    /** Waits until a time of this clock, an interrupt, or an unpark; for {@link Long#MAX_VALUE} without end. */
+    default void parkUntil(Object blocker, long nanos) {
+        long wait = nanos == Long.MAX_VALUE ? nanos : nanos - nanoTime();
+        if (wait > 0) {
+            park(blocker, wait);
+        }
+    }
+
     /**
      * How long it is until a time of this machine's wall clock, which only {@code awaitUntil} asks for; at most and at
      * least what a long holds.

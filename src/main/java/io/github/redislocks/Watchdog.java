@@ -144,7 +144,7 @@ final class Watchdog {
             long now = client.clock.nanoTime();
             long wakeAt = Math.max(wakeAtNanos.get(), restUntil);
             if (wakeAt > now) {
-                client.clock.park(this, wakeAt == Long.MAX_VALUE ? wakeAt : wakeAt - now);
+                client.clock.parkUntil(this, wakeAt);
                 continue;
             }
             // Whoever adds something from here on says so anew.

@@ -26,8 +26,13 @@ final class FakeClock implements Clock {
 
     @Override
     public void park(Object blocker, long waitNanos) {
+        parkUntil(blocker, waitNanos > Long.MAX_VALUE - nanoTime() ? Long.MAX_VALUE : nanoTime() + waitNanos);
+    }
+
+    /** Without a moment in which the test could move the clock unseen. */
+    @Override
+    public void parkUntil(Object blocker, long until) {
         Thread thread = Thread.currentThread();
-        long until = waitNanos > Long.MAX_VALUE - nanoTime() ? Long.MAX_VALUE : nanoTime() + waitNanos;
         parked.put(thread, until);
         parks.merge(thread, 1L, Long::sum);
         try {
