@@ -34,11 +34,10 @@ final class Client {
     /** The calls under way that want a lock, by number: queued from before their first request until they return. */
     final ConcurrentMap<Long, Attempt> attempts = new ConcurrentHashMap<>();
 
-    private final ConcurrentMap<String, Outage> outages = new ConcurrentHashMap<>();
-    private final ConcurrentMap<String, Outage> replications = new ConcurrentHashMap<>();
-
     final ServerTimes serverTimes = new ServerTimes();
     final Succession succession = new Succession(this);
+    final Unavailable unavailable;
+    private final Outages outages;
     final Mailbox mailbox;
     final Watchdog watchdog;
 
@@ -59,6 +58,8 @@ final class Client {
         this.clock = clock;
         this.redis = redis;
         this.losses = new LossReport(listener);
+        this.outages = new Outages(options, clock, redis);
+        this.unavailable = new Unavailable(options, redis);
         this.watchdog = new Watchdog(this);
         this.mailbox = new Mailbox(
                 Keys.mailbox(options.keyPrefix(), id),
@@ -105,7 +106,7 @@ final class Client {
             Reply reply = redis.run(call, timeoutNanos);
             outage(key).answered(call);
             if (call.acks() != null && reply.is("OK") && !isAcknowledged(key, reply, sent)) {
-                throw new RedisException.Unacknowledged(tooFew(reply));
+                throw new RedisException.Unacknowledged(outages.tooFew(reply));
             }
             return reply;
         } catch (RedisException.Refused e) {
@@ -121,52 +122,22 @@ final class Client {
 
     /** Whether enough replicas have what was done; else it is not to be relied on. Notes which of the two. */
     boolean isAcknowledged(String key, Reply reply, long sentNanos) {
-        if (options.replicaAcks() == 0) {
-            return true;
-        }
-        Outage replication = replication(key);
-        if (reply.acks() >= options.replicaAcks()) {
-            replication.answered();
-            return true;
-        }
-        long now = clock.nanoTime();
-        if (replication.age(now) == 0) {
-            log.warn(
-                    "Redis at {}: {}. Until more do, no lock can be had, and holds end at their deadlines. Check the"
-                            + " replicas and the links to them, or want fewer by replicaAcks.",
-                    redis.serverOf(key),
-                    tooFew(reply));
-        }
-        replication.failed(sentNanos, now);
-        return false;
+        return outages.isAcknowledged(key, reply, sentNanos);
     }
 
     /** Since when too few replicas of the server of a key have confirmed holds. */
     Outage replication(String key) {
-        return replications.computeIfAbsent(redis.serverOf(key), server -> new Outage(outageMemoryNanos()));
-    }
-
-    private String tooFew(Reply reply) {
-        return Math.max(0, reply.acks()) + " of the " + options.replicaAcks()
-                + " replicas that must have a hold confirmed it within "
-                + options.replicaAcksTimeout().toMillis() + " ms";
+        return outages.replication(key);
     }
 
     /** Since when the server of a lock has not answered. */
     Outage outage(Keys keys) {
-        return outage(keys.lock());
+        return outages.of(keys.lock());
     }
 
     /** Since when the server of a key has not answered: one may be away while others answer. */
     Outage outage(String key) {
-        String server = redis.serverOf(key);
-        // Nearly always there, and then found without a lambda or a lock.
-        Outage known = outages.get(server);
-        return known != null ? known : outages.computeIfAbsent(server, first -> new Outage(outageMemoryNanos()));
-    }
-
-    private long outageMemoryNanos() {
-        return Math.max(options.retryFor().toNanos(), 2 * options.commandTimeoutNanos());
+        return outages.of(key);
     }
 
     /** To be asked of an attempt that goes on: while it had a verdict, close could not end it. */
@@ -306,57 +277,6 @@ final class Client {
         return (longest + LockOptions.claimMillis(longest)) * 1_000_000;
     }
 
-    LockUnavailableException notAcquired(Keys keys, long triedNanos, boolean mayExist, @Nullable RedisException cause) {
-        String consequence = mayExist
-                ? "A request may have been executed unanswered; what it left is removed when Redis is back, and ends with"
-                        + " its lease at the latest."
-                : "Nothing of it exists in Redis.";
-        String text = unavailableText(keys, "was not acquired", consequence, triedNanos, cause);
-        return new LockUnavailableException(keys.name(), text, mayExist, cause);
-    }
-
-    /** For an acquisition that came too soon after a failover. */
-    LockUnavailableException tooSoon(Keys keys, long graceNanos, boolean mayExist) {
-        String text = "The lock \"" + keys.name() + "\" was not acquired: Redis at " + redis.address()
-                + " has just become the master, and failoverGrace ("
-                + options.failoverGrace().toMillis()
-                + " ms) lets no lock be acquired for another " + (graceNanos + 999_999) / 1_000_000
-                + " ms, since somebody may hold it whom that server does not know. Try again then, or wait longer.";
-        return new LockUnavailableException(keys.name(), text, mayExist, null);
-    }
-
-    /** For an acquisition that too few replicas confirmed, and that was given back. */
-    LockUnavailableException notAcknowledged(Keys keys, long triedNanos, RedisException.Unacknowledged cause) {
-        boolean mayExist = outage(keys).age(clock.nanoTime()) > 0;
-        String text =
-                unavailableText(keys, "was not acquired", "What was taken has been given back.", triedNanos, cause);
-        return new LockUnavailableException(keys.name(), text, mayExist, cause);
-    }
-
-    /** For what is not an acquisition: what the lock was not, and what that means for the caller. */
-    LockUnavailableException unavailable(
-            Keys keys, String what, String consequence, long triedNanos, RedisException cause) {
-        return new LockUnavailableException(
-                keys.name(), unavailableText(keys, what, consequence, triedNanos, cause), false, cause);
-    }
-
-    private String unavailableText(
-            Keys keys, String what, String consequence, long triedNanos, @Nullable RedisException cause) {
-        if (cause instanceof RedisException.Unacknowledged) {
-            return "The lock \"" + keys.name() + "\" " + what + ": at Redis at " + redis.address() + " only "
-                    + cause.getMessage() + ", and that for " + triedNanos / 1_000_000 + " ms. " + consequence
-                    + " Check the replicas and the links to them, or want fewer by replicaAcks.";
-        }
-        boolean refused = cause instanceof RedisException.Refused;
-        return "The lock \"" + keys.name() + "\" " + what + ": Redis at " + redis.address()
-                + (refused ? " refused it" : " gave no usable answer for " + triedNanos / 1_000_000 + " ms")
-                + (cause == null ? "" : " (" + cause.getMessage() + ")")
-                + ". " + consequence
-                + (refused
-                        ? " Check the rights of the user and the state of the server."
-                        : " Check the server, or wait longer with a larger retryFor or tryLock time.");
-    }
-
     /** How often Redis has become another server. */
     int moves() {
         return moves.get();
@@ -366,11 +286,7 @@ final class Client {
     private void moved() {
         long now = clock.nanoTime();
         serverTimes.forget(now);
-        Outage ofNobody = outages.get("");
-        if (ofNobody != null) {
-            // What failed while nobody was the master says nothing of the next time.
-            ofNobody.answered();
-        }
+        outages.moved();
         graceUntilNanos = now + options.failoverGrace().toNanos();
         moves.incrementAndGet();
         hurry();

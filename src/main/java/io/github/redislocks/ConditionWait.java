@@ -132,7 +132,7 @@ final class ConditionWait {
         if (client.outage(hold.keys).age(now) > client.options.retryFor().toNanos()) {
             client.holds.remove(hold);
             client.succession.releaseLater(hold, Protocol.release(hold, heir, false, false), heir);
-            throw client.unavailable(
+            throw client.unavailable.toDo(
                     hold.keys,
                     "was given up in a Condition",
                     "It is not held any more; do not unlock it.",
@@ -142,7 +142,7 @@ final class ConditionWait {
     }
 
     private LockUnavailableException stillHeld(long began, RedisException e) {
-        return client.unavailable(
+        return client.unavailable.toDo(
                 hold.keys,
                 "was not given up in a Condition",
                 "The calling thread still holds it, as often as before.",
@@ -200,7 +200,7 @@ final class ConditionWait {
     }
 
     private LockUnavailableException notBack(long triedNanos, RedisException cause) {
-        return client.unavailable(
+        return client.unavailable.toDo(
                 hold.keys,
                 "was not had back from a Condition",
                 "It is not held any more; do not unlock it.",

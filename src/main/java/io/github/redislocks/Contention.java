@@ -114,13 +114,13 @@ final class Contention {
         long grace = client.graceNanos(now);
         client.succession.depart(attempt);
         if (grace > 0 && !busy) {
-            throw client.tooSoon(attempt.keys, grace, mayExist);
+            throw client.unavailable.tooSoon(attempt.keys, grace, mayExist);
         }
         // Without any answer "busy" is known only if nothing speaks against Redis: others of this client were served.
         boolean heard = answered || attempt.standing != null;
         if (unconfirmed
                 || (!heard && (failure != null || client.outage(attempt.keys).age(now) > 0))) {
-            throw client.notAcquired(attempt.keys, now - attempt.beganNanos, mayExist, failure);
+            throw client.unavailable.notAcquired(attempt.keys, now - attempt.beganNanos, mayExist, failure);
         }
         return null;
     }
@@ -196,7 +196,7 @@ final class Contention {
         long outage = client.outage(attempt.keys).age(now);
         if (hopeless
                 || (!patience.isTimed() && outage > client.options.retryFor().toNanos())) {
-            attempt.decide(new Attempt.Failure(client.notAcquired(
+            attempt.decide(new Attempt.Failure(client.unavailable.notAcquired(
                     attempt.keys, Math.max(outage, now - attempt.beganNanos), attempt.quietFromNanos() != 0, e)));
         }
     }

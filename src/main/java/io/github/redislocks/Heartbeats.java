@@ -31,8 +31,8 @@ final class Heartbeats implements Watchdog.Ward {
             long outage = met.age(now);
             if (outage > 0 && !attempt.timed) {
                 if (outage > bearable && met.met(attempt.beganNanos)) {
-                    attempt.decide(
-                            new Attempt.Failure(client.notAcquired(attempt.keys, outage, attempt.known, met.cause())));
+                    attempt.decide(new Attempt.Failure(
+                            client.unavailable.notAcquired(attempt.keys, outage, attempt.known, met.cause())));
                     continue;
                 }
                 next = Math.min(next, now + Math.max(PAUSE_NANOS, bearable - outage + 1));

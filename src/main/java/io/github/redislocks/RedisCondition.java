@@ -114,7 +114,7 @@ final class RedisCondition implements Condition {
                 if (hopeless
                         || client.outage(hold.keys).age(now)
                                 > client.options.retryFor().toNanos()) {
-                    throw client.unavailable(
+                    throw client.unavailable.toDo(
                             sync.keys(),
                             "was not signalled",
                             "The calling thread still holds it; the signal may have been given.",

@@ -115,7 +115,7 @@ public final class RedisLocks implements AutoCloseable {
      * @throws LockUnavailableException if Redis does not answer
      */
     public LockInspection inspect(String name) {
-        return sync(name, false).inspect();
+        return sync(name, false).queries().inspect();
     }
 
     private RedisReentrantLock lock(String name, boolean fair) {
@@ -392,7 +392,7 @@ public final class RedisLocks implements AutoCloseable {
                     failoverGrace,
                     localReentry);
             if (!masters.isEmpty()) {
-                return on(openQuorum(options), options, listener, Clock.SYSTEM);
+                return on(Quorum.open(masters, options, restartDelay), options, listener, Clock.SYSTEM);
             }
             if (restartDelay != null) {
                 throw new IllegalArgumentException("restartDelay is " + restartDelay
@@ -400,25 +400,6 @@ public final class RedisLocks implements AutoCloseable {
             }
             RedisUri chosen = servers == null ? RedisUri.parse(DEFAULT_URI) : servers;
             return on(chosen.open(maxConnections), options, listener, Clock.SYSTEM);
-        }
-
-        private Redis openQuorum(LockOptions options) {
-            if (options.replicaAcks() > 0) {
-                throw new IllegalArgumentException("replicaAcks is " + options.replicaAcks()
-                        + ", and the masters of a quorum confirm each other's votes without replicas: leave it out.");
-            }
-            Duration delay = restartDelay == null ? options.lease() : restartDelay;
-            boolean tooShort = !delay.isZero() && delay.compareTo(options.lease()) < 0;
-            if (tooShort || delay.compareTo(LockOptions.MAX_LEASE) > 0) {
-                throw new IllegalArgumentException("restartDelay is " + delay + ": it must be at least the lease, "
-                        + options.lease() + ", and at most " + LockOptions.MAX_LEASE
-                        + ". Use Duration.ZERO only if a master that restarts has forgotten nothing.");
-            }
-            List<Redis> opened = new ArrayList<>();
-            for (RedisUri master : masters) {
-                opened.add(master.open(maxConnections));
-            }
-            return new Quorum(opened, options, delay.toMillis());
         }
     }
 }

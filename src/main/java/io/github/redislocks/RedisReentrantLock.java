@@ -178,7 +178,7 @@ public final class RedisReentrantLock implements Lock {
                     condition + " is not a Condition of the lock \"" + getName() + "\": ask the lock that made it.");
         }
         sync.ensureHeld();
-        return sync.waitingThreads(ours);
+        return sync.queries().waitingThreads(ours);
     }
 
     /** The name that the lock was made with. */
@@ -235,7 +235,7 @@ public final class RedisReentrantLock implements Lock {
      * @return whether there was a hold
      */
     public boolean forceUnlock() {
-        return sync.forceUnlock();
+        return sync.queries().forceUnlock();
     }
 
     /** How often the calling thread holds the lock; 0 if it does not, or has lost it. Local. */
@@ -251,7 +251,7 @@ public final class RedisReentrantLock implements Lock {
 
     /** Whether anybody holds the lock, of any JVM. Asks Redis. */
     public boolean isLocked() {
-        return sync.isLocked();
+        return sync.queries().isLocked();
     }
 
     /** Whether threads get the lock in the order in which they came, over all JVMs. */
@@ -261,7 +261,7 @@ public final class RedisReentrantLock implements Lock {
 
     /** The thread of this JVM that holds the lock through this {@code RedisLocks}, or null. Local. */
     public @Nullable Thread getOwner() {
-        return sync.localOwner();
+        return sync.queries().localOwner();
     }
 
     /**
@@ -269,29 +269,29 @@ public final class RedisReentrantLock implements Lock {
      * returns. Local; for all JVMs there is {@link RedisLocks#inspect(String)}.
      */
     public boolean hasQueuedThreads() {
-        return !sync.queuedThreads().isEmpty();
+        return !sync.queries().queuedThreads().isEmpty();
     }
 
     /** Whether this thread waits for the lock, as {@link #hasQueuedThreads()} counts. Local. */
     public boolean hasQueuedThread(Thread thread) {
         Objects.requireNonNull(thread, "thread");
-        return sync.queuedThreads().contains(thread);
+        return sync.queries().queuedThreads().contains(thread);
     }
 
     /** How many threads of this JVM wait for the lock, as {@link #hasQueuedThreads()} counts. Local. */
     public int getQueueLength() {
-        return sync.queuedThreads().size();
+        return sync.queries().queuedThreads().size();
     }
 
     /** The threads of this JVM that wait for the lock, in no order, as {@link #hasQueuedThreads()} counts. Local. */
     public Collection<Thread> getQueuedThreads() {
-        return sync.queuedThreads();
+        return sync.queries().queuedThreads();
     }
 
     /** Names the lock and the thread of this JVM that holds it, if there is one. Asks no server. */
     @Override
     public String toString() {
-        Thread owner = sync.localOwner();
+        Thread owner = sync.queries().localOwner();
         return "RedisReentrantLock " + getName()
                 + (owner == null ? "[Unlocked]" : "[Locked by thread " + owner.getName() + "]");
     }

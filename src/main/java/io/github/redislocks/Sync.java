@@ -4,8 +4,6 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -132,7 +130,8 @@ final class Sync {
             } catch (RedisException.Unacknowledged e) {
                 long now = client.clock.nanoTime();
                 if (!patience.waits() || isTooLate(patience, client.replication(keys.lock()), now)) {
-                    throw client.notAcknowledged(keys, now - began, e);
+                    throw client.unavailable.notAcknowledged(
+                            keys, now - began, client.outage(keys).age(now) > 0, e);
                 }
                 client.clock.park(this, Math.min(backoff.next(), patience.remaining(now)));
                 patience.throwIfInterrupted();
@@ -181,7 +180,7 @@ final class Sync {
                 boolean unacknowledged = e instanceof RedisException.Unacknowledged;
                 Outage outage = unacknowledged ? client.replication(keys.lock()) : client.outage(keys);
                 if (hopeless || isTooLate(patience, outage, now)) {
-                    throw client.unavailable(
+                    throw client.unavailable.toDo(
                             keys,
                             "was not entered once more",
                             "The calling thread still holds it, as often as before.",
@@ -329,74 +328,11 @@ final class Sync {
         return hold == null ? 0 : Math.max(0, hold.deadlineNanos() - client.clock.nanoTime());
     }
 
-    LockInspection inspect() {
-        return LockInspection.of(keys.name(), ask(Protocol.inspect(keys)));
-    }
-
-    /** The threads of this client that wait for the lock, or are about to learn that it is theirs. */
-    List<Thread> queuedThreads() {
-        List<Thread> threads = new ArrayList<>();
-        for (Attempt attempt : client.attempts.values()) {
-            if (attempt.waits
-                    && attempt.condition == null
-                    && attempt.keys.lock().equals(keys.lock())) {
-                threads.add(attempt.thread);
-            }
-        }
-        return threads;
-    }
-
-    /** The threads of this client that wait in a Condition. */
-    List<Thread> waitingThreads(RedisCondition condition) {
-        List<Thread> threads = new ArrayList<>();
-        for (Attempt attempt : client.attempts.values()) {
-            if (condition.equals(attempt.condition)) {
-                threads.add(attempt.thread);
-            }
-        }
-        return threads;
+    Queries queries() {
+        return new Queries(client, keys);
     }
 
     Client client() {
         return client;
-    }
-
-    boolean isLocked() {
-        return ask(Protocol.locked(keys)).is("LOCKED");
-    }
-
-    boolean forceUnlock() {
-        Reply seen = ask(Protocol.locked(keys));
-        if (seen.is("FREE")) {
-            return false;
-        }
-        ask(Protocol.force(keys, seen.text(0)));
-        return true;
-    }
-
-    private Reply ask(Call call) {
-        client.checkOpen();
-        long sent = client.clock.nanoTime();
-        try {
-            return client.run(call, client.options.commandTimeoutNanos());
-        } catch (RedisException e) {
-            throw client.unavailable(
-                    keys,
-                    "could not be looked at",
-                    "If it was to be forced, that may have been done.",
-                    client.clock.nanoTime() - sent,
-                    e);
-        }
-    }
-
-    /** The thread of this JVM that holds the lock, as far as this client knows, or null. */
-    @Nullable
-    Thread localOwner() {
-        for (Hold hold : client.holds.all()) {
-            if (hold.keys.lock().equals(keys.lock()) && client.isValid(hold)) {
-                return hold.thread;
-            }
-        }
-        return null;
     }
 }
