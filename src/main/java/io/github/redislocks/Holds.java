@@ -59,6 +59,11 @@ final class Holds {
         cache.asMap().remove(new Key(hold.keys.lock(), hold.thread), hold);
     }
 
+    /** About how many there are. */
+    long count() {
+        return cache.estimatedSize();
+    }
+
     /** Every hold, held or lost. */
     Collection<Hold> all() {
         return cache.asMap().values();

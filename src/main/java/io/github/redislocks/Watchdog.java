@@ -71,10 +71,13 @@ final class Watchdog {
 
     private static final Logger log = LoggerFactory.getLogger(Watchdog.class);
 
-    /** After a walk the watchdog rests for so many times as long as that took, as long as it is no more than this. */
-    private static final int REST = 50;
+    /**
+     * How long the watchdog rests after a walk, for each hold beyond the first few: about 50 times as long as it looks
+     * at one. By their number, not by the time that it took: on a busy machine that says nothing.
+     */
+    private static final long REST_NANOS = 1_500;
 
-    private static final long MAX_REST_NANOS = 250_000_000;
+    private static final long FEW = 1_000;
 
     /** How long a sender is kept that had nothing to send: its server may be gone. */
     private static final long IDLE_NANOS = 60_000_000_000L;
@@ -138,7 +141,6 @@ final class Watchdog {
     }
 
     private void schedule() {
-        long restNanos = 0;
         long restUntil = 0;
         while (!closed) {
             long now = client.clock.nanoTime();
@@ -149,12 +151,16 @@ final class Watchdog {
             }
             // Whoever adds something from here on says so anew.
             wakeAtNanos.set(Long.MAX_VALUE);
+            long restNanos = restNanos();
             long next = sweep(now + restNanos);
-            long end = client.clock.nanoTime();
-            restNanos = Math.min(MAX_REST_NANOS, REST * (end - now));
-            restUntil = end + restNanos;
+            restUntil = now + restNanos;
             wakeAt(next);
         }
+    }
+
+    private long restNanos() {
+        long many = Math.max(0, client.holds.count() - FEW);
+        return Math.min(many * REST_NANOS, client.renewalNanos() / 8);
     }
 
     /** Looks after everything once; returns when something is due next. */
