@@ -71,6 +71,7 @@ final class Updates {
         long written = write.event().nanos();
         boolean stoodStill = hold.ending == History.Ending.LOST
                 && history.stallNanos(write.event().worker(), hold.believedNanos, written) > 0;
-        return stoodStill || history.dataLostBetween(hold.in.nanos(), written);
+        // From when it was asked for: it may have been taken, and forgotten, before its caller heard of it.
+        return stoodStill || history.dataLostBetween(hold.begunNanos(), written);
     }
 }
