@@ -76,7 +76,7 @@ final class Client {
         long sent = clock.nanoTime();
         try {
             Call check = check().with(options.acks());
-            Reply answer = run(check, options.commandTimeoutNanos());
+            Reply answer = checked(check);
             serverTimes.saw(redis.serverOf(check.keys().get(0)), answer, sent);
             ServerCheck server = new ServerCheck(redis.address(), answer);
             server.warnings().forEach(log::warn);
@@ -96,6 +96,22 @@ final class Client {
                     e);
         }
         watchdog.start();
+    }
+
+    /** Asks again where the master was replaced under the question: a failover is no reason not to start. */
+    private Reply checked(Call check) {
+        long deadline = clock.nanoTime() + options.commandTimeoutNanos();
+        String key = check.keys().get(0);
+        while (true) {
+            String server = redis.serverOf(key);
+            try {
+                return run(check, Math.max(1, deadline - clock.nanoTime()));
+            } catch (RedisException.Unanswered e) {
+                if (redis.serverOf(key).equals(server) || deadline - clock.nanoTime() <= 0) {
+                    throw e;
+                }
+            }
+        }
     }
 
     /** Runs a script, and notes whether Redis answers. */
@@ -233,9 +249,6 @@ final class Client {
         LockLost.Reason reason = hold.lossReason();
         if (reason != null) {
             suspect.accumulateAndGet(hold.attempt, Math::max);
-            if (!hold.thread.isAlive()) {
-                holds.forget(hold);
-            }
             gate.exit(hold.keys, hold.attempt);
             losses.report(hold.loss(reason));
         }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.fixture.twin.HeldCalls;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.fixture.twin.TwoServers;
@@ -53,6 +54,28 @@ class TwoServersTest {
         assertThat(losses).isEmpty();
         here.unlock();
         there.unlock();
+    }
+
+    @Test
+    void serverIsReplacedWhileAClientStarts_theNewOneIsAsked() {
+        AtomicBoolean moved = new AtomicBoolean();
+        InMemoryRedis old = first.another();
+        old.failNext(call -> moved.compareAndSet(false, true), Fault.REPLY_LOST);
+        TwoServers replaced = new TwoServers(old, second.another(), key -> moved.get());
+        try (RedisLocks late = RedisLocks.on(replaced, LockOptions.DEFAULTS, null, clock)) {
+            assertThat(late.reentrantLock("job").tryLock()).isTrue();
+        }
+        assertThat(second.string("redis-locks:{job}:fence")).isNotNull();
+    }
+
+    @Test
+    void serverFailsWhileAClientStarts_isNotAskedAgain() {
+        InMemoryRedis broken = first.another();
+        broken.failNext(call -> true, Fault.REPLY_LOST);
+        TwoServers both = new TwoServers(broken, second.another(), key -> false);
+        assertThatThrownBy(() -> RedisLocks.on(both, LockOptions.DEFAULTS, null, clock))
+                .isInstanceOf(LockUnavailableException.class);
+        assertThat(broken.log().count("check")).isEqualTo(1);
     }
 
     @Test

@@ -93,21 +93,31 @@ public final class SentinelRedis implements Redis {
         T on(Redis server, long timeoutNanos);
     }
 
-    /** Asks the master, and the Sentinels more often as long as it does not answer. */
+    /**
+     * Asks the master, and the Sentinels more often as long as it does not answer. What had not left for a master that
+     * was replaced goes to the new one.
+     */
     private <T> T asked(long timeoutNanos, Request<T> request) {
         long deadline = System.nanoTime() + timeoutNanos;
-        JedisRedis server = master;
-        if (server == null) {
-            server = awaitMaster(deadline);
-            timeoutNanos = Math.max(1, deadline - System.nanoTime());
-        }
-        try {
-            T answer = request.on(server, timeoutNanos);
-            sentinels.troubled(false);
-            return answer;
-        } catch (RedisException e) {
-            note(e);
-            throw e;
+        long left = timeoutNanos;
+        while (true) {
+            JedisRedis server = master;
+            if (server == null) {
+                server = awaitMaster(deadline);
+                left = Math.max(1, deadline - System.nanoTime());
+            }
+            try {
+                T answer = request.on(server, left);
+                sentinels.troubled(false);
+                return answer;
+            } catch (RedisException e) {
+                left = deadline - System.nanoTime();
+                boolean isMoved = e instanceof RedisException.Unanswered lost && !lost.sent() && master != server;
+                if (!isMoved || left <= 0) {
+                    note(e);
+                    throw e;
+                }
+            }
         }
     }
 

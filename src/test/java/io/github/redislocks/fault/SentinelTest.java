@@ -289,6 +289,19 @@ class SentinelTest {
     }
 
     @Test
+    void connect_whileTheMasterHangs_reachesTheNewOne() {
+        RedisServer old = servers.master();
+        old.pause();
+        try (RedisLocks locks = RedisLocks.builder()
+                .uri(servers.uri())
+                .commandTimeout(Duration.ofSeconds(20))
+                .build()) {
+            locks.withLock("job", () -> {});
+        }
+        assertThat(exists(servers.awaitPromotion(old), KEY + ":fence")).isTrue();
+    }
+
+    @Test
     void connect_wrongMasterName_saysSo() {
         String uri = servers.uri().replace("/" + SentinelServers.MASTER, "/lokcs");
         long began = System.nanoTime();
