@@ -45,6 +45,9 @@ final class Outage {
     /** Notes an answer. That a full server renews locks does not mean that it would give one. */
     void answered(Call call) {
         Failure failure = last;
+        if (sinceNanos == 0) {
+            return;
+        }
         if (failure == null
                 || !failure.isRefusal()
                 || isAlike(failure.script, call.script().name())) {

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.fixture.twin.Fault;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -19,6 +20,16 @@ class FakeTimeTest extends FakeTime {
 
     private long renewals() {
         return redis.log().count("renew");
+    }
+
+    @Test
+    void tryLockWithoutTime_ofAFreeLockThatWasNotReleased_isTrue() throws InterruptedException {
+        assertThat(other.tryLock()).isTrue();
+        server.del(KEY);
+        assertThat(lock.tryLock(0, TimeUnit.SECONDS)).isTrue();
+        assertThat(redis.log().count("take")).isEqualTo(1);
+        assertThat(redis.log().count("acquire")).isEqualTo(1);
+        lock.unlock();
     }
 
     @Test

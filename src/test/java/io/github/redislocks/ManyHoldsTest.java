@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** That holds in great number are renewed together, and each judged by itself. */
@@ -83,6 +84,31 @@ class ManyHoldsTest extends FakeTime {
         pass(29_700);
         await().until(() -> losses.size() == 5);
         assertThat(losses).allMatch(loss -> loss.reason() == LockLost.Reason.UNCONFIRMED);
+    }
+
+    @Test
+    void namedLease_thatIsCheckedTogetherWithOthers_isNotMadeLonger() {
+        lock(3);
+        lock.lock(Duration.ofSeconds(12));
+        redis.moved();
+        await().until(() -> redis.log().count("renew") == 1 && redis.log().count("renew_all") == 1);
+        assertThat(server.pttl(KEY)).isLessThanOrEqualTo(12_000);
+        lock.unlock();
+    }
+
+    @Test
+    void batches_behindOneWithoutAnAnswer_areNotSent() {
+        lock(3 * Renewals.BATCH);
+        AtomicInteger sent = new AtomicInteger();
+        redis.failNext(1_000, call -> verb("renew").test(call) && sent.incrementAndGet() > 0, Fault.REQUEST_LOST);
+        pass(10_000);
+        await().until(() -> sent.get() > 0);
+        settle();
+        assertThat(sent).hasValue(1);
+        redis.heal();
+        pass(1_000);
+        await().until(() -> redis.log().count("renew_all") == 3);
+        assertThat(held).allMatch(RedisReentrantLock::isHeldByCurrentThread);
     }
 
     @Test

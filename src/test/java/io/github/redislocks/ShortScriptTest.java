@@ -171,7 +171,8 @@ class ShortScriptTest {
     void take_whereTheTokenHasAnotherLength_isForAcquire() {
         poke("9+");
         assertThat(take(1, "a:1").code()).isEqualTo("LINE");
-        poke("99999999999999999+");
+        // Greater, and yet before the token of now as text.
+        poke("10000000000000000+");
         assertThat(take(1, "a:1").code()).isEqualTo("LINE");
     }
 

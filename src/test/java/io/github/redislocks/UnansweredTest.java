@@ -34,6 +34,26 @@ class UnansweredTest extends FakeTime {
     }
 
     @Test
+    void shortHold_whoseReleaseIsSentTwice_isReleased() {
+        assertThat(lock.tryLock()).isTrue();
+        redis.failNext(call -> call.script().name().equals("free"), Fault.SENT_TWICE);
+        lock.unlock();
+        assertThat(redis.log().count("free")).isEqualTo(2);
+        assertThat(redis.log().count("release")).isEqualTo(1);
+        assertThat(losses).isEmpty();
+        assertThat(other.tryLock()).isTrue();
+        other.unlock();
+    }
+
+    @Test
+    void shortHold_thatSomebodyRemoved_isToldAsTaken() {
+        assertThat(lock.tryLock()).isTrue();
+        server.del(KEY);
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+        assertThat(redis.log().count("free")).isEqualTo(1);
+    }
+
+    @Test
     void reentry_executedButNotAnswered_countsOnce() {
         lock.lock();
         redis.failNext(1, UnansweredTest::isReentry, Fault.REPLY_LOST);

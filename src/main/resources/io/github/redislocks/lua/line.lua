@@ -68,11 +68,6 @@ local function put(owner, score, attempt, holds, claim, condition)
     note(owner, attempt, holds, claim, condition)
     if redis.call('exists', lock) == 1 then
         redis.call('hset', lock, 'waited', 1)
-    else
-        local last = redis.call('get', fence)
-        if last and string.sub(last, -1) == '+' then
-            remember(last)
-        end
     end
 end
 

@@ -1,5 +1,6 @@
 package io.github.redislocks.bench.contender;
 
+import io.github.redislocks.redis.Script;
 import java.net.URI;
 import java.util.List;
 import java.util.UUID;
@@ -11,9 +12,8 @@ import redis.clients.jedis.util.JedisURIHelper;
 /** The eval floor: one bare script to lock and one to unlock, over a pool; it neither waits nor renews. */
 final class EvalFloor implements Client {
 
-    private static final String LOCK = "return redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) and 1 or 0";
-    private static final String UNLOCK =
-            "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
+    private static final Script LOCK = Script.load(EvalFloor.class, "floor_lock");
+    private static final Script UNLOCK = Script.load(EvalFloor.class, "floor_unlock");
     private static final String LEASE_MILLIS = "30000";
     private static final Long DONE = 1L;
 
@@ -23,8 +23,8 @@ final class EvalFloor implements Client {
 
     EvalFloor(Setting setting) {
         redis = jedis(setting);
-        lock = redis.scriptLoad(LOCK);
-        unlock = redis.scriptLoad(UNLOCK);
+        lock = redis.scriptLoad(LOCK.source());
+        unlock = redis.scriptLoad(UNLOCK.source());
     }
 
     /** A client of Jedis with a pool for all threads. */
