@@ -21,12 +21,38 @@ final class Gate {
         NOWHERE
     }
 
+    /** Small, since each lock that is held has one: it keeps no attempt that has its hold, and no empty line. */
     private static final class Line {
-        Attempt contender;
-        final Deque<Attempt> waiting = new ArrayDeque<>(0);
 
-        Line(Attempt contender) {
+        /** The number of the attempt that has the turn. */
+        long contender;
+
+        private @Nullable Deque<Attempt> waiting;
+
+        Line(long contender) {
             this.contender = contender;
+        }
+
+        void add(Attempt attempt) {
+            if (waiting == null) {
+                waiting = new ArrayDeque<>(2);
+            }
+            waiting.add(attempt);
+        }
+
+        @Nullable
+        Attempt first() {
+            return waiting == null ? null : waiting.peek();
+        }
+
+        boolean remove(Attempt attempt) {
+            return waiting != null && waiting.remove(attempt);
+        }
+
+        /** The turn is this attempt's, which waits no more. */
+        void turn(Attempt attempt) {
+            contender = attempt.number;
+            attempt.turn = true;
         }
     }
 
@@ -37,9 +63,9 @@ final class Gate {
         lines.compute(attempt.keys.lock(), (key, line) -> {
             if (line == null) {
                 attempt.turn = true;
-                return new Line(attempt);
+                return new Line(attempt.number);
             }
-            line.waiting.add(attempt);
+            line.add(attempt);
             return line;
         });
         return attempt.turn;
@@ -50,8 +76,8 @@ final class Gate {
     Attempt heir(Keys keys, long contender) {
         Attempt[] first = new Attempt[1];
         lines.computeIfPresent(keys.lock(), (key, line) -> {
-            if (line.contender.number == contender) {
-                first[0] = line.waiting.peek();
+            if (line.contender == contender) {
+                first[0] = line.first();
             }
             return line;
         });
@@ -66,11 +92,10 @@ final class Gate {
     boolean inherit(long contender, Attempt heir) {
         boolean[] done = new boolean[1];
         lines.computeIfPresent(heir.keys.lock(), (key, line) -> {
-            if (line.contender.number == contender && line.waiting.remove(heir)) {
-                line.contender = heir;
-                heir.turn = true;
+            if (line.contender == contender && line.remove(heir)) {
+                line.turn(heir);
             }
-            done[0] = line.contender == heir;
+            done[0] = line.contender == heir.number;
             return line;
         });
         return done[0];
@@ -80,15 +105,15 @@ final class Gate {
     void exit(Keys keys, long contender) {
         Attempt[] next = new Attempt[1];
         lines.computeIfPresent(keys.lock(), (key, line) -> {
-            if (line.contender.number != contender) {
+            if (line.contender != contender) {
                 return line;
             }
-            Attempt heir = line.waiting.poll();
+            Attempt heir = line.first();
             if (heir == null) {
                 return null;
             }
-            line.contender = heir;
-            heir.turn = true;
+            line.remove(heir);
+            line.turn(heir);
             next[0] = heir;
             return line;
         });
@@ -101,9 +126,9 @@ final class Gate {
     Left leave(Attempt attempt) {
         Left[] where = {Left.NOWHERE};
         lines.computeIfPresent(attempt.keys.lock(), (key, line) -> {
-            if (line.contender == attempt) {
+            if (line.contender == attempt.number) {
                 where[0] = Left.CONTENDING;
-            } else if (line.waiting.remove(attempt)) {
+            } else if (line.remove(attempt)) {
                 where[0] = Left.WAITING;
             }
             return line;

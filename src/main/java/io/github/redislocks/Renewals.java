@@ -30,7 +30,7 @@ final class Renewals implements Watchdog.Ward {
         List<Hold> together = new ArrayList<>();
         int batches = 0;
         for (Hold hold : client.holds.all()) {
-            if (!hold.isOpen() || !client.isValid(hold)) {
+            if (!hold.isValid(now) && !client.isValid(hold)) {
                 if (hold.isLost()) {
                     next = Math.min(next, age(hold, now));
                 }

@@ -72,10 +72,10 @@ final class Watchdog {
     private static final Logger log = LoggerFactory.getLogger(Watchdog.class);
 
     /**
-     * How long the watchdog rests after a walk, for each hold beyond the first few: about 50 times as long as it looks
+     * How long the watchdog rests after a walk, for each hold beyond the first few: about 100 times as long as it looks
      * at one. By their number, not by the time that it took: on a busy machine that says nothing.
      */
-    private static final long REST_NANOS = 1_500;
+    private static final long REST_NANOS = 4_000;
 
     private static final long FEW = 1_000;
 
