@@ -13,21 +13,35 @@ if now > tonumber(ARGV[4]) then
     return {'LATE', now}
 end
 
---@include hold
+local call = redis.call
+local held = call('hmget', KEYS[1], 'owner', 'attempt', 'token', 'lost')
 
 -- Nothing of the lock is there but perhaps its fence.
-if redis.call('exists', KEYS[1], KEYS[2], KEYS[5]) == 0 then
-    local token, lost = mint(redis.call('get', KEYS[4]))
+--@include hold
+if not held[1] and call('exists', KEYS[2], KEYS[5]) == 0 then
+    local token, lost = mint(call('get', KEYS[4]))
     hold(KEYS[1], KEYS[4], owner, ARGV[2], 1, lease, token)
     if lost == 1 then
-        redis.call('hset', KEYS[1], 'lost', 1)
+        call('hset', KEYS[1], 'lost', 1)
     end
     return {'OK', token, lost, now}
 end
 
---@include line
+-- Held by another, and the caller has no place: what most of them meet under contention, and short.
+if held[1] and held[1] ~= owner and not call('hget', KEYS[3], owner) then
+    local pttl = call('pttl', KEYS[1])
+    if not claim then
+        return {'BUSY', pttl, now}
+    end
+    call('hset', KEYS[1], 'waited', 1)
+    call('hset', KEYS[3], owner, ARGV[2] .. string.format(' %.0f ', now + claim * 1000) .. ARGV[5] .. ' 1')
+    call('pexpire', KEYS[3], LINE)
+    call('zadd', KEYS[2], string.format('%.0f', (tail())), owner)
+    call('pexpire', KEYS[2], LINE)
+    return {'QUEUED', tonumber(held[3]), pttl, now}
+end
 
-local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost')
+--@include line
 
 -- A late copy of an earlier call must not disturb a later one of the same thread.
 local placed = redis.call('exists', queue, conditions) > 0 and place(owner)

@@ -20,6 +20,7 @@ local tries = {
     {'del', lock},
     {'exists', lock},
     {'hset', lock, 'holds', 1},
+    {'hsetnx', lock, 'holds', 1},
     {'hincrby', lock, 'holds', 1},
     {'hget', lock, 'holds'},
     {'hmget', lock, 'holds'},
@@ -35,6 +36,7 @@ local tries = {
     {'zrangebylex', queue, '-', '+'},
     {'zcard', queue},
     {'zrem', queue, 'place'},
+    {'zpopmin', queue},
     {'publish', ARGV[1], ''},
 }
 local command, refusal = time.err and 'time' or '', time.err or ''

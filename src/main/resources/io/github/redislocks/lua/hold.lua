@@ -1,4 +1,4 @@
--- Included by the scripts that make a hold. Needs the local now(µs).
+-- Included by the scripts that make holds and places. Needs KEYS lock, queue, waiters, fence and the local now(µs).
 local MEMORY = '100000000'
 
 -- Whether the hold of the last token was released: by the mark behind it in the fence.
@@ -22,4 +22,15 @@ local function hold(lock, fence, owner, attempt, holds, lease, token)
     redis.call('hset', lock, 'owner', owner, 'attempt', attempt, 'holds', holds, 'token', text)
     redis.call('pexpire', lock, lease)
     redis.call('set', fence, text, 'px', MEMORY)
+end
+
+-- How long a line lasts in which nobody moves. Whoever gives the lock to the next lets it last anew, at the latest when
+-- 10 s more have begun, so that there is always more left than any place may live.
+local LINE = 30000
+
+-- The score of a place behind all others, whatever the clock has done; and whether there are others.
+local function tail()
+    local last = redis.call('zrange', KEYS[2], -1, -1, 'withscores')
+    local score = last[2] and tonumber(last[2]) + 1 or 0
+    return score < now and now or score, #last > 0
 end

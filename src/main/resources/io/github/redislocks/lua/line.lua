@@ -11,9 +11,6 @@
 -- conditions zset  all scores 0: 'id order owner' of who waits in a Condition, so that each is in order of arrival
 local lock, queue, waiters, fence, conditions = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
--- How long a line lasts in which nobody moves: longer than any place.
-local LINE = 9000
-
 -- A lease only ever grows: a late request must not shorten it under a validity that a later one has promised. Always
 -- written: replicas that are waited for behind this then have the hold, whoever made it.
 local function extend(lease)
@@ -71,12 +68,6 @@ local function put(owner, score, attempt, holds, claim, condition)
     end
 end
 
-local function tail()
-    local last = redis.call('zrange', queue, -1, -1, 'withscores')
-    local score = last[2] and tonumber(last[2]) + 1 or 0
-    return score < now and now or score
-end
-
 -- Moves the first that waits in a Condition and lives to the queue, its signal with it; the dead are dropped. Returns
 -- its owner, or nil if nobody is left.
 local function signal(id)
@@ -121,6 +112,8 @@ local function own(owner, attempt, holds, lease, token, lost)
     end
     if crowded() then
         redis.call('hset', lock, 'waited', 1)
+        redis.call('pexpire', queue, LINE)
+        redis.call('pexpire', waiters, LINE)
     end
 end
 

@@ -2,30 +2,82 @@
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, then if there is a successor: owner, attempt, lease(ms), claim(ms) or '', keep (1|0)
 -- returns  FREED crowded(1|0) | GRANTED | SUCCEEDED token lost | QUEUED last-token pttl now | GONE
-local held = redis.call('hmget', KEYS[1], 'owner', 'attempt', 'token', 'waited', 'lost')
+local call = redis.call
+local held = call('hmget', KEYS[1], 'owner', 'attempt', 'token', 'waited', 'lost', 'signal')
 local mine = held[1] == ARGV[1] and held[2] == ARGV[2]
 local successor = ARGV[3]
 
 -- Nobody waits.
 if mine and not successor and not held[4] then
-    redis.call('del', KEYS[1])
-    if redis.call('append', KEYS[4], '+') == 1 then
-        redis.call('set', KEYS[4], held[3] .. '+', 'px', 100000000)
+    call('del', KEYS[1])
+    if call('append', KEYS[4], '+') == 1 then
+        call('set', KEYS[4], held[3] .. '+', 'px', 100000000)
     end
     return {'FREED', 0}
 end
 
-local time = redis.call('time')
+local time = call('time')
 local now = time[1] * 1000000 + time[2]
 
 --@include hold
 
--- Nobody waits but the successor, a thread of the same client.
-if mine and not held[4] then
-    redis.call('del', KEYS[1])
-    local token = mint(held[3] .. '+')
-    hold(KEYS[1], KEYS[4], successor, ARGV[4], 1, ARGV[5], token)
-    return {'SUCCEEDED', token, 0}
+-- Somebody waits, and nothing of this hold concerns the next: the usual case of contention, and short. The hash changes
+-- hands as it is. Whatever is unusual is left to pass_on, to which a successor with a text but without a score is known.
+if mine and not held[5] and not held[6] then
+    local token = math.max(now, held[3] + 1)
+    local text = string.format('%.0f', token)
+    local next, attempt, lease, holds
+    if successor and (ARGV[7] == '1' or not held[4]) then
+        -- Nobody has a place, or all may wait a little; the successor does not usually have one.
+        if not held[4] or not call('hget', KEYS[3], successor) then
+            next, attempt, lease, holds = successor, ARGV[4], ARGV[5], 1
+        end
+    elseif ARGV[6] ~= '' then
+        -- A write that Redis refuses HSET and SET without, when it is at maxmemory.
+        local first = call('zpopmin', KEYS[2])
+        local deadline
+        attempt, deadline, lease, holds =
+            string.match(first[1] and call('hget', KEYS[3], first[1]) or '', '^(%d+) (%d+) (%d+) (%d+)')
+        local plain = attempt and tonumber(deadline) >= now
+        if plain and successor then
+            local place = ARGV[4] .. string.format(' %.0f ', now + ARGV[6] * 1000) .. ARGV[6] .. ' 1'
+            plain = call('hsetnx', KEYS[3], successor, place) == 1
+        end
+        if plain then
+            local mailbox = string.match(KEYS[1], '^[^{]*') .. 'mailbox:' .. string.match(first[1], '^(.*):')
+            local reached = redis.pcall('publish', mailbox, attempt .. ' ' .. text .. ' 0')
+            next = type(reached) == 'number' and reached > 0 and first[1]
+        end
+        if next then
+            call('hdel', KEYS[3], next)
+        elseif first[1] then
+            call('zadd', KEYS[2], first[2], first[1])
+            call('pexpire', KEYS[2], LINE)
+        end
+    end
+    if next then
+        call('pexpire', KEYS[1], lease)
+        call('hset', KEYS[1], 'owner', next, 'attempt', attempt, 'holds', holds, 'token', text)
+        if not call('set', KEYS[4], text, 'xx', 'keepttl') then
+            call('set', KEYS[4], text, 'px', MEMORY)
+        end
+        if successor and next ~= successor then
+            local score, among = tail()
+            call('zadd', KEYS[2], string.format('%.0f', score), successor)
+            if not among then
+                call('pexpire', KEYS[2], LINE)
+            end
+        end
+        if string.sub(text, 1, 9) ~= string.sub(held[3], 1, 9) then
+            call('pexpire', KEYS[2], LINE)
+            call('pexpire', KEYS[3], LINE)
+            call('pexpire', KEYS[4], MEMORY)
+        end
+        if next == successor then
+            return {'SUCCEEDED', token, 0}
+        end
+        return successor and {'QUEUED', token, tonumber(lease), now} or {'GRANTED'}
+    end
 end
 
 --@include line
