@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.fixture.OwnServer;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisUri;
 import java.util.function.UnaryOperator;

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.fixture.OwnServer;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

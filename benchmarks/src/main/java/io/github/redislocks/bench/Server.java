@@ -1,5 +1,6 @@
 package io.github.redislocks.bench;
 
+import io.github.redislocks.fixture.OwnServer;
 import java.net.URI;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
