@@ -93,16 +93,28 @@ class GuardTest extends FakeTime {
         return new Attempt(1, keys, owner, new Attempt.Wish(3_000, true, true), Patience.endless());
     }
 
-    @Test
-    void heartbeat_thatRunsWhenItsHoldHasBeenReleased_leavesNoHold() throws InterruptedException {
-        other.lock();
-        Waiter waiter = new Waiter();
-        waiter.startAndQueue();
+    /** Lets time pass until the waiter's next heartbeat, which stays on its way. */
+    private HeldCalls heartbeatUnderWay() {
         HeldCalls held = redis.hold(verb("heartbeat"));
         clock.advanceMillis(1_500);
         held.awaitParked(1, Duration.ofSeconds(5));
+        return held;
+    }
+
+    /** The heartbeat of a waiter that has got the lock meanwhile, and holds it. */
+    private HeldCalls heartbeatOvertakenByItsGrant(Waiter waiter) {
+        other.lock();
+        waiter.startAndQueue();
+        HeldCalls held = heartbeatUnderWay();
         other.unlock();
         await().until(waiter::holds);
+        return held;
+    }
+
+    @Test
+    void heartbeat_thatRunsWhenItsHoldHasBeenReleased_leavesNoHold() throws InterruptedException {
+        Waiter waiter = new Waiter();
+        HeldCalls held = heartbeatOvertakenByItsGrant(waiter);
         waiter.end();
         assertThat(server.hash(KEY)).as("released").isEmpty();
         held.release();
@@ -356,9 +368,7 @@ class GuardTest extends FakeTime {
         await().until(() -> server.zset(KEY + ":queue").size() == 1);
         settle();
         redis.dropMessages(true);
-        HeldCalls held = redis.hold(verb("heartbeat"));
-        clock.advanceMillis(1_500);
-        held.awaitParked(1, Duration.ofSeconds(5));
+        HeldCalls held = heartbeatUnderWay();
         other.unlock();
         clock.advanceMillis(700);
         held.release();
@@ -380,9 +390,7 @@ class GuardTest extends FakeTime {
         waiter.start();
         await().until(() -> server.zset(KEY + ":queue").size() == 1);
         settle();
-        HeldCalls held = redis.hold(verb("heartbeat"));
-        clock.advanceMillis(1_500);
-        held.awaitParked(1, Duration.ofSeconds(5));
+        HeldCalls held = heartbeatUnderWay();
         waiter.interrupt();
         waiter.join();
         assertThat(interrupted.get()).isTrue();
@@ -417,15 +425,9 @@ class GuardTest extends FakeTime {
 
     @Test
     void heartbeat_thatFailsAfterItsGrant_doesNotEndTheHoldWhileItIsReleased() throws InterruptedException {
-        other.lock();
-        Waiter waiter = new Waiter();
-        waiter.startAndQueue();
-        HeldCalls heartbeat = redis.hold(verb("heartbeat"));
         redis.failNext(1, verb("heartbeat"), Fault.REQUEST_LOST);
-        clock.advanceMillis(1_500);
-        heartbeat.awaitParked(1, Duration.ofSeconds(5));
-        other.unlock();
-        await().until(waiter::holds);
+        Waiter waiter = new Waiter();
+        HeldCalls heartbeat = heartbeatOvertakenByItsGrant(waiter);
         HeldCalls release = redis.hold(verb("release"));
         waiter.release = true;
         release.awaitParked(1, Duration.ofSeconds(5));
@@ -441,15 +443,9 @@ class GuardTest extends FakeTime {
 
     @Test
     void heartbeat_thatFailsAfterItsGrantAndItsLoss_doesNotHideTheLoss() throws InterruptedException {
-        other.lock();
-        Waiter waiter = new Waiter();
-        waiter.startAndQueue();
-        HeldCalls heartbeat = redis.hold(verb("heartbeat"));
         redis.failNext(1, verb("heartbeat"), Fault.REQUEST_LOST);
-        clock.advanceMillis(1_500);
-        heartbeat.awaitParked(1, Duration.ofSeconds(5));
-        other.unlock();
-        await().until(waiter::holds);
+        Waiter waiter = new Waiter();
+        HeldCalls heartbeat = heartbeatOvertakenByItsGrant(waiter);
         // The lane of the renewals stands still, so that the claim is not confirmed.
         clock.advanceMillis(3_000);
         await().until(() -> losses.size() == 1);

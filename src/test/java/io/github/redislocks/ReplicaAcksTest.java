@@ -319,45 +319,36 @@ class ReplicaAcksTest extends FakeTime {
         isFreeAsIfNobodyHadHadIt();
     }
 
-    @Test
-    void close_whileAGrantIsBeingConfirmed_endsTheCall() throws InterruptedException {
-        other.lock();
-        AtomicReference<Throwable> outcome = new AtomicReference<>();
-        Thread waiter = new Thread(lock::lock);
-        waiter.setUncaughtExceptionHandler((thread, e) -> outcome.set(e));
-        waiter.start();
-        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+    /** Closes the client while a grant to one of its threads is being confirmed: the thread gets nothing. */
+    private void closeWhileConfirmed(Thread waiter, Runnable grant) throws InterruptedException {
+        AtomicReference<Throwable> thrown = new AtomicReference<>();
+        waiter.setUncaughtExceptionHandler((thread, e) -> thrown.set(e));
         HeldCalls confirmation = redis.hold(verb("renew"));
-        other.unlock();
+        grant.run();
         confirmation.awaitParked(1, SOON);
         Thread closer = new Thread(locks::close);
         closer.start();
         await().until(() -> locks.client().isClosed() && clock.isParked(closer));
-        // The grant is gone meanwhile: the attempt goes on, and nobody would end it any more.
+        // The grant is gone meanwhile, with what a Condition knows of it: the attempt goes on, and nobody would end it.
         server.del(KEY);
         confirmation.release();
         waiter.join(SOON.toMillis());
-        assertThat(outcome.get()).isInstanceOf(IllegalStateException.class);
+        assertThat(thrown.get()).isInstanceOf(IllegalStateException.class);
         whileTimePasses(() -> assertThatCode(() -> closer.join(SOON.toMillis())).doesNotThrowAnyException());
     }
 
     @Test
+    void close_whileAGrantIsBeingConfirmed_endsTheCall() throws InterruptedException {
+        other.lock();
+        Thread waiter = new Thread(lock::lock);
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        closeWhileConfirmed(waiter, other::unlock);
+    }
+
+    @Test
     void close_whileAGrantFromAConditionIsBeingConfirmed_endsTheCall() throws InterruptedException {
-        AtomicReference<Object> outcome = new AtomicReference<>();
-        Thread waiter = awaiting(outcome);
-        waiter.setUncaughtExceptionHandler((thread, e) -> outcome.set(e));
-        HeldCalls confirmation = redis.hold(verb("renew"));
-        signal();
-        confirmation.awaitParked(1, SOON);
-        Thread closer = new Thread(locks::close);
-        closer.start();
-        await().until(() -> locks.client().isClosed() && clock.isParked(closer));
-        // As above; what the Condition knows of the place is gone as well.
-        server.del(KEY);
-        confirmation.release();
-        waiter.join(SOON.toMillis());
-        assertThat(outcome.get()).isInstanceOf(IllegalStateException.class);
-        whileTimePasses(() -> assertThatCode(() -> closer.join(SOON.toMillis())).doesNotThrowAnyException());
+        closeWhileConfirmed(awaiting(new AtomicReference<>()), this::signal);
     }
 
     @Test
