@@ -86,7 +86,8 @@ abstract class FakeTime {
         whileTimePasses(() -> clock.isParked(caller), action);
     }
 
-    private void whileTimePasses(BooleanSupplier when, Runnable action) {
+    /** Does something while the clock runs a little whenever something is true. */
+    void whileTimePasses(BooleanSupplier when, Runnable action) {
         Thread ticker = new Thread(() -> {
             while (!Thread.currentThread().isInterrupted()) {
                 if (when.getAsBoolean()) {
