@@ -4,7 +4,6 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
-import io.github.redislocks.redis.RedisUri;
 import io.github.redislocks.redis.Reply;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -57,26 +56,6 @@ final class Quorum implements Redis {
             nodes.add(new QuorumNode(nodes.size(), master, check, options, leftover, scheduler));
         }
         address = masters.stream().map(Redis::address).collect(Collectors.joining(", ", "a quorum of ", ""));
-    }
-
-    /** Opens the connections to all masters. Delay: for how long one that has restarted gives no vote, or null. */
-    static Quorum open(List<RedisUri> masters, LockOptions options, @Nullable Duration restartDelay) {
-        if (options.replicaAcks() > 0) {
-            throw new IllegalArgumentException("replicaAcks is " + options.replicaAcks()
-                    + ", and the masters of a quorum confirm each other's votes without replicas: leave it out.");
-        }
-        Duration delay = restartDelay == null ? options.lease() : restartDelay;
-        boolean tooShort = !delay.isZero() && delay.compareTo(options.lease()) < 0;
-        if (tooShort || delay.compareTo(LockOptions.MAX_LEASE) > 0) {
-            throw new IllegalArgumentException("restartDelay is " + delay + ": it must be at least the lease, "
-                    + options.lease() + ", and at most " + LockOptions.MAX_LEASE
-                    + ". Use Duration.ZERO only if a master that restarts has forgotten nothing.");
-        }
-        List<Redis> opened = new ArrayList<>();
-        for (RedisUri master : masters) {
-            opened.add(master.open(options.maxConnections()));
-        }
-        return new Quorum(opened, options, delay.toMillis());
     }
 
     /** One call of the client, on its way to an answer. */

@@ -6,11 +6,8 @@ import io.github.redislocks.redis.Topology;
 import java.lang.management.ManagementFactory;
 import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
@@ -191,7 +188,7 @@ public final class RedisLocks implements AutoCloseable {
         private static final String DEFAULT_URI = "redis://localhost:6379";
 
         private @Nullable RedisUri servers;
-        private List<RedisUri> masters = List.of();
+        private @Nullable QuorumMasters masters;
         private @Nullable Duration restartDelay;
         private String keyPrefix = LockOptions.DEFAULT_KEY_PREFIX;
         private Duration lease = LockOptions.DEFAULT_LEASE;
@@ -237,39 +234,16 @@ public final class RedisLocks implements AutoCloseable {
 
         private Builder chosen(RedisUri uri) {
             servers = uri;
-            masters = List.of();
+            masters = null;
             return this;
         }
 
         /** Independent masters, as in {@link RedisLocks#quorum(String...)}. */
         public Builder quorum(String... uris) {
-            List<RedisUri> all = new ArrayList<>();
-            Set<HostAndPort> seen = new HashSet<>();
-            for (String uri : uris) {
-                RedisUri master = RedisUri.parse(uri);
-                if (!(master.topology() instanceof Topology.Single single)) {
-                    throw new IllegalArgumentException("The master \"" + uri.replaceFirst("//.*@", "//***@")
-                            + "\" of a quorum must be a single server, redis:// or rediss://: its place is not another's"
-                            + " to take.");
-                }
-                if (!seen.add(single.address())) {
-                    throw new IllegalArgumentException("The master " + single.address()
-                            + " of the quorum is named twice, and would have two votes: name each once, and others for"
-                            + " the rest.");
-                }
-                if (master.commandTimeout() != null) {
-                    commandTimeout(master.commandTimeout());
-                }
-                all.add(master);
-            }
-            if (all.size() < 3 || all.size() % 2 == 0) {
-                throw new IllegalArgumentException("The quorum has " + all.size()
-                        + " masters: it needs an odd number, 3 or more, since an even one bears no more failures than"
-                        + " one less. Use 3 or 5, or connect(uri) for a single server.");
-            }
-            masters = List.copyOf(all);
+            masters = QuorumMasters.parse(uris);
             servers = null;
-            return this;
+            Duration time = masters.commandTimeout();
+            return time == null ? this : commandTimeout(time);
         }
 
         /**
@@ -380,7 +354,7 @@ public final class RedisLocks implements AutoCloseable {
          */
         public RedisLocks build() {
             // A node of a quorum keeps votes, which a client of that server alone must not take for holds.
-            String prefix = masters.isEmpty() ? keyPrefix : keyPrefix + ":quorum";
+            String prefix = masters == null ? keyPrefix : keyPrefix + ":quorum";
             LockOptions options = new LockOptions(
                     prefix,
                     lease,
@@ -391,8 +365,8 @@ public final class RedisLocks implements AutoCloseable {
                     replicaAcksTimeout,
                     failoverGrace,
                     localReentry);
-            if (!masters.isEmpty()) {
-                return on(Quorum.open(masters, options, restartDelay), options, listener, Clock.SYSTEM);
+            if (masters != null) {
+                return on(masters.open(options, restartDelay), options, listener, Clock.SYSTEM);
             }
             if (restartDelay != null) {
                 throw new IllegalArgumentException("restartDelay is " + restartDelay
