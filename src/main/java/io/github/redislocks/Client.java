@@ -8,19 +8,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * One JVM's part in the protocol: its identity, what it holds, who waits, and the background work. Every lock of a
  * {@link RedisLocks} shares it.
  */
 final class Client {
-
-    private static final Logger log = LoggerFactory.getLogger(RedisLocks.class);
 
     /** How often {@link #close} looks whether calls under way have ended. */
     private static final long CLOSE_TICK_NANOS = 2_000_000;
@@ -38,6 +33,7 @@ final class Client {
     final Succession succession = new Succession(this);
     final Unavailable unavailable;
     private final Outages outages;
+    final ServerWatch serverWatch;
     final Mailbox mailbox;
     final Watchdog watchdog;
 
@@ -47,8 +43,6 @@ final class Client {
     private final LossReport losses;
     private final AtomicLong numbers = new AtomicLong();
     private final AtomicLong suspect = new AtomicLong();
-    private final AtomicInteger moves = new AtomicInteger();
-    private volatile long graceUntilNanos;
     private volatile boolean closed;
 
     Client(String id, LockOptions options, @Nullable LockLostListener listener, Clock clock, Redis redis) {
@@ -60,6 +54,7 @@ final class Client {
         this.losses = new LossReport(listener);
         this.outages = new Outages(options, clock, redis);
         this.unavailable = new Unavailable(options, redis);
+        this.serverWatch = new ServerWatch(this, outages);
         this.watchdog = new Watchdog(this);
         this.mailbox = new Mailbox(
                 Keys.mailbox(options.keyPrefix(), id),
@@ -70,48 +65,10 @@ final class Client {
                 this::hurry);
     }
 
-    /** Looks at the server, learns its time, by which requests are dated, and starts the background work. */
+    /** Looks at the server and starts the background work. */
     void start() {
-        redis.onMoved(this::moved);
-        long sent = clock.nanoTime();
-        try {
-            Call check = check().with(options.acks());
-            Reply answer = checked(check);
-            serverTimes.saw(redis.serverOf(check.keys().get(0)), answer, sent);
-            ServerCheck server = new ServerCheck(redis.address(), answer);
-            server.warnings().forEach(log::warn);
-            isAcknowledged(check.keys().get(0), answer, sent);
-            String objection = server.objection();
-            if (objection != null) {
-                redis.close();
-                throw new LockUnavailableException(redis.address(), objection, false, null);
-            }
-        } catch (RedisException e) {
-            redis.close();
-            throw new LockUnavailableException(
-                    redis.address(),
-                    "No connection to Redis at " + redis.address() + ": " + e.getMessage()
-                            + ". Check the address, the user's password and rights, and that the server runs.",
-                    false,
-                    e);
-        }
+        serverWatch.start();
         watchdog.start();
-    }
-
-    /** Asks again where the master was replaced under the question: a failover is no reason not to start. */
-    private Reply checked(Call check) {
-        long deadline = clock.nanoTime() + options.commandTimeoutNanos();
-        String key = check.keys().get(0);
-        while (true) {
-            String server = redis.serverOf(key);
-            try {
-                return run(check, Math.max(1, deadline - clock.nanoTime()));
-            } catch (RedisException.Unanswered e) {
-                if (redis.serverOf(key).equals(server) || deadline - clock.nanoTime() <= 0) {
-                    throw e;
-                }
-            }
-        }
     }
 
     /** Runs a script, and notes whether Redis answers. */
@@ -185,7 +142,7 @@ final class Client {
     /** Begins an attempt of the calling thread. */
     Attempt begin(Keys keys, Attempt.Wish wish, Patience patience) {
         Attempt attempt = new Attempt(numbers.incrementAndGet(), keys, owner(), wish, patience);
-        attempt.moves = moves();
+        attempt.moves = serverWatch.moves();
         attempts.put(attempt.number, attempt);
         failIfClosed(attempt);
         return attempt;
@@ -194,7 +151,7 @@ final class Client {
     /** Begins an attempt of the calling thread to get back, from a Condition, a hold that it is about to give up. */
     Attempt begin(Hold hold, RedisCondition condition) {
         Attempt attempt = new Attempt(numbers.incrementAndGet(), hold, condition);
-        attempt.moves = moves();
+        attempt.moves = serverWatch.moves();
         attempts.put(attempt.number, attempt);
         failIfClosed(attempt);
         return attempt;
@@ -290,51 +247,8 @@ final class Client {
         return (longest + LockOptions.claimMillis(longest)) * 1_000_000;
     }
 
-    /** How often Redis has become another server. */
-    int moves() {
-        return moves.get();
-    }
-
-    /** Has all that the server before knew be asked of the new one: its time, every hold, every place in line. */
-    private void moved() {
-        long now = clock.nanoTime();
-        serverTimes.forget(now);
-        outages.moved();
-        graceUntilNanos = now + options.failoverGrace().toNanos();
-        moves.incrementAndGet();
-        hurry();
-        Call check = check();
-        watchdog.run(new Errand(
-                clock,
-                check.keys().get(0),
-                () -> check,
-                now,
-                now + leftoverNanos(options.leaseMillis()),
-                () -> Errand.Need.NOW,
-                (answer, sent) -> tell(answer),
-                () -> {}));
-    }
-
-    private Call check() {
-        return Protocol.check(options.keyPrefix(), Keys.mailbox(options.keyPrefix(), id));
-    }
-
-    /** Says what is wrong with a server that this client has not chosen. */
-    private void tell(Reply check) {
-        ServerCheck server = new ServerCheck(redis.address(), check);
-        server.warnings().forEach(log::warn);
-        String objection = server.objection();
-        if (objection != null) {
-            log.error(objection);
-        }
-    }
-
-    /** How long no lock may be acquired yet, since it may be held by somebody whom the new server does not know. */
-    long graceNanos(long now) {
-        return moves.get() == 0 ? 0 : Math.max(0, graceUntilNanos - now);
-    }
-
-    private void hurry() {
+    /** Has every waiter ask for its place at once. */
+    void hurry() {
         for (Attempt attempt : attempts.values()) {
             attempt.nextHeartbeatNanos = 0;
         }

@@ -173,7 +173,7 @@ final class ConditionWait {
             boolean interrupted = patience.interrupted();
             boolean over = interrupted || remaining(now) <= 0;
             // Queueing would take a lock that is free.
-            long pause = Math.max(rejoinAtNanos - now, client.graceNanos(now));
+            long pause = Math.max(rejoinAtNanos - now, client.serverWatch.graceNanos(now));
             if (settled) {
                 client.clock.park(this, Long.MAX_VALUE);
             } else if (!over) {

@@ -95,7 +95,7 @@ final class Contention {
             }
             long now = client.clock.nanoTime();
             boolean mayAsk = verdict == null && attempt.turn && (attempt.standing == null || attempt.roused);
-            long grace = client.graceNanos(now);
+            long grace = client.serverWatch.graceNanos(now);
             if (mayAsk && grace == 0 && askAtNanos <= now && (!asked || patience.remaining(now) > 0) && !busy) {
                 ask();
             } else if (busy || patience.remaining(now) <= 0 || (grace > 0 && !patience.waits())) {
@@ -111,7 +111,7 @@ final class Contention {
 
     private @Nullable Hold giveUp(long now) {
         boolean mayExist = attempt.quietFromNanos() != 0;
-        long grace = client.graceNanos(now);
+        long grace = client.serverWatch.graceNanos(now);
         client.succession.depart(attempt);
         if (grace > 0 && !busy) {
             throw client.unavailable.tooSoon(attempt.keys, grace, mayExist);
@@ -218,7 +218,7 @@ final class Contention {
         if (dated.deadlineNanos() == 0 && !attempt.turn) {
             return null;
         }
-        if (client.graceNanos(now) > 0) {
+        if (client.serverWatch.graceNanos(now) > 0) {
             // Calls go to the new server only once the grace has begun: no answer that came before it is of that one.
             askAnew(grant);
             return null;
@@ -312,7 +312,7 @@ final class Contention {
         client.holds.put(hold);
         client.end(attempt);
         // After a move the new server is asked of it at once.
-        client.watchdog.wakeAt(hold.moves == client.moves() ? Math.min(renewal, hold.deadlineNanos()) : 0);
+        client.watchdog.wakeAt(hold.moves == client.serverWatch.moves() ? Math.min(renewal, hold.deadlineNanos()) : 0);
         return hold;
     }
 

@@ -22,7 +22,7 @@ final class Heartbeats implements Watchdog.Ward {
     public long inspect(long now, long horizon, Watchdog.Due due) {
         long next = Long.MAX_VALUE;
         long bearable = client.options.retryFor().toNanos();
-        long grace = client.graceNanos(now);
+        long grace = client.serverWatch.graceNanos(now);
         for (Attempt attempt : client.attempts.values()) {
             if (!attempt.undecided()) {
                 continue;

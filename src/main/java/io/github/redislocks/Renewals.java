@@ -26,7 +26,7 @@ final class Renewals implements Watchdog.Ward {
     @Override
     public long inspect(long now, long horizon, Watchdog.Due due) {
         long next = Long.MAX_VALUE;
-        int moves = client.moves();
+        int moves = client.serverWatch.moves();
         List<Hold> together = new ArrayList<>();
         int batches = 0;
         for (Hold hold : client.holds.all()) {

@@ -1,0 +1,121 @@
+package io.github.redislocks;
+
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * How a client meets its server: looks at it when it connects, and again whenever Redis has become another one, of
+ * which it then asks everything anew.
+ */
+final class ServerWatch {
+
+    private static final Logger log = LoggerFactory.getLogger(RedisLocks.class);
+
+    private final Client client;
+    private final Redis redis;
+    private final Clock clock;
+    private final LockOptions options;
+    private final Outages outages;
+    private final AtomicInteger moves = new AtomicInteger();
+    private volatile long graceUntilNanos;
+
+    ServerWatch(Client client, Outages outages) {
+        this.client = client;
+        this.redis = client.redis;
+        this.clock = client.clock;
+        this.options = client.options;
+        this.outages = outages;
+    }
+
+    /** Looks at the server, and learns its time, by which requests are dated; ends the connection if it cannot work. */
+    void start() {
+        redis.onMoved(this::moved);
+        long sent = clock.nanoTime();
+        try {
+            Call check = check().with(options.acks());
+            Reply answer = checked(check);
+            client.serverTimes.saw(redis.serverOf(check.keys().get(0)), answer, sent);
+            ServerCheck server = new ServerCheck(redis.address(), answer);
+            server.warnings().forEach(log::warn);
+            outages.isAcknowledged(check.keys().get(0), answer, sent);
+            String objection = server.objection();
+            if (objection != null) {
+                redis.close();
+                throw new LockUnavailableException(redis.address(), objection, false, null);
+            }
+        } catch (RedisException e) {
+            redis.close();
+            throw new LockUnavailableException(
+                    redis.address(),
+                    "No connection to Redis at " + redis.address() + ": " + e.getMessage()
+                            + ". Check the address, the user's password and rights, and that the server runs.",
+                    false,
+                    e);
+        }
+    }
+
+    /** Asks again where the master was replaced under the question: a failover is no reason not to start. */
+    private Reply checked(Call check) {
+        long deadline = clock.nanoTime() + options.commandTimeoutNanos();
+        String key = check.keys().get(0);
+        while (true) {
+            String server = redis.serverOf(key);
+            try {
+                return client.run(check, Math.max(1, deadline - clock.nanoTime()));
+            } catch (RedisException.Unanswered e) {
+                if (redis.serverOf(key).equals(server) || deadline - clock.nanoTime() <= 0) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    /** How often Redis has become another server. */
+    int moves() {
+        return moves.get();
+    }
+
+    /** Has all that the server before knew be asked of the new one: its time, every hold, every place in line. */
+    private void moved() {
+        long now = clock.nanoTime();
+        client.serverTimes.forget(now);
+        outages.moved();
+        graceUntilNanos = now + options.failoverGrace().toNanos();
+        moves.incrementAndGet();
+        client.hurry();
+        Call check = check();
+        client.watchdog.run(new Errand(
+                clock,
+                check.keys().get(0),
+                () -> check,
+                now,
+                now + client.leftoverNanos(options.leaseMillis()),
+                () -> Errand.Need.NOW,
+                (answer, sent) -> tell(answer),
+                () -> {}));
+    }
+
+    private Call check() {
+        return Protocol.check(options.keyPrefix(), Keys.mailbox(options.keyPrefix(), client.id));
+    }
+
+    /** Says what is wrong with a server that this client has not chosen. */
+    private void tell(Reply check) {
+        ServerCheck server = new ServerCheck(redis.address(), check);
+        server.warnings().forEach(log::warn);
+        String objection = server.objection();
+        if (objection != null) {
+            log.error(objection);
+        }
+    }
+
+    /** How long no lock may be acquired yet, since it may be held by somebody whom the new server does not know. */
+    long graceNanos(long now) {
+        return moves.get() == 0 ? 0 : Math.max(0, graceUntilNanos - now);
+    }
+}
