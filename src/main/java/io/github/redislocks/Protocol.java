@@ -78,15 +78,7 @@ final class Protocol {
     }
 
     static Call heartbeat(Attempt attempt, long notAfterMicros) {
-        return new Call(
-                HEARTBEAT,
-                attempt.keys.all(),
-                List.of(
-                        attempt.owner,
-                        Long.toString(attempt.number),
-                        Long.toString(notAfterMicros),
-                        Integer.toString(attempt.holds),
-                        claim(attempt)));
+        return place(HEARTBEAT, attempt, notAfterMicros);
     }
 
     static Call await(Hold hold, Attempt waiting, String condition, @Nullable Attempt heir, boolean keep) {
@@ -121,15 +113,7 @@ final class Protocol {
     }
 
     static Call rejoin(Attempt waiting, long notAfterMicros) {
-        return new Call(
-                REJOIN,
-                waiting.keys.all(),
-                List.of(
-                        waiting.owner,
-                        Long.toString(waiting.number),
-                        Long.toString(notAfterMicros),
-                        Integer.toString(waiting.holds),
-                        claim(waiting)));
+        return place(REJOIN, waiting, notAfterMicros);
     }
 
     /** Before: how often Redis shows it held, so that it is counted once; 0 not to count it there. */
@@ -225,6 +209,19 @@ final class Protocol {
     static Call inspect(Keys keys) {
         List<String> shown = List.of(keys.lock(), keys.queue(), keys.conditions());
         return new Call(INSPECT, shown, List.of(Integer.toString(LockInspection.MAX_WAITERS)));
+    }
+
+    /** What keeps or makes the place in line of an attempt. */
+    private static Call place(Script script, Attempt attempt, long notAfterMicros) {
+        return new Call(
+                script,
+                attempt.keys.all(),
+                List.of(
+                        attempt.owner,
+                        Long.toString(attempt.number),
+                        Long.toString(notAfterMicros),
+                        Integer.toString(attempt.holds),
+                        claim(attempt)));
     }
 
     private static String claim(Attempt attempt) {
