@@ -5,7 +5,6 @@ import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Protocol.ClusterKeyword;
 import redis.clients.jedis.Protocol.Command;
-import redis.clients.jedis.exceptions.JedisDataException;
 
 /** How a node sees its cluster. */
 final class ClusterQuestion extends Exchange<ClusterView> {
@@ -25,14 +24,7 @@ final class ClusterQuestion extends Exchange<ClusterView> {
     /** The epochs are asked for first: an old owner with a new epoch would be believed for ever. */
     @Override
     ClusterView on(Link link) {
-        link.send(about(ClusterKeyword.NODES));
-        link.send(about(ClusterKeyword.SLOTS));
-        List<Object> answers = link.answers(2);
-        for (Object answer : answers) {
-            if (answer instanceof JedisDataException refusal) {
-                throw refusal;
-            }
-        }
+        List<Object> answers = link.ask(about(ClusterKeyword.NODES), about(ClusterKeyword.SLOTS));
         return ClusterView.of(node, answers.get(0), answers.get(1));
     }
 

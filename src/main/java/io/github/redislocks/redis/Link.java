@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
+import redis.clients.jedis.exceptions.JedisDataException;
 
 /** One connection to the server, of which each use has a deadline of its own. */
 final class Link {
@@ -45,6 +46,19 @@ final class Link {
 
     Object ask(CommandArguments request) {
         return connection.executeCommand(request);
+    }
+
+    /** The answers to two requests that are sent at once, the first before the second; none if one was refused. */
+    List<Object> ask(CommandArguments first, CommandArguments second) {
+        send(first);
+        send(second);
+        List<Object> answers = answers(2);
+        for (Object answer : answers) {
+            if (answer instanceof JedisDataException refusal) {
+                throw refusal;
+            }
+        }
+        return answers;
     }
 
     void send(CommandArguments request) {

@@ -7,7 +7,6 @@ import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Protocol.Command;
 import redis.clients.jedis.Protocol.SentinelKeyword;
-import redis.clients.jedis.exceptions.JedisDataException;
 
 /** Where a Sentinel sees a master. */
 final class SentinelQuestion extends Exchange<Sentinels.Sighting> {
@@ -32,14 +31,7 @@ final class SentinelQuestion extends Exchange<Sentinels.Sighting> {
      */
     @Override
     Sentinels.Sighting on(Link link) {
-        link.send(about(SentinelKeyword.MASTER));
-        link.send(about(SentinelKeyword.GET_MASTER_ADDR_BY_NAME));
-        List<Object> answers = link.answers(2);
-        for (Object answer : answers) {
-            if (answer instanceof JedisDataException refusal) {
-                throw refusal;
-            }
-        }
+        List<Object> answers = link.ask(about(SentinelKeyword.MASTER), about(SentinelKeyword.GET_MASTER_ADDR_BY_NAME));
         Map<String, String> master = BuilderFactory.STRING_MAP.build(answers.get(0));
         List<String> address = BuilderFactory.STRING_LIST.build(answers.get(1));
         return new Sentinels.Sighting(
