@@ -4,6 +4,7 @@ import io.github.redislocks.redis.Outcome;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
  * A poll that ends a vote on all nodes of a quorum: each is told until it has heard it, or has nothing left that it
@@ -35,6 +36,8 @@ final class Withdrawal extends Affirmation {
     private final long attempt;
     private final long ballot;
     private final long untilNanos;
+    /** By node: from when on no vote can be given that had not been answered when this was sent; 0 if all had. */
+    private final AtomicLongArray quietFromNanos;
 
     /** Of one ballot that came to nothing; its place in line stays. Or of an attempt that ends, with its place. */
     Withdrawal(QuorumCalls calls, List<String> keys, String owner, long attempt, long ballot, End end, Place place) {
@@ -48,6 +51,7 @@ final class Withdrawal extends Affirmation {
         this.attempt = attempt;
         this.ballot = ballot;
         this.untilNanos = System.nanoTime() + calls.leftoverNanos();
+        this.quietFromNanos = new AtomicLongArray(calls.nodes());
     }
 
     long attempt() {
@@ -63,7 +67,12 @@ final class Withdrawal extends Affirmation {
     }
 
     @Override
-    void asked(QuorumNode node, long quietFromNanos, Outcome outcome) {
+    void sending(QuorumNode node) {
+        quietFromNanos.set(node.index, node.lateVotes.quietFromNanos(attempt));
+    }
+
+    @Override
+    void asked(QuorumNode node, long ownQuietFromNanos, Outcome outcome) {
         if (outcome.failure() != null) {
             if (end == End.UNHELD && !node.lateVotes.wasSent(attempt)) {
                 return;
@@ -71,10 +80,11 @@ final class Withdrawal extends Affirmation {
             long next = System.nanoTime() + ThreadLocalRandom.current().nextLong(PAUSE_NANOS);
             node.again(this, next);
         } else {
-            // A vote that was asked for and not answered may still be given, after this.
+            // A vote that was asked for and not answered may still be given, after this; and one that has been answered
+            // since this was sent may have been.
             long quiet = node.lateVotes.quietFromNanos(attempt);
-            if (quiet != 0) {
-                node.again(this, quiet);
+            if (quiet != 0 || quietFromNanos.get(node.index) != 0) {
+                node.again(this, quiet != 0 ? quiet : System.nanoTime());
             }
         }
     }

@@ -115,9 +115,12 @@ class QuorumPollTest {
     /** Whether the master will be asked once more, after a withdrawal that it did not hear. */
     private boolean isRepeated(Withdrawal.End end) {
         Outcome unheard = Outcome.of(new RedisException.Unanswered("away", false, null));
-        new Withdrawal(calls, keys.all(), candidate.owner(), ATTEMPT, 1, end, Withdrawal.Place.KEEP)
-                .asked(node, System.nanoTime() + SECOND, unheard);
+        withdrawal(end).asked(node, System.nanoTime() + SECOND, unheard);
         return reminders.get() > 0;
+    }
+
+    private Withdrawal withdrawal(Withdrawal.End end) {
+        return new Withdrawal(calls, keys.all(), candidate.owner(), ATTEMPT, 1, end, Withdrawal.Place.KEEP);
     }
 
     @Test
@@ -135,5 +138,32 @@ class QuorumPollTest {
     @Test
     void withdrawal_ofAHold_isRepeatedWhateverWasSent() {
         assertThat(isRepeated(Withdrawal.End.RELEASED)).isTrue();
+    }
+
+    /** The master may have given the vote behind the withdrawal, whose answer was the later one all the same. */
+    @Test
+    void withdrawal_sentBeforeAVoteWasAnswered_isRepeatedOnce() {
+        long quiet = System.nanoTime() + SECOND;
+        Outcome ended = Outcome.of(new Reply("ENDED", List.of()));
+        Withdrawal withdrawal = withdrawal(Withdrawal.End.RELEASED);
+        node.lateVotes.asking(ATTEMPT, quiet);
+        withdrawal.sending(node);
+        node.lateVotes.asked(ATTEMPT, quiet, Outcome.of(takenBy("other:1")));
+        withdrawal.asked(node, quiet, ended);
+        assertThat(reminders).hasValue(1);
+        withdrawal.sending(node);
+        withdrawal.asked(node, quiet, ended);
+        assertThat(reminders).hasValue(1);
+    }
+
+    @Test
+    void withdrawal_sentAfterAllVotesWereAnswered_isNotRepeated() {
+        long quiet = System.nanoTime() + SECOND;
+        Withdrawal withdrawal = withdrawal(Withdrawal.End.RELEASED);
+        node.lateVotes.asking(ATTEMPT, quiet);
+        node.lateVotes.asked(ATTEMPT, quiet, Outcome.of(takenBy("other:1")));
+        withdrawal.sending(node);
+        withdrawal.asked(node, quiet, Outcome.of(new Reply("ENDED", List.of())));
+        assertThat(reminders).hasValue(0);
     }
 }
