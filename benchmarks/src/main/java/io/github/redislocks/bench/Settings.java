@@ -17,7 +17,7 @@ public record Settings(boolean quick, int rounds, List<String> only, int locks, 
 
     /** How many rounds come first and do not count. */
     public int warmUps() {
-        return quick ? 2 : 3;
+        return quick ? 1 : 3;
     }
 
     public long roundMillis() {
