@@ -16,8 +16,9 @@ end
 local call = redis.call
 local held = call('hmget', KEYS[1], 'owner', 'attempt', 'token', 'lost')
 
--- Nothing of the lock is there but perhaps its fence.
 --@include hold
+
+-- Nothing of the lock is there but perhaps its fence.
 if not held[1] and call('exists', KEYS[2], KEYS[5]) == 0 then
     local token, lost = mint(call('get', KEYS[4]))
     hold(KEYS[1], KEYS[4], owner, ARGV[2], 1, lease, token)
@@ -34,7 +35,7 @@ if held[1] and held[1] ~= owner and not call('hget', KEYS[3], owner) then
         return {'BUSY', pttl, now}
     end
     call('hset', KEYS[1], 'waited', 1)
-    call('hset', KEYS[3], owner, ARGV[2] .. string.format(' %.0f ', now + claim * 1000) .. ARGV[5] .. ' 1')
+    call('hset', KEYS[3], owner, plain(ARGV[2], ARGV[5]))
     call('pexpire', KEYS[3], LINE)
     call('zadd', KEYS[2], string.format('%.0f', (tail())), owner)
     call('pexpire', KEYS[2], LINE)

@@ -28,6 +28,11 @@ end
 -- 10 s more have begun, so that there is always more left than any place may live.
 local LINE = 30000
 
+-- The text of a place, as line.lua has it, that wants one hold and waits in no Condition.
+local function plain(attempt, claim)
+    return attempt .. string.format(' %.0f ', now + claim * 1000) .. claim .. ' 1'
+end
+
 -- The score of a place behind all others, whatever the clock has done; and whether there are others.
 local function tail()
     local last = redis.call('zrange', KEYS[2], -1, -1, 'withscores')

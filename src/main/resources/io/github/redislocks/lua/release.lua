@@ -22,7 +22,8 @@ local now = time[1] * 1000000 + time[2]
 --@include hold
 
 -- Somebody waits, and nothing of this hold concerns the next: the usual case of contention, and short. The hash changes
--- hands as it is. Whatever is unusual is left to pass_on, to which a successor with a text but without a score is known.
+-- hands as it is. Whatever is unusual is left to pass_on, which finds all as it was, but perhaps the text of a place for
+-- the successor, without a score: it knows such places.
 if mine and not held[5] and not held[6] then
     local token = math.max(now, held[3] + 1)
     local text = string.format('%.0f', token)
@@ -33,17 +34,16 @@ if mine and not held[5] and not held[6] then
             next, attempt, lease, holds = successor, ARGV[4], ARGV[5], 1
         end
     elseif ARGV[6] ~= '' then
-        -- A write that Redis refuses HSET and SET without, when it is at maxmemory.
+        -- First: at maxmemory Redis refuses HSETNX and HSET only as long as a script has not yet written.
         local first = call('zpopmin', KEYS[2])
         local deadline
         attempt, deadline, lease, holds =
             string.match(first[1] and call('hget', KEYS[3], first[1]) or '', '^(%d+) (%d+) (%d+) (%d+)')
-        local plain = attempt and tonumber(deadline) >= now
-        if plain and successor then
-            local place = ARGV[4] .. string.format(' %.0f ', now + ARGV[6] * 1000) .. ARGV[6] .. ' 1'
-            plain = call('hsetnx', KEYS[3], successor, place) == 1
+        local usual = attempt and tonumber(deadline) >= now
+        if usual and successor then
+            usual = call('hsetnx', KEYS[3], successor, plain(ARGV[4], ARGV[6])) == 1
         end
-        if plain then
+        if usual then
             local mailbox = string.match(KEYS[1], '^[^{]*') .. 'mailbox:' .. string.match(first[1], '^(.*):')
             local reached = redis.pcall('publish', mailbox, attempt .. ' ' .. text .. ' 0')
             next = type(reached) == 'number' and reached > 0 and first[1]
