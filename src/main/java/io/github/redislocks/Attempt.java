@@ -93,6 +93,8 @@ final class Attempt {
     volatile long beganNanos = Long.MAX_VALUE;
     /** Whether it is the one of its client that contends in Redis; set by the gate. */
     volatile boolean turn;
+    /** Whether its turn is likely to come in a moment, for which its thread stays awake; set by the gate. */
+    volatile boolean near;
     /** Whether its caller has had a hold by it. */
     volatile boolean returned;
     /** Whether anything in Redis may bear its number. */

@@ -25,7 +25,7 @@ final class Client {
     final Clock clock;
     final Redis redis;
     final Holds holds = new Holds();
-    final Gate gate = new Gate();
+    final Gate gate;
     /** The calls under way that want a lock, by number: queued from before their first request until they return. */
     final ConcurrentMap<Long, Attempt> attempts = new ConcurrentHashMap<>();
 
@@ -51,6 +51,7 @@ final class Client {
         this.options = options;
         this.clock = clock;
         this.redis = redis;
+        this.gate = new Gate(clock);
         this.losses = new LossReport(listener);
         this.outages = new Outages(options, clock, redis);
         this.unavailable = new Unavailable(options, redis);

@@ -102,11 +102,27 @@ final class Contention {
                 if (attempt.leave(verdict)) {
                     return giveUp(now);
                 }
+            } else if (attempt.near) {
+                linger(now);
             } else {
                 long pause = mayAsk ? Math.max(askAtNanos - now, grace) : pauseNanos(now);
                 client.clock.park(this, Math.min(patience.remaining(now), pause));
             }
         }
+    }
+
+    /** Stays awake while the turn before this one lasts, and lets every other thread go first. */
+    @SuppressWarnings("ThreadPriorityCheck") // Nothing but the cost of waiting depends on it.
+    private void linger(long now) {
+        // Not by the client's clock: what is limited is the processor time that it takes.
+        long end = System.nanoTime() + Math.min(Gate.AWAKE_NANOS, patience.remaining(now));
+        do {
+            Thread.yield();
+        } while (attempt.near
+                && attempt.undecided()
+                && !Thread.currentThread().isInterrupted()
+                && System.nanoTime() - end < 0);
+        attempt.near = false;
     }
 
     private @Nullable Hold giveUp(long now) {

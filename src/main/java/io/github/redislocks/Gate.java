@@ -21,32 +21,50 @@ final class Gate {
         NOWHERE
     }
 
+    /** How long a thread that was woken one turn early stays awake: about what it costs to be woken. */
+    static final long AWAKE_NANOS = 100_000;
+
+    /**
+     * What a turn takes at most for the thread behind the next one to be woken early: a round trip and two wake-ups.
+     */
+    private static final long QUICK_TURN_NANOS = 300_000;
+
+    /** Who waits for one lock, in order of arrival. */
+    private static final class Waiters {
+
+        final Deque<Attempt> attempts = new ArrayDeque<>(2);
+
+        /** Until when the next turn that goes on together with the lock is a quick one. */
+        long quickUntilNanos;
+    }
+
     /** Small, since each lock that is held has one: it keeps no attempt that has its hold, and no empty line. */
     private static final class Line {
 
         /** The number of the attempt that has the turn. */
         long contender;
 
-        private @Nullable Deque<Attempt> waiting;
+        private @Nullable Waiters waiting;
 
         Line(long contender) {
             this.contender = contender;
         }
 
-        void add(Attempt attempt) {
+        void add(Attempt attempt, long now) {
             if (waiting == null) {
-                waiting = new ArrayDeque<>(2);
+                waiting = new Waiters();
             }
-            waiting.add(attempt);
+            attempt.near = waiting.attempts.isEmpty() && now < waiting.quickUntilNanos;
+            waiting.attempts.add(attempt);
         }
 
         @Nullable
         Attempt first() {
-            return waiting == null ? null : waiting.peek();
+            return waiting == null ? null : waiting.attempts.peek();
         }
 
         boolean remove(Attempt attempt) {
-            return waiting != null && waiting.remove(attempt);
+            return waiting != null && waiting.attempts.remove(attempt);
         }
 
         /** The turn is this attempt's, which waits no more. */
@@ -54,9 +72,28 @@ final class Gate {
             contender = attempt.number;
             attempt.turn = true;
         }
+
+        /** Notes that its contender got the lock with the turn; returns who is to be awake for the next, or null. */
+        @Nullable
+        Attempt succeeded(long now) {
+            if (waiting == null) {
+                return null;
+            }
+            Attempt next = now < waiting.quickUntilNanos ? waiting.attempts.peek() : null;
+            waiting.quickUntilNanos = now + QUICK_TURN_NANOS;
+            if (next != null) {
+                next.near = true;
+            }
+            return next;
+        }
     }
 
     private final ConcurrentMap<String, Line> lines = new ConcurrentHashMap<>();
+    private final Clock clock;
+
+    Gate(Clock clock) {
+        this.clock = clock;
+    }
 
     /** Joins the line; returns whether the turn is its already. */
     boolean enter(Attempt attempt) {
@@ -65,7 +102,7 @@ final class Gate {
                 attempt.turn = true;
                 return new Line(attempt.number);
             }
-            line.add(attempt);
+            line.add(attempt, clock.nanoTime());
             return line;
         });
         return attempt.turn;
@@ -101,6 +138,24 @@ final class Gate {
         return done[0];
     }
 
+    /**
+     * To be said once the contender has the turn and the lock: while turns are quick, the first that waits is woken for
+     * the next one while this one lasts.
+     */
+    void succeeded(Keys keys, long contender) {
+        Attempt[] next = new Attempt[1];
+        long now = clock.nanoTime();
+        lines.computeIfPresent(keys.lock(), (key, line) -> {
+            if (line.contender == contender) {
+                next[0] = line.succeeded(now);
+            }
+            return line;
+        });
+        if (next[0] != null) {
+            LockSupport.unpark(next[0].thread);
+        }
+    }
+
     /** Ends the turn of an attempt; the first that waits has it next and is woken. Nothing if it has no turn. */
     void exit(Keys keys, long contender) {
         Attempt[] next = new Attempt[1];
@@ -114,6 +169,7 @@ final class Gate {
             }
             line.remove(heir);
             line.turn(heir);
+            heir.near = false;
             next[0] = heir;
             return line;
         });

@@ -77,6 +77,9 @@ final class Succession {
             // A message told of a grant before this answer, and the heir slept on until it had the turn.
             LockSupport.unpark(heir.thread);
         }
+        if (reply.is("SUCCEEDED")) {
+            client.gate.succeeded(keys, heir.number);
+        }
         return null;
     }
 

@@ -193,6 +193,28 @@ class FakeTimeTest extends FakeTime {
     }
 
     @Test
+    void waiter_behindAQuickTurn_isAwakeForItsOwn_andSleepsOnIfItDoesNotCome() throws InterruptedException {
+        List<Waiter> line = List.of(new Waiter(), new Waiter(), new Waiter());
+        lock.lock();
+        for (Waiter waiter : line) {
+            waiter.start();
+            await().until(() -> clock.isParked(waiter));
+        }
+        Waiter last = line.get(2);
+        long parks = clock.parks(last);
+        lock.unlock();
+        await().until(line.get(0)::holds);
+        assertThat(clock.parks(last)).isEqualTo(parks);
+        line.get(0).end();
+        await().until(() -> clock.parks(last) == parks + 1 && clock.isParked(last));
+        assertThat(locks.client().attempts.values()).noneMatch(attempt -> attempt.near);
+        line.get(1).end();
+        await().until(last::holds);
+        last.end();
+        assertThat(redis.log().count("acquire")).as("heirs have nothing to ask").isZero();
+    }
+
+    @Test
     void holder_vanished_isSucceededAtTheEndOfItsLease() throws InterruptedException {
         other.lock(Duration.ofSeconds(5));
         Waiter waiter = new Waiter();

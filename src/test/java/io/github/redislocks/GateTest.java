@@ -2,11 +2,14 @@ package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class GateTest {
 
-    private final Gate gate = new Gate();
+    private final FakeClock clock = new FakeClock();
+    private final Gate gate = new Gate(clock);
     private final Keys keys = Keys.of("p", "a");
     private long numbers;
 
@@ -72,6 +75,67 @@ class GateTest {
         gate.enter(next);
         assertThat(gate.inherit(first.number, next)).isTrue();
         assertThat(next.turn).isTrue();
+    }
+
+    private void succeed(Attempt holder, Attempt heir) {
+        assertThat(gate.inherit(holder.number, heir)).isTrue();
+        gate.succeeded(keys, heir.number);
+    }
+
+    @Test
+    void succeeded_whileTurnsAreQuick_hasTheNextAwake() {
+        List<Attempt> line = Stream.generate(this::attempt).limit(6).toList();
+        line.forEach(gate::enter);
+        succeed(line.get(0), line.get(1));
+        assertThat(line).as("nothing is known of turns yet").noneMatch(attempt -> attempt.near);
+        succeed(line.get(1), line.get(2));
+        assertThat(line.get(3).near).isTrue();
+        assertThat(line.get(4).near).isFalse();
+        clock.advanceMillis(1);
+        succeed(line.get(2), line.get(3));
+        assertThat(line.get(4).near).as("that turn took long").isFalse();
+    }
+
+    @Test
+    void succeeded_ofOneWhoseTurnIsOver_saysNothingOfTurns() {
+        List<Attempt> line = Stream.generate(this::attempt).limit(4).toList();
+        line.forEach(gate::enter);
+        succeed(line.get(0), line.get(1));
+        gate.exit(keys, line.get(1).number);
+        gate.succeeded(keys, line.get(1).number);
+        assertThat(line.get(3).near).isFalse();
+    }
+
+    @Test
+    void enter_asTheFirstBehindAQuickTurn_staysAwakeForIt() {
+        List<Attempt> line = Stream.generate(this::attempt).limit(3).toList();
+        line.forEach(gate::enter);
+        succeed(line.get(0), line.get(1));
+        Attempt behindAnother = attempt();
+        gate.enter(behindAnother);
+        assertThat(behindAnother.near).isFalse();
+        gate.leave(line.get(2));
+        gate.leave(behindAnother);
+        Attempt first = attempt();
+        gate.enter(first);
+        assertThat(first.near).isTrue();
+        gate.leave(first);
+        clock.advanceMillis(1);
+        Attempt late = attempt();
+        gate.enter(late);
+        assertThat(late.near).isFalse();
+    }
+
+    @Test
+    void exit_toOneThatIsAwakeForItsTurn_hasItAskAtOnce() {
+        List<Attempt> line = Stream.generate(this::attempt).limit(4).toList();
+        line.forEach(gate::enter);
+        succeed(line.get(0), line.get(1));
+        succeed(line.get(1), line.get(2));
+        assertThat(line.get(3).near).isTrue();
+        gate.exit(keys, line.get(2).number);
+        assertThat(line.get(3).turn).isTrue();
+        assertThat(line.get(3).near).isFalse();
     }
 
     @Test

@@ -70,7 +70,7 @@ class LinearizabilityTest {
     @Param(name = "who", gen = IntGen.class, conf = "0:2")
     public static class GateSubject {
 
-        private final Gate gate = new Gate();
+        private final Gate gate = new Gate(Clock.SYSTEM);
         private final List<Attempt> attempts =
                 IntStream.range(0, 3).mapToObj(LinearizabilityTest::attempt).toList();
 

@@ -24,7 +24,7 @@ public class LocalBenchmark {
     /** What the threads of a client share. */
     @State(Scope.Benchmark)
     public static class Shared {
-        final Gate gate = new Gate();
+        final Gate gate = new Gate(Clock.SYSTEM);
         final Holds holds = new Holds();
     }
 

@@ -115,7 +115,7 @@ public class GrantRacesTimeout {
     @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "It left before it was its turn.")
     @State
     public static class CoreGate {
-        private final Gate gate = new Gate();
+        private final Gate gate = new Gate(Clock.SYSTEM);
         private final Attempt contender = attempt(1);
         private final Attempt waiter = attempt(2);
         private String story;
