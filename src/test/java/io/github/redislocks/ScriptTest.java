@@ -493,6 +493,14 @@ class ScriptTest {
     }
 
     @Test
+    void renew_ofAHoldThatSomebodyKeptFromExpiring_hasItExpire() {
+        run(new Call(POKE, keys.all(), List.of("stay")));
+        assertThat(peek().pttl()).isEqualTo(-1);
+        assertThat(run(Protocol.renew(hold(1, "a:1", 1), 30_000, false)).code()).isEqualTo("OK");
+        assertThat(peek().pttl()).isGreaterThan(29_000);
+    }
+
+    @Test
     void heartbeat_waiting_renewsThePlaceOrMakesItAnew() {
         long token = acquire(1, "a:1").number(0);
         enqueue(1, "b:1");

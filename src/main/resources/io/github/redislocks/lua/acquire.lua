@@ -67,7 +67,7 @@ if held[1] then
         return {'STALE'}
     end
     if holder == attempt then
-        extend(lease)
+        extend(lock, lease)
         return {'OK', tonumber(held[3]), held[4] and 1 or 0, now}
     end
     -- What an earlier call of this thread left behind: the thread knows nothing of it, so nobody holds it, and nobody

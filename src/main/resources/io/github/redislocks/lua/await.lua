@@ -28,7 +28,7 @@ end
 -- An earlier copy ran unanswered.
 if place(owner) == waiting or (held[1] == owner and tonumber(held[2]) == waiting) then
     if successor ~= '' and held[1] == successor and held[2] == ARGV[8] then
-        extend(ARGV[9])
+        extend(lock, ARGV[9])
         return {'SUCCEEDED', tonumber(held[3]), held[4] and 1 or 0}
     end
     if successor ~= '' and place(successor) == tonumber(ARGV[8]) then

@@ -16,7 +16,7 @@ end
 local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost')
 if held[1] == owner and tonumber(held[2]) == attempt then
     -- By a claim only: the client may have gone since it asked.
-    extend(claim)
+    extend(lock, claim)
     return {'GRANTED', tonumber(held[3]), held[4] and 1 or 0, now}
 end
 local placed, _, _, _, id, order = place(owner)

@@ -31,7 +31,7 @@ if held[1] == owner and tonumber(held[2]) == attempt then
     end
 elseif heir ~= '' then
     if held[1] == heir and held[2] == ARGV[5] then
-        extend(ARGV[6])
+        extend(lock, ARGV[6])
         return {'SUCCEEDED', tonumber(held[3]), held[4] and 1 or 0}
     end
     if place(heir) == tonumber(ARGV[5]) then

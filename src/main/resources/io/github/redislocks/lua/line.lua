@@ -11,11 +11,7 @@
 -- conditions zset  all scores 0: 'id order owner' of who waits in a Condition, so that each is in order of arrival
 local lock, queue, waiters, fence, conditions = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
--- A lease only ever grows: a late request must not shorten it under a validity that a later one has promised. Always
--- written: replicas that are waited for behind this then have the hold, whoever made it.
-local function extend(lease)
-    redis.call('pexpire', lock, math.max(redis.call('pttl', lock), tonumber(lease)))
-end
+--@include extend
 
 local function last_token()
     local last = redis.call('get', fence)

@@ -2,12 +2,14 @@
 -- KEYS     lock
 -- ARGV     owner, attempt of the hold, count before, lease(ms)
 -- returns  1 | GONE
+--@include extend
+
 local held = redis.call('hmget', KEYS[1], 'owner', 'attempt', 'holds')
 if held[1] ~= ARGV[1] or held[2] ~= ARGV[2] then
     return {'GONE'}
 end
--- Always written, and first: at maxmemory Redis refuses HINCRBY only as long as a script has not yet written.
-redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[4])))
+-- First: at maxmemory Redis refuses HINCRBY only as long as a script has not yet written.
+extend(KEYS[1], ARGV[4])
 if held[3] == ARGV[3] then
     redis.call('hincrby', KEYS[1], 'holds', '1')
 end

@@ -89,7 +89,7 @@ end
 -- An earlier copy may have run unanswered: what it did for the successor is told again, and refreshed.
 if successor then
     if held[1] == successor and held[2] == ARGV[4] then
-        extend(ARGV[5])
+        extend(lock, ARGV[5])
         return {'SUCCEEDED', tonumber(held[3]), held[5] and 1 or 0}
     end
     if place(successor) == tonumber(ARGV[4]) then

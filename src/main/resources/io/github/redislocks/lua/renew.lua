@@ -2,12 +2,13 @@
 -- KEYS     lock, and the fence when it is time to keep it alive too
 -- ARGV     owner, attempt, lease(ms)
 -- returns  OK | GONE
+--@include extend
+
 local held = redis.call('hmget', KEYS[1], 'owner', 'attempt')
 if held[1] ~= ARGV[1] or held[2] ~= ARGV[2] then
     return {'GONE'}
 end
--- Always written: replicas that are waited for behind this then have the hold, whoever made it.
-redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
+extend(KEYS[1], ARGV[3])
 if KEYS[2] then
     redis.call('pexpire', KEYS[2], 100000000)
 end

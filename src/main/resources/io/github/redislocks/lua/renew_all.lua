@@ -2,12 +2,14 @@
 -- KEYS     locks
 -- ARGV     lease(ms), then for each lock: owner, attempt
 -- returns  how many, if all are held as said | GONE, then which are not, counted from 0
-local call, lease = redis.call, tonumber(ARGV[1])
+--@include extend
+
+local call, lease = redis.call, ARGV[1]
 local gone = {'GONE'}
 for i, lock in ipairs(KEYS) do
     local held = call('hmget', lock, 'owner', 'attempt')
     if held[1] == ARGV[2 * i] and held[2] == ARGV[2 * i + 1] then
-        call('pexpire', lock, math.max(call('pttl', lock), lease))
+        extend(lock, lease)
     else
         gone[#gone + 1] = i - 1
     end

@@ -40,7 +40,7 @@ if held[1] then
     end
     if holder == attempt then
         -- First: at maxmemory Redis refuses the others only as long as a script has not yet written.
-        redis.call('pexpire', lock, math.max(redis.call('pttl', lock), tonumber(lease)))
+        extend(lock, lease)
         token = math.max(wanted, tonumber(held[4]))
         count(math.max(highest, token), token, EXPIRED)
         redis.call('hset', lock, 'token', string.format('%.0f', token))
