@@ -1,12 +1,14 @@
 package io.github.redislocks.bench.crew;
 
 import com.sun.management.OperatingSystemMXBean;
+import com.sun.management.ThreadMXBean;
 import io.github.redislocks.bench.contender.Client;
 import io.github.redislocks.bench.contender.Contender;
 import io.github.redislocks.bench.contender.Mutex;
 import io.github.redislocks.bench.contender.Setting;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -65,6 +67,7 @@ public record Loop(
             }));
         }
         ready.await();
+        long allocated = allocatedBytes();
         long cpu = processCpuNanos();
         long start = System.nanoTime();
         go.countDown();
@@ -74,6 +77,7 @@ public record Loop(
         }
         all.elapsedNanos = System.nanoTime() - start;
         all.cpuNanos = processCpuNanos() - cpu;
+        all.allocatedBytes = allocatedBytes() - allocated;
         return all;
     }
 
@@ -131,6 +135,14 @@ public record Loop(
 
     static long processCpuNanos() {
         return ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getProcessCpuTime();
+    }
+
+    /** Of all threads that live. */
+    private static long allocatedBytes() {
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        return Arrays.stream(threads.getThreadAllocatedBytes(threads.getAllThreadIds()))
+                .filter(bytes -> bytes > 0)
+                .sum();
     }
 
     static long threadCpuNanos() {

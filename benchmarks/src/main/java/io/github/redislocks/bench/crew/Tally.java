@@ -28,6 +28,9 @@ public final class Tally implements Serializable {
     /** Of the whole JVM. */
     public long cpuNanos;
 
+    /** By all threads of the JVM. */
+    public long allocatedBytes;
+
     /** Of the threads that turned. */
     public long threadCpuNanos;
 
@@ -38,6 +41,7 @@ public final class Tally implements Serializable {
         violations += other.violations;
         elapsedNanos = Math.max(elapsedNanos, other.elapsedNanos);
         cpuNanos += other.cpuNanos;
+        allocatedBytes += other.allocatedBytes;
         threadCpuNanos += other.threadCpuNanos;
     }
 

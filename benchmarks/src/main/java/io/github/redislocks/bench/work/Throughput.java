@@ -58,6 +58,10 @@ record Throughput(
         double clientMicrosPerOp() {
             return tally.cpuNanos / 1e3 / tally.ops();
         }
+
+        double allocatedPerOp() {
+            return (double) tally.allocatedBytes / tally.ops();
+        }
     }
 
     /** Each thread of one JVM has a lock of its own. */
@@ -143,6 +147,7 @@ record Throughput(
         row.put("Redis scripts µs/op", rounds.figure(contender, Round::scriptMicrosPerOp));
         row.put("calling threads CPU µs/op", rounds.figure(contender, Round::callingMicrosPerOp));
         row.put("client CPU µs/op", rounds.figure(contender, Round::clientMicrosPerOp));
+        row.put("allocated B/op", rounds.figure(contender, Round::allocatedPerOp));
         if (keys == Keys.COMMON) {
             row.put("Jain", rounds.figure(contender, round -> round.tally.jain()));
             row.put("slowest/fastest", rounds.figure(contender, round -> round.tally.slowestShare()));
