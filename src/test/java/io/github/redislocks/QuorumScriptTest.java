@@ -3,8 +3,10 @@ package io.github.redislocks;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.Script;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
@@ -89,6 +91,26 @@ class QuorumScriptTest {
                 .isEqualTo(new Reply("LATE", List.of(micros.get())));
         assertThat(redis.keys()).isEmpty();
         assertThat(vote(calls, "a:1", 10, false, null, micros.get())).isEqualTo(voted(10, 0, 0));
+    }
+
+    @Test
+    void vote_askedForAgainWithAShorterLease_lastsAsLongAsBefore() {
+        vote("a:1", 10);
+        Vote.Candidate brief = new Vote.Candidate(keys.all(), "a:1", 1, 200, null, "0", "OK");
+        assertThat(redis.run(calls.vote(brief, calls.nextBallot(), 10, false, FOR_EVER), SECOND)
+                        .code())
+                .isEqualTo("VOTED");
+        assertThat(redis.pttl(keys.lock())).isEqualTo(LEASE_MILLIS);
+    }
+
+    @Test
+    void keep_withAShorterLease_leavesTheVoteAsLongAsBefore() {
+        vote("a:1", 10);
+        Script keep = Script.load(QuorumCalls.class, "keep");
+        List<String> args = List.of("a:1", "1", Long.toString(calls.nextBallot()), "200", "");
+        assertThat(redis.run(new Call(keep, List.of(keys.lock()), args), SECOND).code())
+                .isEqualTo("OK");
+        assertThat(redis.pttl(keys.lock())).isEqualTo(LEASE_MILLIS);
     }
 
     @Test

@@ -493,6 +493,16 @@ class ScriptTest {
     }
 
     @Test
+    void renewAll_extendsAndNeverShortens() {
+        run(Protocol.acquire(attempt(1, "a:1", 200), FOR_EVER, false, 0));
+        List<Hold> holds = List.of(hold(1, "a:1", 1));
+        assertThat(run(Protocol.renewAll(holds, 30_000)).code()).isEqualTo("OK");
+        assertThat(peek().pttl()).isGreaterThan(29_000);
+        assertThat(run(Protocol.renewAll(holds, 200)).code()).isEqualTo("OK");
+        assertThat(peek().pttl()).as("never shortened").isGreaterThan(29_000);
+    }
+
+    @Test
     void renew_ofAHoldThatSomebodyKeptFromExpiring_hasItExpire() {
         run(new Call(POKE, keys.all(), List.of("stay")));
         assertThat(peek().pttl()).isEqualTo(-1);
