@@ -65,8 +65,7 @@ final class Attempt {
 
     final long number;
     final Keys keys;
-    final String owner;
-    final Thread thread = Thread.currentThread();
+    final LocalOwner owner;
     final long leaseMillis;
     final boolean renewed;
     /** Whether it has a place of its own and lets those go first that came first; else it passes the gate. */
@@ -111,7 +110,7 @@ final class Attempt {
     private volatile long mayRunUntilNanos;
 
     /** An attempt of the calling thread. */
-    Attempt(long number, Keys keys, String owner, Wish wish, Patience patience) {
+    Attempt(long number, Keys keys, LocalOwner owner, Wish wish, Patience patience) {
         this.number = number;
         this.keys = keys;
         this.owner = owner;
@@ -127,9 +126,9 @@ final class Attempt {
     /** An attempt of the calling thread to get a hold back, from a Condition. It bears any outage. */
     Attempt(long number, Hold hold, @Nullable RedisCondition condition) {
         this.number = number;
-        this.keys = hold.keys;
+        this.keys = hold.keys();
         this.owner = hold.owner;
-        this.leaseMillis = hold.leaseMillis;
+        this.leaseMillis = hold.leaseMillis();
         this.renewed = hold.isRenewed();
         this.waits = true;
         this.fair = true;
@@ -148,8 +147,8 @@ final class Attempt {
     /** Gives its verdict if it has none yet, and wakes its thread. */
     boolean decide(Verdict news) {
         boolean first = verdict.compareAndSet(null, news);
-        if (first && thread != Thread.currentThread()) {
-            LockSupport.unpark(thread);
+        if (first && owner.thread != Thread.currentThread()) {
+            LockSupport.unpark(owner.thread);
         }
         return first;
     }
@@ -162,7 +161,7 @@ final class Attempt {
     /** Has its thread ask for the lock. */
     void rouse() {
         roused = true;
-        LockSupport.unpark(thread);
+        LockSupport.unpark(owner.thread);
     }
 
     /** Takes back a grant that turned out to have lapsed; the attempt goes on. */
@@ -204,6 +203,6 @@ final class Attempt {
 
     @Override
     public String toString() {
-        return "attempt " + number + " of " + owner + " for " + keys.name();
+        return "attempt " + number + " of " + owner.id + " for " + keys.name();
     }
 }

@@ -4,6 +4,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
@@ -37,8 +38,9 @@ final class Client {
     final Mailbox mailbox;
     final Watchdog watchdog;
 
-    /** The calling thread, as Redis knows it: one text for all that it holds. */
-    private final ThreadLocal<String> owner;
+    /** What was last made for each thread. Weakly: a thread of somebody's pool must not keep this class for good. */
+    private final ThreadLocal<WeakReference<@Nullable LocalOwner>> owners =
+            ThreadLocal.withInitial(() -> new WeakReference<>(null));
 
     private final LossReport losses;
     private final AtomicLong numbers = new AtomicLong();
@@ -47,7 +49,6 @@ final class Client {
 
     Client(String id, LockOptions options, @Nullable LockLostListener listener, Clock clock, Redis redis) {
         this.id = id;
-        this.owner = ThreadLocal.withInitial(() -> id + ':' + ThreadIds.current());
         this.options = options;
         this.clock = clock;
         this.redis = redis;
@@ -142,7 +143,7 @@ final class Client {
 
     /** Begins an attempt of the calling thread. */
     Attempt begin(Keys keys, Attempt.Wish wish, Patience patience) {
-        Attempt attempt = new Attempt(numbers.incrementAndGet(), keys, owner(), wish, patience);
+        Attempt attempt = new Attempt(numbers.incrementAndGet(), keys, caller(), wish, patience);
         attempt.moves = serverWatch.moves();
         attempts.put(attempt.number, attempt);
         failIfClosed(attempt);
@@ -178,7 +179,23 @@ final class Client {
 
     /** The calling thread, as Redis knows it. */
     String owner() {
-        return owner.get();
+        return caller().id;
+    }
+
+    private LocalOwner caller() {
+        LocalOwner known = owners.get().get();
+        if (known != null) {
+            return known;
+        }
+        LocalOwner caller = new LocalOwner(id + ':' + ThreadIds.current());
+        owners.set(new WeakReference<>(caller));
+        return caller;
+    }
+
+    /** The calling thread's hold of a lock, held or lost, or null. */
+    @Nullable
+    Hold hold(Keys keys) {
+        return holds.get(keys, caller());
     }
 
     /** Whether a hold can be relied upon now. The first to see that its deadline has passed declares it lost. */
@@ -207,7 +224,7 @@ final class Client {
         LockLost.Reason reason = hold.lossReason();
         if (reason != null) {
             suspect.accumulateAndGet(hold.attempt, Math::max);
-            gate.exit(hold.keys, hold.attempt);
+            gate.exit(hold.keys(), hold.attempt);
             losses.report(hold.loss(reason));
         }
     }
@@ -227,7 +244,7 @@ final class Client {
 
     /** Whether an attempt that has ended is to leave Redis: not while its hold is held, nor before that is released. */
     Errand.Need needOfLeaving(Attempt attempt) {
-        Hold hold = holds.get(attempt.keys, attempt.thread);
+        Hold hold = holds.get(attempt.keys, attempt.owner.thread);
         if (hold == null || hold.attempt != attempt.number) {
             return Errand.Need.NOW;
         }
@@ -288,7 +305,7 @@ final class Client {
         List<Call> leaves = new ArrayList<>();
         for (Hold hold : holds.all()) {
             if (lose(hold, LockLost.Reason.CLOSED)) {
-                leaves.add(Protocol.leave(hold.keys, hold.owner, hold.attempt, true, null, false));
+                leaves.add(Protocol.leave(hold.keys(), hold.owner.id, hold.attempt, true, null, false));
             }
         }
         // An unlock may have begun before its hold could be declared lost; from here on none can.

@@ -82,7 +82,7 @@ final class ConditionWait {
             throw Sync.lost(hold);
         }
         Sync.publish();
-        Attempt heir = client.succession.heir(hold.keys, hold.attempt);
+        Attempt heir = client.succession.heir(hold.keys(), hold.attempt);
         boolean keep = began - hold.turnStartNanos < LockOptions.LOCAL_TURN_NANOS;
         Call call = Protocol.await(hold, attempt, condition.id(), heir, keep);
         boolean repeated = false;
@@ -96,7 +96,7 @@ final class ConditionWait {
                     throw Sync.lost(hold);
                 }
                 client.holds.remove(hold);
-                client.succession.handOn(hold.keys, hold.attempt, heir, hold.turnStartNanos, reply, sent);
+                client.succession.handOn(hold.keys(), hold.attempt, heir, hold.turnStartNanos, reply, sent);
                 // Whoever is granted the lock for this attempt has a greater token than the hold that was given up.
                 attempt.queued(began, hold.token, -1);
                 client.watchdog.wakeAt(attempt.nextHeartbeatNanos);
@@ -125,15 +125,17 @@ final class ConditionWait {
         if (e instanceof RedisException.Refused && !repeated) {
             // Refused before it changed anything.
             hold.notReleased(deadline);
+            // It has not looked after the hold meanwhile.
+            client.watchdog.wakeAt(0);
             client.end(attempt);
             throw stillHeld(began, e);
         }
         attempt.known = true;
-        if (client.outage(hold.keys).age(now) > client.options.retryFor().toNanos()) {
+        if (client.outage(hold.keys()).age(now) > client.options.retryFor().toNanos()) {
             client.holds.remove(hold);
             client.succession.releaseLater(hold, Protocol.release(hold, heir, false, false), heir);
             throw client.unavailable.toDo(
-                    hold.keys,
+                    hold.keys(),
                     "was given up in a Condition",
                     "It is not held any more; do not unlock it.",
                     now - began,
@@ -143,7 +145,7 @@ final class ConditionWait {
 
     private LockUnavailableException stillHeld(long began, RedisException e) {
         return client.unavailable.toDo(
-                hold.keys,
+                hold.keys(),
                 "was not given up in a Condition",
                 "The calling thread still holds it, as often as before.",
                 client.clock.nanoTime() - began,
@@ -191,7 +193,7 @@ final class ConditionWait {
         try {
             return contention.settle(grant);
         } catch (RedisException.Unacknowledged e) {
-            long tried = client.replication(hold.keys.lock()).age(client.clock.nanoTime());
+            long tried = client.replication(hold.lock()).age(client.clock.nanoTime());
             if (tried > client.options.retryFor().toNanos()) {
                 throw notBack(tried, e);
             }
@@ -201,7 +203,7 @@ final class ConditionWait {
 
     private LockUnavailableException notBack(long triedNanos, RedisException cause) {
         return client.unavailable.toDo(
-                hold.keys,
+                hold.keys(),
                 "was not had back from a Condition",
                 "It is not held any more; do not unlock it.",
                 triedNanos,
@@ -240,7 +242,7 @@ final class ConditionWait {
             attempt.unanswered(e, sent + timeout);
             long now = client.clock.nanoTime();
             rejoinAtNanos = now + PAUSE_NANOS;
-            long outage = client.outage(hold.keys).age(now);
+            long outage = client.outage(hold.keys()).age(now);
             if (outage > client.options.retryFor().toNanos()) {
                 attempt.decide(new Attempt.Failure(notBack(outage, e)));
             }

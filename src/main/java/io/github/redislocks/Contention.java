@@ -327,8 +327,11 @@ final class Contention {
         attempt.returned = true;
         client.holds.put(hold);
         client.end(attempt);
-        // After a move the new server is asked of it at once.
-        client.watchdog.wakeAt(hold.moves == client.serverWatch.moves() ? Math.min(renewal, hold.deadlineNanos()) : 0);
+        if (hold.moves != client.serverWatch.moves()) {
+            // The new server is asked of it at once.
+            hold.nextRenewalNanos = now;
+        }
+        client.watchdog.wakeAt(Math.min(hold.nextRenewalNanos, hold.deadlineNanos()));
         return hold;
     }
 

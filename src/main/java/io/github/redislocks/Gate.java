@@ -44,7 +44,8 @@ final class Gate {
         /** The number of the attempt that has the turn. */
         long contender;
 
-        private @Nullable Waiters waiting;
+        /** Made for the first that waits; changed by the steps of the map only. */
+        private volatile @Nullable Waiters waiting;
 
         Line(long contender) {
             this.contender = contender;
@@ -97,7 +98,12 @@ final class Gate {
 
     /** Joins the line; returns whether the turn is its already. */
     boolean enter(Attempt attempt) {
-        lines.compute(attempt.keys.lock(), (key, line) -> {
+        String lock = attempt.keys.lock();
+        if (!lines.containsKey(lock) && lines.putIfAbsent(lock, new Line(attempt.number)) == null) {
+            attempt.turn = true;
+            return true;
+        }
+        lines.compute(lock, (key, line) -> {
             if (line == null) {
                 attempt.turn = true;
                 return new Line(attempt.number);
@@ -111,6 +117,10 @@ final class Gate {
     /** The first that waits behind the turn of this attempt, or null. */
     @Nullable
     Attempt heir(Keys keys, long contender) {
+        Line present = lines.get(keys.lock());
+        if (present == null || present.waiting == null) {
+            return null;
+        }
         Attempt[] first = new Attempt[1];
         lines.computeIfPresent(keys.lock(), (key, line) -> {
             if (line.contender == contender) {
@@ -152,7 +162,7 @@ final class Gate {
             return line;
         });
         if (next[0] != null) {
-            LockSupport.unpark(next[0].thread);
+            LockSupport.unpark(next[0].owner.thread);
         }
     }
 
@@ -174,7 +184,7 @@ final class Gate {
             return line;
         });
         if (next[0] != null) {
-            LockSupport.unpark(next[0].thread);
+            LockSupport.unpark(next[0].owner.thread);
         }
     }
 

@@ -2,14 +2,18 @@ package io.github.redislocks;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One owner's possession of one lock, all its re-entries together. Its state is one number, changed by compare-and-set
  * only: the validity deadline while it is held, or how it ended. So of all that may happen to a hold at once (a
  * renewal, a loss, a release) exactly one comes first, and a hold that was once seen as ended never comes back.
+ *
+ * <p>Small, since a process may hold very many locks: 96 bytes, which would be 104 with one number more. Two holds are
+ * equal if they are of the same thread and lock, by which {@link Holds} finds them.
  */
-final class Hold {
+final class Hold extends Holds.Key {
 
     private static final long RELEASING = -1;
     private static final VarHandle STATE;
@@ -22,9 +26,8 @@ final class Hold {
         }
     }
 
-    final Keys keys;
-    final String owner;
-    final Thread thread;
+    private final String lock;
+    final LocalOwner owner;
     final long attempt;
     final long token;
     final boolean previousLost;
@@ -43,29 +46,25 @@ final class Hold {
     private volatile int renewedFrom;
     /** Until when an acquisition with a lease wanted it, if only a claim was given for it so far. */
     final long wantedUntilNanos;
-    /** The longest lease that was asked for; of the owner's thread. */
-    long leaseMillis;
-    /** When the watchdog has to renew or confirm it, or {@link Long#MAX_VALUE}. */
+    /** Of at most 24 h, so that it fits. */
+    private int leaseMillis;
+    /**
+     * When the watchdog has to renew or confirm it, or {@link Long#MAX_VALUE}; once it has seen that the hold is lost,
+     * minus the time from when on the record of that is of no use.
+     */
     volatile long nextRenewalNanos;
     /** Whether a renewal that should have been answered was not, since the last that was. */
     volatile boolean unanswered;
-    /** When the memory of its token was last kept alive; of the watchdog. */
-    long fenceRefreshedNanos;
-    /** How often Redis had become another server when this one was asked of it; then of the watchdog. */
+
+    private int fenceRefreshedSeconds;
+    /** How often Redis had become another server when this one last answered for it; of whoever has it renewed. */
     int moves;
-    /** When the watchdog has to ask another server of it, or {@link Long#MAX_VALUE}; of the watchdog. */
-    volatile long checkNanos = Long.MAX_VALUE;
-    /**
-     * From when on the record of its loss is of no use, or 0 if the watchdog has not seen the loss; of the watchdog.
-     */
-    long forgottenNanos;
     /** Whether a renewal is under way. */
     volatile boolean renewing;
 
     Hold(Attempt attempt, Attempt.Grant grant, long now, long nextRenewalNanos, @Nullable Hold below) {
-        this.keys = attempt.keys;
+        this.lock = attempt.keys.lock();
         this.owner = attempt.owner;
-        this.thread = attempt.thread;
         this.attempt = attempt.number;
         this.token = grant.token();
         this.previousLost = grant.previousLost();
@@ -73,11 +72,44 @@ final class Hold {
         this.below = below;
         this.renewedFrom = attempt.renewed ? 1 : 0;
         this.nextRenewalNanos = nextRenewalNanos;
-        this.leaseMillis = attempt.leaseMillis;
+        this.leaseMillis = Math.toIntExact(attempt.leaseMillis);
         this.wantedUntilNanos = now + attempt.leaseMillis * 1_000_000;
-        this.fenceRefreshedNanos = now;
+        this.fenceRefreshedSeconds = seconds(now);
         this.moves = attempt.moves;
         this.state = grant.deadlineNanos();
+    }
+
+    private static int seconds(long nanos) {
+        return (int) TimeUnit.NANOSECONDS.toSeconds(nanos);
+    }
+
+    @Override
+    String lock() {
+        return lock;
+    }
+
+    @Override
+    Thread thread() {
+        return owner.thread;
+    }
+
+    Keys keys() {
+        return new Keys(lock);
+    }
+
+    /** The longest lease that was asked for; of the owner's thread. */
+    long leaseMillis() {
+        return leaseMillis;
+    }
+
+    /** How long ago the memory of its token was last kept alive, to a second; of the watchdog. */
+    int secondsSinceFenceRefresh(long now) {
+        return seconds(now) - fenceRefreshedSeconds;
+    }
+
+    /** Notes that the memory of its token is kept alive now; of the watchdog. */
+    void fenceRefreshed(long now) {
+        fenceRefreshedSeconds = seconds(now);
     }
 
     /** Whether it is held and its validity deadline lies ahead. */
@@ -187,12 +219,21 @@ final class Hold {
     }
 
     LockLost loss(LockLost.Reason reason) {
-        return new LockLost(keys.name(), token, thread.getName(), reason);
+        return new LockLost(keys().name(), token, thread().getName(), reason);
     }
 
     /** Whether the watchdog renews it, rather than let a lease end that was named. */
     boolean isRenewed() {
         return renewedFrom > 0;
+    }
+
+    /** Notes when to renew it next, if it is to be renewed. */
+    void renewNext(long nanos) {
+        nextRenewalNanos = Long.MAX_VALUE;
+        // Last: a re-entry that begins the renewal says so first, and names a time of its own then.
+        if (isRenewed()) {
+            nextRenewalNanos = nanos;
+        }
     }
 
     /** Takes over what a hold had that was given up in a Condition: its count, and from which on it is renewed. */
@@ -204,7 +245,7 @@ final class Hold {
     /** Counts a re-entry; the first that names no lease begins the renewal. */
     void reentered(long wantedMillis, boolean renewed, long renewalNanos) {
         count++;
-        leaseMillis = Math.max(leaseMillis, wantedMillis);
+        leaseMillis = Math.max(leaseMillis, Math.toIntExact(wantedMillis));
         if (renewed && renewedFrom == 0) {
             renewedFrom = count;
             nextRenewalNanos = renewalNanos;

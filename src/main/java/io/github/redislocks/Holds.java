@@ -18,45 +18,87 @@ final class Holds {
     /** How long a loss is remembered for an owner that has not called since. */
     static final Duration LOSS_REMEMBERED = Duration.ofHours(1);
 
-    private record Key(String lock, Thread thread) {
+    /** What a hold is found by. A hold is its own key: another object for each would be memory for nothing. */
+    abstract static class Key {
+
+        abstract String lock();
+
+        abstract Thread thread();
+
         // A user's thread class may override hashCode and equals; identity is what counts.
         @Override
-        public boolean equals(Object other) {
-            return other instanceof Key key && key.thread == thread && key.lock.equals(lock);
+        public final boolean equals(@Nullable Object other) {
+            return other instanceof Key key
+                    && key.thread() == thread()
+                    && key.lock().equals(lock());
         }
 
         @Override
-        public int hashCode() {
-            return 31 * lock.hashCode() + System.identityHashCode(thread);
+        public final int hashCode() {
+            return 31 * lock().hashCode() + System.identityHashCode(thread());
+        }
+    }
+
+    /** The key of what one thread looks for, one thing after the other. */
+    static final class Wanted extends Key {
+
+        private final Thread thread;
+        private String lock = "";
+
+        Wanted(Thread thread) {
+            this.thread = thread;
+        }
+
+        @Override
+        String lock() {
+            return lock;
+        }
+
+        @Override
+        Thread thread() {
+            return thread;
         }
     }
 
     private final Cache<Key, Hold> cache = Caffeine.newBuilder().build();
 
-    /** The thread's hold of the lock, held or lost, or null. */
+    /** The calling thread's hold of the lock, held or lost, or null. */
     @Nullable
-    Hold get(Keys keys, Thread thread) {
-        return cache.getIfPresent(new Key(keys.lock(), thread));
+    Hold get(Keys keys, LocalOwner caller) {
+        caller.wanted.lock = keys.lock();
+        return cache.getIfPresent(caller.wanted);
     }
 
-    /** Makes this the thread's hold of its lock. */
+    /** A thread's hold of the lock, held or lost, or null. */
+    @Nullable
+    Hold get(Keys keys, Thread thread) {
+        Wanted wanted = new Wanted(thread);
+        wanted.lock = keys.lock();
+        return cache.getIfPresent(wanted);
+    }
+
+    /** Makes this its thread's hold of its lock. */
     void put(Hold hold) {
-        cache.put(new Key(hold.keys.lock(), hold.thread), hold);
+        // Costs less than put, which is a step that looks at what was there.
+        if (cache.asMap().putIfAbsent(hold, hold) != null) {
+            cache.put(hold, hold);
+        }
     }
 
     /** Forgets a hold that its owner has unlocked, and puts the lost one below it in its place, if there is one. */
     void remove(Hold hold) {
-        Key key = new Key(hold.keys.lock(), hold.thread);
-        if (hold.below == null) {
-            cache.asMap().remove(key, hold);
-        } else {
-            cache.asMap().replace(key, hold, hold.below);
-        }
+        replace(hold, hold.below);
     }
 
     /** Forgets a lost hold, and those below it, whose owner will not ask for it. */
     void forget(Hold hold) {
-        cache.asMap().remove(new Key(hold.keys.lock(), hold.thread), hold);
+        replace(hold, null);
+    }
+
+    /** Not by {@code remove(key, value)}: another hold of the same thread and lock is equal, and is not meant. */
+    @SuppressWarnings("ReferenceEquality")
+    private void replace(Hold hold, @Nullable Hold other) {
+        cache.asMap().computeIfPresent(hold, (key, present) -> present == hold ? other : present);
     }
 
     /** About how many there are. */

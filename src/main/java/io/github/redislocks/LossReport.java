@@ -1,9 +1,11 @@
 package io.github.redislocks;
 
 import java.time.Duration;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,7 +38,7 @@ final class LossReport {
                 loss.token(),
                 loss.ownerThreadName(),
                 loss.reason());
-        if (listener != null && !executor.isShutdown()) {
+        if (listener != null) {
             executor.execute(() -> {
                 try {
                     listener.lockLost(loss);
@@ -47,13 +49,20 @@ final class LossReport {
         }
     }
 
-    /** Lets the losses so far be told, for a time. */
+    /**
+     * Lets the losses so far be told, for a time. What the watchdog finds lost while the client closes is told as well;
+     * the thread ends when it has had nothing to tell for a second.
+     */
     void close(Duration patience) {
-        executor.shutdown();
+        if (executor.getPoolSize() == 0) {
+            return;
+        }
         try {
-            if (!executor.awaitTermination(patience.toMillis(), TimeUnit.MILLISECONDS)) {
-                log.warn("The lock-lost listener is still busy; it goes on while the client closes");
-            }
+            executor.submit(() -> {}).get(patience.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            log.warn("The lock-lost listener is still busy; it goes on while the client closes");
+        } catch (ExecutionException e) {
+            throw new AssertionError("Nothing fails", e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -28,6 +28,8 @@ final class Protocol {
     private static final Script INSPECT = script("inspect");
 
     private static final String NO_PLACE = "";
+    /** In the place of a time that is known only when the call is sent. */
+    private static final String DATED = "0";
 
     private Protocol() {}
 
@@ -43,14 +45,11 @@ final class Protocol {
     /** Takes the lock if it is free and nobody waits, with less to say and to look at than {@link #acquire}. */
     static Call take(Attempt attempt, Call.NotAfter notAfter) {
         return new Call(
-                        TAKE,
-                        List.of(attempt.keys.lock(), attempt.keys.fence()),
-                        List.of(
-                                attempt.owner,
-                                Long.toString(attempt.number),
-                                Long.toString(attempt.leaseMillis),
-                                Long.toString(0)))
-                .dated(3, notAfter);
+                TAKE,
+                List.of(attempt.keys.lock(), attempt.keys.fence()),
+                List.of(attempt.owner.id, Long.toString(attempt.number), Long.toString(attempt.leaseMillis), DATED),
+                null,
+                new Call.Date(3, notAfter));
     }
 
     /** Suspect: the greatest attempt of this client whose hold was lost after its caller had it, or 0. */
@@ -59,7 +58,7 @@ final class Protocol {
                 ACQUIRE,
                 attempt.keys.all(),
                 List.of(
-                        attempt.owner,
+                        attempt.owner.id,
                         Long.toString(attempt.number),
                         Long.toString(attempt.leaseMillis),
                         Long.toString(notAfterMicros),
@@ -83,7 +82,7 @@ final class Protocol {
 
     static Call await(Hold hold, Attempt waiting, String condition, @Nullable Attempt heir, boolean keep) {
         List<String> args = new ArrayList<>(List.of(
-                hold.owner,
+                hold.owner.id,
                 Long.toString(hold.attempt),
                 Long.toString(waiting.number),
                 condition,
@@ -93,19 +92,19 @@ final class Protocol {
                 heir == null
                         ? List.of("", "", "", NO_PLACE, "0")
                         : List.of(
-                                heir.owner,
+                                heir.owner.id,
                                 Long.toString(heir.number),
                                 Long.toString(heir.leaseMillis),
                                 claim(heir),
                                 keep ? "1" : "0"));
-        return new Call(AWAIT, hold.keys.all(), args);
+        return new Call(AWAIT, hold.keys().all(), args);
     }
 
     static Call signal(Hold hold, long number, String condition, boolean all) {
         return new Call(
                 SIGNAL,
-                hold.keys.all(),
-                List.of(hold.owner, Long.toString(hold.attempt), Long.toString(number), condition, all ? "1" : "0"));
+                hold.keys().all(),
+                List.of(hold.owner.id, Long.toString(hold.attempt), Long.toString(number), condition, all ? "1" : "0"));
     }
 
     static Call rejoin(Attempt waiting, Call.NotAfter notAfter) {
@@ -120,23 +119,27 @@ final class Protocol {
     static Call reenter(Hold hold, int before, long leaseMillis) {
         return new Call(
                 REENTER,
-                List.of(hold.keys.lock()),
-                List.of(hold.owner, Long.toString(hold.attempt), Integer.toString(before), Long.toString(leaseMillis)));
+                List.of(hold.lock()),
+                List.of(
+                        hold.owner.id,
+                        Long.toString(hold.attempt),
+                        Integer.toString(before),
+                        Long.toString(leaseMillis)));
     }
 
     static Call releaseInner(Hold hold) {
         return new Call(
                 RELEASE_INNER,
-                List.of(hold.keys.lock()),
-                List.of(hold.owner, Long.toString(hold.attempt), Integer.toString(hold.count)));
+                List.of(hold.lock()),
+                List.of(hold.owner.id, Long.toString(hold.attempt), Integer.toString(hold.count)));
     }
 
     /** The fence is kept alive as well when asked for: once in an hour is enough. */
     static Call renew(Hold hold, long leaseMillis, boolean fence) {
         return new Call(
                 RENEW,
-                fence ? List.of(hold.keys.lock(), hold.keys.fence()) : List.of(hold.keys.lock()),
-                List.of(hold.owner, Long.toString(hold.attempt), Long.toString(leaseMillis)));
+                fence ? List.of(hold.lock(), hold.keys().fence()) : List.of(hold.lock()),
+                List.of(hold.owner.id, Long.toString(hold.attempt), Long.toString(leaseMillis)));
     }
 
     /** Renews holds whose locks lie in one slot. */
@@ -145,8 +148,8 @@ final class Protocol {
         List<String> args = new ArrayList<>(1 + 2 * holds.size());
         args.add(Long.toString(leaseMillis));
         for (Hold hold : holds) {
-            locks.add(hold.keys.lock());
-            args.add(hold.owner);
+            locks.add(hold.lock());
+            args.add(hold.owner.id);
             args.add(Long.toString(hold.attempt));
         }
         return new Call(RENEW_ALL, locks, args);
@@ -157,28 +160,28 @@ final class Protocol {
         return new Call(
                 RENEW,
                 List.of(attempt.keys.lock()),
-                List.of(attempt.owner, Long.toString(attempt.number), Long.toString(attempt.leaseMillis)));
+                List.of(attempt.owner.id, Long.toString(attempt.number), Long.toString(attempt.leaseMillis)));
     }
 
     /** Ends a hold behind which nobody waits, with less to say and to look at than {@link #release}. */
     static Call free(Hold hold) {
         return new Call(
-                FREE, List.of(hold.keys.lock(), hold.keys.fence()), List.of(hold.owner, Long.toString(hold.attempt)));
+                FREE, List.of(hold.lock(), hold.keys().fence()), List.of(hold.owner.id, Long.toString(hold.attempt)));
     }
 
     static Call release(Hold hold, @Nullable Attempt heir, boolean keep, boolean takePlace) {
         String attempt = Long.toString(hold.attempt);
         List<String> args = heir == null
-                ? List.of(hold.owner, attempt)
+                ? List.of(hold.owner.id, attempt)
                 : List.of(
-                        hold.owner,
+                        hold.owner.id,
                         attempt,
-                        heir.owner,
+                        heir.owner.id,
                         Long.toString(heir.number),
                         Long.toString(heir.leaseMillis),
                         takePlace ? claim(heir) : NO_PLACE,
                         keep ? "1" : "0");
-        return new Call(RELEASE, hold.keys.all(), args);
+        return new Call(RELEASE, hold.keys().all(), args);
     }
 
     /** Returned: whether the attempt's hold was once returned to its caller, so that it ends without good order. */
@@ -191,7 +194,7 @@ final class Protocol {
                         owner,
                         attempt,
                         returned ? "1" : "0",
-                        heir.owner,
+                        heir.owner.id,
                         Long.toString(heir.number),
                         Long.toString(heir.leaseMillis),
                         takePlace ? claim(heir) : NO_PLACE);
@@ -217,7 +220,7 @@ final class Protocol {
                 script,
                 attempt.keys.all(),
                 List.of(
-                        attempt.owner,
+                        attempt.owner.id,
                         Long.toString(attempt.number),
                         Long.toString(notAfterMicros),
                         Integer.toString(attempt.holds),

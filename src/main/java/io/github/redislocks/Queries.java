@@ -29,7 +29,7 @@ final class Queries {
             if (attempt.waits
                     && attempt.condition == null
                     && attempt.keys.lock().equals(keys.lock())) {
-                threads.add(attempt.thread);
+                threads.add(attempt.owner.thread);
             }
         }
         return threads;
@@ -40,7 +40,7 @@ final class Queries {
         List<Thread> threads = new ArrayList<>();
         for (Attempt attempt : client.attempts.values()) {
             if (condition.equals(attempt.condition)) {
-                threads.add(attempt.thread);
+                threads.add(attempt.owner.thread);
             }
         }
         return threads;
@@ -78,8 +78,8 @@ final class Queries {
     @Nullable
     Thread localOwner() {
         for (Hold hold : client.holds.all()) {
-            if (hold.keys.lock().equals(keys.lock()) && client.isValid(hold)) {
-                return hold.thread;
+            if (hold.lock().equals(keys.lock()) && client.isValid(hold)) {
+                return hold.thread();
             }
         }
         return null;

@@ -112,7 +112,7 @@ final class RedisCondition implements Condition {
                 long now = client.clock.nanoTime();
                 boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
                 if (hopeless
-                        || client.outage(hold.keys).age(now)
+                        || client.outage(hold.keys()).age(now)
                                 > client.options.retryFor().toNanos()) {
                     throw client.unavailable.toDo(
                             sync.keys(),
@@ -129,7 +129,7 @@ final class RedisCondition implements Condition {
     /** Moves a waiter of this client from the Condition's books to the lock's. */
     private void moved(String owner) {
         for (Attempt attempt : client.attempts.values()) {
-            if (attempt.owner.equals(owner) && equals(attempt.condition)) {
+            if (attempt.owner.id.equals(owner) && equals(attempt.condition)) {
                 attempt.condition = null;
             }
         }

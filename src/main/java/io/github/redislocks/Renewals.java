@@ -13,11 +13,13 @@ final class Renewals implements Watchdog.Ward {
     static final int BATCH = 32;
 
     private static final long MIN_PAUSE_NANOS = 10_000_000;
-    private static final long FENCE_REFRESH_NANOS = 3_600_000_000_000L;
+    private static final int FENCE_REFRESH_SECONDS = 3_600;
     /** By how much the next renewal of each batch of a walk comes sooner than that of the batch before. */
     private static final long SPREAD_NANOS = 1_000_000;
 
     private final Client client;
+    /** How often Redis had become another server when the last walk began. */
+    private int lastMoves;
 
     Renewals(Client client) {
         this.client = client;
@@ -27,6 +29,8 @@ final class Renewals implements Watchdog.Ward {
     public long inspect(long now, long horizon, Watchdog.Due due) {
         long next = Long.MAX_VALUE;
         int moves = client.serverWatch.moves();
+        boolean moved = moves != lastMoves;
+        lastMoves = moves;
         List<Hold> together = new ArrayList<>();
         int batches = 0;
         for (Hold hold : client.holds.all()) {
@@ -37,18 +41,18 @@ final class Renewals implements Watchdog.Ward {
                 continue;
             }
             next = Math.min(next, hold.deadlineNanos());
-            if (hold.moves != moves && !hold.renewing) {
-                hold.moves = moves;
-                hold.checkNanos = now;
+            boolean renewing = hold.renewing;
+            if (!renewing && hold.moves != moves && (moved || !isAskedSoon(hold))) {
+                hold.nextRenewalNanos = now;
             }
-            long renewal = Math.min(hold.nextRenewalNanos, hold.checkNanos);
+            long renewal = hold.nextRenewalNanos;
             if (renewal > horizon) {
                 next = Math.min(next, renewal);
-            } else if (!hold.thread.isAlive()) {
+            } else if (!hold.thread().isAlive()) {
                 abandon(hold);
-            } else if (!hold.renewing && !isForBatch(hold, now)) {
+            } else if (!renewing && !isForBatch(hold, now)) {
                 add(List.of(hold), 0, due);
-            } else if (!hold.renewing) {
+            } else if (!renewing) {
                 together.add(hold);
                 if (together.size() == BATCH) {
                     add(together, batches++, due);
@@ -64,7 +68,21 @@ final class Renewals implements Watchdog.Ward {
     }
 
     private void add(List<Hold> holds, int batch, Watchdog.Due due) {
-        due.add(holds.get(0).keys.lock(), () -> new Renewal(holds, batch));
+        due.add(holds.get(0).lock(), () -> new Renewal(holds, batch, lastMoves));
+    }
+
+    /**
+     * Whether Redis is to be asked of a hold within the pause after a failure. If not, and it has become another server
+     * since it answered, then the answer came too late to be of the new one, or something else has put the renewal off.
+     */
+    private boolean isAskedSoon(Hold hold) {
+        // By the time of now: the failure may have come since the walk began.
+        return hold.nextRenewalNanos <= client.clock.nanoTime() + pauseNanos();
+    }
+
+    /** How long after a failure it is tried again. */
+    private long pauseNanos() {
+        return Math.max(MIN_PAUSE_NANOS, client.renewalNanos() / 10);
     }
 
     private boolean isForBatch(Hold hold, long now) {
@@ -72,19 +90,21 @@ final class Renewals implements Watchdog.Ward {
     }
 
     private static boolean isFenceDue(Hold hold, long now) {
-        return now - hold.fenceRefreshedNanos > FENCE_REFRESH_NANOS;
+        return hold.secondsSinceFenceRefresh(now) > FENCE_REFRESH_SECONDS;
     }
 
     /** Looks after the record of a loss; returns when it will be of no use any more. */
     private long age(Hold hold, long now) {
-        if (hold.forgottenNanos == 0) {
-            hold.forgottenNanos = now + Holds.LOSS_REMEMBERED.toNanos();
+        long forgottenNanos = -hold.nextRenewalNanos;
+        if (forgottenNanos <= 0) {
+            forgottenNanos = now + Holds.LOSS_REMEMBERED.toNanos();
+            hold.nextRenewalNanos = -forgottenNanos;
         }
-        if (hold.forgottenNanos <= now || !hold.thread.isAlive()) {
+        if (forgottenNanos <= now || !hold.thread().isAlive()) {
             client.holds.forget(hold);
             return Long.MAX_VALUE;
         }
-        return hold.forgottenNanos;
+        return forgottenNanos;
     }
 
     private void abandon(Hold hold) {
@@ -98,11 +118,13 @@ final class Renewals implements Watchdog.Ward {
 
         private final List<Hold> holds;
         private final int batch;
+        private final int moves;
         private long leaseMillis;
 
-        Renewal(List<Hold> holds, int batch) {
+        Renewal(List<Hold> holds, int batch, int moves) {
             this.holds = holds;
             this.batch = batch;
+            this.moves = moves;
             holds.forEach(hold -> hold.renewing = true);
         }
 
@@ -123,7 +145,7 @@ final class Renewals implements Watchdog.Ward {
             }
             boolean fence = isFenceDue(first, sentNanos);
             if (fence) {
-                first.fenceRefreshedNanos = sentNanos;
+                first.fenceRefreshed(sentNanos);
             }
             return Protocol.renew(first, leaseMillis, fence).with(client.options.acks());
         }
@@ -136,7 +158,7 @@ final class Renewals implements Watchdog.Ward {
         @Override
         public void answered(Reply reply, long sentNanos) {
             boolean acknowledged =
-                    !reply.is("OK") || client.isAcknowledged(holds.get(0).keys.lock(), reply, sentNanos);
+                    !reply.is("OK") || client.isAcknowledged(holds.get(0).lock(), reply, sentNanos);
             for (int i = 0; i < holds.size(); i++) {
                 Hold hold = holds.get(i);
                 try {
@@ -159,10 +181,9 @@ final class Renewals implements Watchdog.Ward {
 
         private void judge(Hold hold, boolean held, long sentNanos) {
             long now = client.clock.nanoTime();
-            hold.checkNanos = Long.MAX_VALUE;
+            hold.moves = moves;
             if (held) {
-                hold.nextRenewalNanos =
-                        hold.isRenewed() ? sentNanos + client.renewalNanos() - spreadNanos() : Long.MAX_VALUE;
+                hold.renewNext(sentNanos + client.renewalNanos() - spreadNanos());
                 if (hold.extend(now, sentNanos + LockOptions.validityNanos(leaseMillis))) {
                     hold.unanswered = false;
                 }
@@ -185,11 +206,8 @@ final class Renewals implements Watchdog.Ward {
         }
 
         private void tryAgain(Hold hold) {
-            long again = client.clock.nanoTime() + Math.max(MIN_PAUSE_NANOS, client.renewalNanos() / 10);
-            hold.nextRenewalNanos = again;
-            if (hold.checkNanos != Long.MAX_VALUE) {
-                hold.checkNanos = again;
-            }
+            long now = client.clock.nanoTime();
+            hold.nextRenewalNanos = moves == client.serverWatch.moves() ? now + pauseNanos() : now;
         }
     }
 }

@@ -75,7 +75,7 @@ final class Succession {
         }
         if (!undecided) {
             // A message told of a grant before this answer, and the heir slept on until it had the turn.
-            LockSupport.unpark(heir.thread);
+            LockSupport.unpark(heir.owner.thread);
         }
         if (reply.is("SUCCEEDED")) {
             client.gate.succeeded(keys, heir.number);
@@ -104,7 +104,7 @@ final class Succession {
     }
 
     private Call leaveOf(Attempt gone, @Nullable Attempt heir) {
-        return Protocol.leave(gone.keys, gone.owner, gone.number, false, heir, client.mailbox.isOpen());
+        return Protocol.leave(gone.keys, gone.owner.id, gone.number, false, heir, client.mailbox.isOpen());
     }
 
     private long leavePatienceNanos() {
@@ -159,7 +159,7 @@ final class Succession {
 
     /** Sends in the background, until it is answered, a release that was not answered in time. */
     void releaseLater(Hold hold, Call call, @Nullable Attempt heir) {
-        handOnLater(hold.keys, hold.attempt, heir, hold.leaseMillis, hold.turnStartNanos, call);
+        handOnLater(hold.keys(), hold.attempt, heir, hold.leaseMillis(), hold.turnStartNanos, call);
     }
 
     private void handOnLater(
@@ -189,7 +189,7 @@ final class Succession {
                 client.clock,
                 attempt.keys.lock(),
                 () -> Protocol.leave(
-                        attempt.keys, attempt.owner, attempt.number, client.mayHaveLost(attempt), null, false),
+                        attempt.keys, attempt.owner.id, attempt.number, client.mayHaveLost(attempt), null, false),
                 notBeforeNanos,
                 until,
                 () -> client.needOfLeaving(attempt),
@@ -199,14 +199,14 @@ final class Succession {
 
     /** Ends in the background a hold that its owner's thread left behind. */
     void leaveLater(Hold hold) {
-        Call call = Protocol.leave(hold.keys, hold.owner, hold.attempt, true, null, false);
+        Call call = Protocol.leave(hold.keys(), hold.owner.id, hold.attempt, true, null, false);
         long now = client.clock.nanoTime();
         client.watchdog.run(new Errand(
                 client.clock,
-                hold.keys.lock(),
+                hold.lock(),
                 () -> call,
                 now,
-                now + client.leftoverNanos(hold.leaseMillis),
+                now + client.leftoverNanos(hold.leaseMillis()),
                 () -> Errand.Need.NOW,
                 (reply, sent) -> {},
                 () -> {}));

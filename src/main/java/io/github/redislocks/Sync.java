@@ -77,6 +77,9 @@ final class Sync {
     }
 
     void lock(long leaseMillis, boolean renewed) {
+        if (enterHere(leaseMillis, renewed)) {
+            return;
+        }
         try {
             acquire(Patience.endless(), leaseMillis, renewed);
         } catch (InterruptedException e) {
@@ -85,10 +88,16 @@ final class Sync {
     }
 
     void lockInterruptibly(long leaseMillis, boolean renewed) throws InterruptedException {
+        if (!Thread.currentThread().isInterrupted() && enterHere(leaseMillis, renewed)) {
+            return;
+        }
         acquire(Patience.interruptible(), leaseMillis, renewed);
     }
 
     boolean tryLock(long leaseMillis, boolean renewed) {
+        if (enterHere(leaseMillis, renewed)) {
+            return true;
+        }
         try {
             long timeout = client.options.commandTimeoutNanos();
             return acquire(Patience.forAnswer(client.clock.nanoTime(), timeout), leaseMillis, renewed);
@@ -98,13 +107,36 @@ final class Sync {
     }
 
     boolean tryLock(long waitNanos, long leaseMillis, boolean renewed) throws InterruptedException {
+        if (!Thread.currentThread().isInterrupted() && enterHere(leaseMillis, renewed)) {
+            return true;
+        }
         return acquire(Patience.within(client.clock.nanoTime(), waitNanos), leaseMillis, renewed);
+    }
+
+    /** Counts a re-entry without a word to Redis, if the caller's hold is sure to last as long as is wanted. */
+    private boolean enterHere(long leaseMillis, boolean renewed) {
+        if (!client.options.localReentry()) {
+            return false;
+        }
+        Hold hold = client.hold(keys);
+        if (hold == null || !hold.covers(client.clock.nanoTime(), leaseMillis, renewed)) {
+            return false;
+        }
+        checkCount(hold);
+        hold.reentered(leaseMillis, renewed, hold.nextRenewalNanos);
+        return true;
+    }
+
+    private static void checkCount(Hold hold) {
+        if (hold.count == Integer.MAX_VALUE) {
+            throw new Error("Maximum lock count exceeded");
+        }
     }
 
     private boolean acquire(Patience patience, long leaseMillis, boolean renewed) throws InterruptedException {
         try {
             patience.throwIfInterrupted();
-            Hold held = client.holds.get(keys, Thread.currentThread());
+            Hold held = client.hold(keys);
             if (held != null && client.isValid(held) && reenter(held, patience, leaseMillis, renewed)) {
                 return true;
             }
@@ -117,7 +149,7 @@ final class Sync {
     /** One attempt after the other, as long as all that keeps it from a hold is that too few replicas confirm it. */
     private boolean acquireAnew(Attempt.Wish wish, Patience patience, @Nullable Hold lost) throws InterruptedException {
         long began = client.clock.nanoTime();
-        Backoff backoff = Backoff.ofRequests();
+        Backoff backoff = null;
         while (true) {
             // Each a new one: what gives an earlier one back may run late, and must not touch this.
             Attempt attempt = client.begin(keys, wish, patience);
@@ -133,6 +165,7 @@ final class Sync {
                     throw client.unavailable.notAcknowledged(
                             keys, now - began, client.outage(keys).age(now) > 0, e);
                 }
+                backoff = backoff == null ? Backoff.ofRequests() : backoff;
                 client.clock.park(this, Math.min(backoff.next(), patience.remaining(now)));
                 patience.throwIfInterrupted();
             }
@@ -148,25 +181,17 @@ final class Sync {
     /** Counts a re-entry; false if the hold turned out to be lost, so that the caller has to acquire anew. */
     private boolean reenter(Hold hold, Patience patience, long leaseMillis, boolean renewed)
             throws InterruptedException {
-        if (hold.count == Integer.MAX_VALUE) {
-            throw new Error("Maximum lock count exceeded");
-        }
+        checkCount(hold);
         long began = client.clock.nanoTime();
-        boolean local = client.options.localReentry();
-        if (local && hold.covers(began, leaseMillis, renewed)) {
-            hold.reentered(leaseMillis, renewed, hold.nextRenewalNanos);
-            return true;
-        }
+        int before = client.options.localReentry() ? 0 : hold.count;
         while (client.isValid(hold)) {
             long sent = client.clock.nanoTime();
             long timeout = Math.min(
                     patience.timeoutNanos(sent, client.options.commandTimeoutNanos()),
                     Math.max(1, hold.deadlineNanos() - sent));
             try {
-                Reply reply = client.run(
-                        Protocol.reenter(hold, local ? 0 : hold.count, leaseMillis)
-                                .with(client.options.acks()),
-                        timeout);
+                Reply reply =
+                        client.run(Protocol.reenter(hold, before, leaseMillis).with(client.options.acks()), timeout);
                 if (!reply.is("OK")) {
                     client.lose(hold, LockLost.Reason.TAKEN);
                 } else if (hold.extend(client.clock.nanoTime(), sent + LockOptions.validityNanos(leaseMillis))) {
@@ -196,7 +221,7 @@ final class Sync {
     }
 
     void unlock() {
-        Hold hold = client.holds.get(keys, Thread.currentThread());
+        Hold hold = client.hold(keys);
         if (hold == null) {
             throw notHeld();
         }
@@ -307,13 +332,13 @@ final class Sync {
     /** The calling thread's hold if it can be relied upon now, or null. */
     @Nullable
     Hold held() {
-        Hold hold = client.holds.get(keys, Thread.currentThread());
+        Hold hold = client.hold(keys);
         return hold != null && client.isValid(hold) ? hold : null;
     }
 
     /** The calling thread's hold. */
     Hold ensureHeld() {
-        Hold hold = client.holds.get(keys, Thread.currentThread());
+        Hold hold = client.hold(keys);
         if (hold == null) {
             throw notHeld();
         }

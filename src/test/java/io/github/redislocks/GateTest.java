@@ -15,7 +15,11 @@ class GateTest {
 
     private Attempt attempt() {
         return new Attempt(
-                ++numbers, keys, "owner" + numbers, new Attempt.Wish(30_000, true, false), Patience.endless());
+                ++numbers,
+                keys,
+                new LocalOwner("owner" + numbers),
+                new Attempt.Wish(30_000, true, false),
+                Patience.endless());
     }
 
     @Test

@@ -29,7 +29,8 @@ class GuardTest extends FakeTime {
     private final Keys keys = Keys.of(LockOptions.DEFAULT_KEY_PREFIX, "job");
 
     private Attempt attempt(long number, String owner) {
-        return new Attempt(number, keys, owner, new Attempt.Wish(30_000, true, false), Patience.endless());
+        return new Attempt(
+                number, keys, new LocalOwner(owner), new Attempt.Wish(30_000, true, false), Patience.endless());
     }
 
     private Hold hold(long number, String owner, int count, long deadlineNanos) {
@@ -90,7 +91,7 @@ class GuardTest extends FakeTime {
     }
 
     private Attempt brief(String owner) {
-        return new Attempt(1, keys, owner, new Attempt.Wish(3_000, true, true), Patience.endless());
+        return new Attempt(1, keys, new LocalOwner(owner), new Attempt.Wish(3_000, true, true), Patience.endless());
     }
 
     /** Lets time pass until the waiter's next heartbeat, which stays on its way. */

@@ -8,7 +8,11 @@ class HoldTest {
 
     private static Hold hold(boolean renewed, long deadlineNanos) {
         Attempt attempt = new Attempt(
-                7, Keys.of("p", "a"), "owner", new Attempt.Wish(30_000, renewed, false), Patience.endless());
+                7,
+                Keys.of("p", "a"),
+                new LocalOwner("owner"),
+                new Attempt.Wish(30_000, renewed, false),
+                Patience.endless());
         Attempt.Grant grant = new Attempt.Grant(5, false, deadlineNanos, 0, true);
         return new Hold(attempt, grant, 0, renewed ? 10 : Long.MAX_VALUE, null);
     }

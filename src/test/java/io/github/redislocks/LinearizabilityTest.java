@@ -32,7 +32,11 @@ class LinearizabilityTest {
 
     private static Attempt attempt(long number) {
         return new Attempt(
-                number, Keys.of("p", "a"), "owner" + number, new Attempt.Wish(30_000, true, false), Patience.endless());
+                number,
+                Keys.of("p", "a"),
+                new LocalOwner("owner" + number),
+                new Attempt.Wish(30_000, true, false),
+                Patience.endless());
     }
 
     private static Attempt.Grant grant(long token, long deadlineNanos) {
@@ -384,9 +388,16 @@ class LinearizabilityTest {
         }
 
         @Operation
+        @SuppressWarnings("ReferenceEquality") // All three are equal.
         public int get() {
             Hold hold = all.get(0);
-            return all.indexOf(holds.get(hold.keys, hold.thread));
+            Hold found = holds.get(hold.keys(), hold.thread());
+            for (int i = 0; i < all.size(); i++) {
+                if (all.get(i) == found) {
+                    return i;
+                }
+            }
+            return -1;
         }
     }
 

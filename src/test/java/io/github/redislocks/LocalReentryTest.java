@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** Re-entry without a request, where it is wanted and the hold is sure to last. */
@@ -50,6 +51,26 @@ class LocalReentryTest extends FakeTime {
         lock.unlock();
         assertThat(other.tryLock()).isTrue();
         other.unlock();
+    }
+
+    @Test
+    void reentry_ofAnInterruptedThread_throwsWhereTheInterruptEndsAWait() throws InterruptedException {
+        lock.lock();
+        Thread.currentThread().interrupt();
+        lock.lock();
+        assertThat(lock.tryLock()).isTrue();
+        assertThat(Thread.currentThread().isInterrupted()).isTrue();
+        assertThatThrownBy(lock::lockInterruptibly).isInstanceOf(InterruptedException.class);
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(() -> lock.tryLock(1, TimeUnit.SECONDS)).isInstanceOf(InterruptedException.class);
+        assertThat(Thread.currentThread().isInterrupted()).isFalse();
+        assertThat(lock.tryLock(1, TimeUnit.SECONDS)).isTrue();
+        assertThat(lock.getHoldCount()).isEqualTo(4);
+        assertThat(reentries()).isZero();
+        lock.unlock();
+        lock.unlock();
+        lock.unlock();
+        lock.unlock();
     }
 
     @Test

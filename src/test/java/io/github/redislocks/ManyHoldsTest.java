@@ -141,6 +141,18 @@ class ManyHoldsTest extends FakeTime {
     }
 
     @Test
+    void memoryOfAToken_isKeptAliveOnceAnHour() {
+        lock.lock();
+        settle();
+        long memory = server.pttl(KEY + ":fence");
+        pass(3_600_000);
+        assertThat(server.pttl(KEY + ":fence")).isEqualTo(memory - 3_600_000);
+        pass(20_000);
+        assertThat(server.pttl(KEY + ":fence")).isGreaterThan(memory - 20_000);
+        lock.unlock();
+    }
+
+    @Test
     void recordOfALoss_whoseOwnerDoesNotCall_isForgottenAfterAnHour() {
         lock.lock(Duration.ofSeconds(1));
         pass(1_000);

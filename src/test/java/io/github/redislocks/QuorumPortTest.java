@@ -46,7 +46,8 @@ class QuorumPortTest {
         }
         quorum = new Quorum(nodes, LockOptions.DEFAULTS, 0);
         keys = Keys.of("redis-locks:quorum", "job");
-        attempt = new Attempt(7, keys, "client:1", new Attempt.Wish(3_000, true, false), Patience.endless());
+        attempt = new Attempt(
+                7, keys, new LocalOwner("client:1"), new Attempt.Wish(3_000, true, false), Patience.endless());
     }
 
     @AfterEach
@@ -103,22 +104,24 @@ class QuorumPortTest {
     @Test
     void heartbeat_ofAnAttemptThatLeft_isStale() {
         assertThat(acquire().code()).isEqualTo("OK");
-        quorum.run(Protocol.leave(keys, attempt.owner, attempt.number, false, null, false), SECOND);
+        quorum.run(Protocol.leave(keys, attempt.owner.id, attempt.number, false, null, false), SECOND);
         assertThat(heartbeat().reply()).isEqualTo(new Reply("STALE", List.of()));
     }
 
     @Test
     void acquire_afterTheHeartbeatHasWon_isToldAsItAsked() {
         assertThat(acquire().code()).isEqualTo("OK");
-        quorum.run(Protocol.leave(keys, attempt.owner, attempt.number, false, null, false), SECOND);
+        quorum.run(Protocol.leave(keys, attempt.owner.id, attempt.number, false, null, false), SECOND);
         await().until(() -> votes() == 0);
-        Attempt other = new Attempt(8, keys, "client:2", new Attempt.Wish(3_000, true, false), Patience.endless());
+        Attempt other = new Attempt(
+                8, keys, new LocalOwner("client:2"), new Attempt.Wish(3_000, true, false), Patience.endless());
         assertThat(quorum.run(Protocol.acquire(other, times.date(0, SECOND), true, 0), SECOND)
                         .code())
                 .isEqualTo("OK");
-        attempt = new Attempt(9, keys, "client:1", new Attempt.Wish(3_000, true, false), Patience.endless());
+        attempt = new Attempt(
+                9, keys, new LocalOwner("client:1"), new Attempt.Wish(3_000, true, false), Patience.endless());
         assertThat(acquire().code()).isEqualTo("QUEUED");
-        quorum.run(Protocol.leave(keys, other.owner, other.number, false, null, false), SECOND);
+        quorum.run(Protocol.leave(keys, other.owner.id, other.number, false, null, false), SECOND);
         await().until(() -> votes() == 0);
         Reply granted = heartbeat().reply();
         assertThat(granted.code()).isEqualTo("GRANTED");
@@ -187,7 +190,8 @@ class QuorumPortTest {
     @Test
     void heartbeat_ofAnAttemptThatWasBusyAndHasNoPlace_isStale() {
         assertThat(acquire().code()).isEqualTo("OK");
-        attempt = new Attempt(8, keys, "client:2", new Attempt.Wish(3_000, true, false), Patience.endless());
+        attempt = new Attempt(
+                8, keys, new LocalOwner("client:2"), new Attempt.Wish(3_000, true, false), Patience.endless());
         Reply busy = quorum.run(Protocol.acquire(attempt, times.date(0, SECOND), false, 0), SECOND);
         assertThat(busy.code()).isEqualTo("BUSY");
         assertThat(heartbeat().reply()).isEqualTo(new Reply("STALE", List.of()));

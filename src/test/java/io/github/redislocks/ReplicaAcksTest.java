@@ -378,8 +378,9 @@ class ReplicaAcksTest extends FakeTime {
     void whatIsConfirmed_isWrittenThoughItsLeaseIsLongEnough() {
         Keys keys = Keys.of("redis-locks", "job");
         Attempt.Wish wish = new Attempt.Wish(30_000, true, false);
-        Attempt attempt = new Attempt(1, keys, "a:1", wish, Patience.endless());
-        Attempt brief = new Attempt(1, keys, "a:1", new Attempt.Wish(200, true, false), Patience.endless());
+        Attempt attempt = new Attempt(1, keys, new LocalOwner("a:1"), wish, Patience.endless());
+        Attempt brief =
+                new Attempt(1, keys, new LocalOwner("a:1"), new Attempt.Wish(200, true, false), Patience.endless());
         Hold hold = new Hold(attempt, new Attempt.Grant(1, false, Long.MAX_VALUE, 0, true), 0, 0, null);
         try (RedisServer real = RedisServer.start();
                 Jedis admin = real.client();

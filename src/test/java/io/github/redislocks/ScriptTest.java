@@ -113,7 +113,8 @@ class ScriptTest {
     }
 
     private Attempt attempt(long number, String owner, long leaseMillis) {
-        return new Attempt(number, keys, owner, new Attempt.Wish(leaseMillis, true, false), Patience.endless());
+        return new Attempt(
+                number, keys, new LocalOwner(owner), new Attempt.Wish(leaseMillis, true, false), Patience.endless());
     }
 
     private Attempt attempt(long number, String owner) {

@@ -56,7 +56,8 @@ class ShortScriptTest {
     }
 
     private Attempt attempt(long number, String owner) {
-        return new Attempt(number, keys, owner, new Attempt.Wish(30_000, true, false), Patience.endless());
+        return new Attempt(
+                number, keys, new LocalOwner(owner), new Attempt.Wish(30_000, true, false), Patience.endless());
     }
 
     private Hold hold(long number, String owner) {
@@ -248,7 +249,7 @@ class ShortScriptTest {
         take(1, "a:1");
         Keys free = Keys.of("short-" + UUID.randomUUID(), "free");
         Hold other = new Hold(
-                new Attempt(7, free, "a:1", new Attempt.Wish(30_000, true, false), Patience.endless()),
+                new Attempt(7, free, new LocalOwner("a:1"), new Attempt.Wish(30_000, true, false), Patience.endless()),
                 new Attempt.Grant(1, false, Long.MAX_VALUE, 0, true),
                 0,
                 0,

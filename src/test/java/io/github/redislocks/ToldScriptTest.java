@@ -29,7 +29,7 @@ class ToldScriptTest {
     private final Keys keys = Keys.of("redis-locks", "lock");
 
     private Attempt attempt(String owner) {
-        return new Attempt(1, keys, owner, new Attempt.Wish(30_000, true, false), Patience.endless());
+        return new Attempt(1, keys, new LocalOwner(owner), new Attempt.Wish(30_000, true, false), Patience.endless());
     }
 
     /** What a release answers where one waits whom no message reaches. */

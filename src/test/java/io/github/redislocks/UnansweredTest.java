@@ -121,7 +121,8 @@ class UnansweredTest extends FakeTime {
     @Test
     void outage_ofRefusals_endsWhenWhatWasRefusedIsAnswered() {
         Keys keys = Keys.of("redis-locks", "job");
-        Attempt attempt = new Attempt(1, keys, "a:1", new Attempt.Wish(30_000, true, false), Patience.endless());
+        Attempt attempt =
+                new Attempt(1, keys, new LocalOwner("a:1"), new Attempt.Wish(30_000, true, false), Patience.endless());
         Call acquire = Protocol.acquire(attempt, 0, false, 0);
         Outage outage = new Outage(100);
         RedisException refused = new RedisException.Refused("OOM", null);

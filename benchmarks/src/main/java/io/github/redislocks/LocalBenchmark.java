@@ -39,7 +39,8 @@ public class LocalBenchmark {
             Thread thread = Thread.currentThread();
             Keys keys = Keys.of("redis-locks", "inventory:sku-" + thread.getName());
             String owner = "host:1:2:" + thread.getName();
-            attempt = new Attempt(1, keys, owner, new Attempt.Wish(30_000, true, false), Patience.endless());
+            attempt = new Attempt(
+                    1, keys, new LocalOwner(owner), new Attempt.Wish(30_000, true, false), Patience.endless());
             hold = new Hold(attempt, new Attempt.Grant(1, false, Long.MAX_VALUE, 0, true), 0, 0, null);
         }
     }
@@ -56,7 +57,7 @@ public class LocalBenchmark {
     @Benchmark
     public Hold holds(Shared shared, Own own) {
         shared.holds.put(own.hold);
-        Hold found = shared.holds.get(own.hold.keys, own.hold.thread);
+        Hold found = shared.holds.get(own.attempt.keys, own.attempt.owner);
         shared.holds.remove(own.hold);
         return found;
     }

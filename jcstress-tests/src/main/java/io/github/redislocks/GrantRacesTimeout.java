@@ -35,7 +35,11 @@ public class GrantRacesTimeout {
 
     private static Attempt attempt(long number) {
         return new Attempt(
-                number, OnTwin.keys("n"), "owner", new Attempt.Wish(30_000, true, false), Patience.endless());
+                number,
+                OnTwin.keys("n"),
+                new LocalOwner("owner"),
+                new Attempt.Wish(30_000, true, false),
+                Patience.endless());
     }
 
     private static String words(boolean granted, boolean left) {

@@ -48,8 +48,12 @@ public class LossRacesUnlock {
 
     /** An open hold that nobody knows of; made by the thread that holds. */
     static Hold hold(long deadlineNanos) {
-        Attempt attempt =
-                new Attempt(7, OnTwin.keys("n"), "owner", new Attempt.Wish(30_000, true, false), Patience.endless());
+        Attempt attempt = new Attempt(
+                7,
+                OnTwin.keys("n"),
+                new LocalOwner("owner"),
+                new Attempt.Wish(30_000, true, false),
+                Patience.endless());
         return new Hold(attempt, new Attempt.Grant(5, false, deadlineNanos, 0, true), 0, Long.MAX_VALUE, null);
     }
 

@@ -1,6 +1,5 @@
 package io.github.redislocks.redis;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -43,13 +42,10 @@ public record Call(
         return new Call(script, keys, args, acks, new Date(argument, notAfter));
     }
 
-    /** As it is to be sent to a server. */
-    public Call at(String server) {
-        if (date == null) {
-            return this;
-        }
-        List<String> dated = new ArrayList<>(args);
-        dated.set(date.argument(), Long.toString(date.notAfter().micros(server)));
-        return new Call(script, keys, dated, acks, null);
+    /** An argument, as it is to be sent to a server. */
+    public String argument(int index, String server) {
+        return date != null && date.argument() == index
+                ? Long.toString(date.notAfter().micros(server))
+                : args.get(index);
     }
 }

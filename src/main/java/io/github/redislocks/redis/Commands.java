@@ -4,6 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Protocol.Command;
@@ -15,18 +16,25 @@ final class Commands {
     /** What an answer needs that is not waited for longer: an idle server looks ten times a second whom to wake. */
     private static final long ANSWER_NANOS = TimeUnit.MILLISECONDS.toNanos(120);
 
+    /** Of the keys of most scripts. */
+    private static final List<Argument> COUNTS =
+            IntStream.range(0, 8).mapToObj(Commands::count).toList();
+
     private Commands() {}
 
     /** Runs a script that the server knows. */
-    static CommandArguments evalsha(Call call) {
+    static CommandArguments evalsha(Call call, String server) {
         return withArguments(
-                new CommandArguments(Command.EVALSHA).add(call.script().sha1()), call);
+                new CommandArguments(Command.EVALSHA).add(call.script().digest()), call, server);
     }
 
     /** Runs a script that the server does not know, and makes it known. */
-    static CommandArguments eval(Call call) {
+    static CommandArguments eval(Call call, String server) {
         return withArguments(
-                new CommandArguments(Command.EVAL).add(call.script().source()), call);
+                new CommandArguments(Command.EVAL)
+                        .add(new Argument(call.script().source())),
+                call,
+                server);
     }
 
     /** Lets a node of a cluster take the next request of this connection though its slot is only being moved there. */
@@ -99,16 +107,19 @@ final class Commands {
         return new String(bytes, StandardCharsets.UTF_8);
     }
 
-    private static CommandArguments withArguments(CommandArguments request, Call call) {
+    private static CommandArguments withArguments(CommandArguments request, Call call, String server) {
         List<String> keys = call.keys();
-        request.add(keys.size());
+        request.add(keys.size() < COUNTS.size() ? COUNTS.get(keys.size()) : count(keys.size()));
         for (int i = 0; i < keys.size(); i++) {
-            request.add(keys.get(i));
+            request.add(new Argument(keys.get(i)));
         }
-        List<String> args = call.args();
-        for (int i = 0; i < args.size(); i++) {
-            request.add(args.get(i));
+        for (int i = 0; i < call.args().size(); i++) {
+            request.add(new Argument(call.argument(i, server)));
         }
         return request;
+    }
+
+    private static Argument count(int keys) {
+        return new Argument(Integer.toString(keys));
     }
 }

@@ -43,7 +43,7 @@ public final class JedisRedis implements Redis {
 
     @Override
     public Reply run(Call call, long timeoutNanos) {
-        return new Evaluation(call.at(endpoint.address()), timeoutNanos).perform(true);
+        return new Evaluation(call, timeoutNanos).perform(true);
     }
 
     @Override
@@ -97,10 +97,10 @@ public final class JedisRedis implements Redis {
         @Override
         Reply on(Link link) {
             try {
-                return ask(link, Commands.evalsha(call));
+                return ask(link, Commands.evalsha(call, endpoint.address()));
             } catch (JedisNoScriptException unknown) {
                 proceed(link);
-                return ask(link, Commands.eval(call));
+                return ask(link, Commands.eval(call, endpoint.address()));
             }
         }
 

@@ -13,9 +13,39 @@ import java.util.HexFormat;
  * {@code --@include other} in a script stands for the file {@code other.lua}, so that what several verbs share is
  * written once.
  */
-public record Script(String name, String source, String sha1) {
+public final class Script {
 
     private static final String INCLUDE = "--@include ";
+
+    private final String name;
+    private final String source;
+    private final String sha1;
+    private final Argument digest;
+
+    /** Sha1: of the source, in hexadecimal. */
+    public Script(String name, String source, String sha1) {
+        this.name = name;
+        this.source = source;
+        this.sha1 = sha1;
+        this.digest = new Argument(sha1);
+    }
+
+    public String name() {
+        return name;
+    }
+
+    public String source() {
+        return source;
+    }
+
+    public String sha1() {
+        return sha1;
+    }
+
+    /** The digest, as it is sent. */
+    Argument digest() {
+        return digest;
+    }
 
     /** Reads {@code name.lua} beside {@code owner}'s package, in the folder {@code lua}. */
     public static Script load(Class<?> owner, String name) {

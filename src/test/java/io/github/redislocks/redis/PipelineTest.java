@@ -15,6 +15,8 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
 
@@ -89,12 +91,13 @@ class PipelineTest extends JedisRedisFixture {
         assertThat(redis.runAll(List.of(PING), LONG)).containsExactly(Outcome.of(new Reply("PONG", List.of())));
     }
 
-    @Test
-    void runAll_hangingServerTakesNoMoreBytes_endsInTime() {
+    @ParameterizedTest
+    @CsvSource({"500, 100000", "1, 50000000"})
+    void runAll_hangingServerTakesNoMoreBytes_endsInTime(int count, int length) {
         RedisServer server = closing(RedisServer.start());
         JedisRedis redis = to(server);
         redis.runAll(List.of(PING), LONG);
-        List<Call> calls = Collections.nCopies(Pipeline.CHUNK, call("ok", "k", "x".repeat(100_000)));
+        List<Call> calls = Collections.nCopies(count, call("ok", "k", "x".repeat(length)));
         server.pause();
         long begin = System.nanoTime();
         List<Outcome> outcomes = redis.runAll(calls, SHORT);

@@ -1,0 +1,105 @@
+package io.github.redislocks;
+
+import org.openjdk.jcstress.annotations.Actor;
+import org.openjdk.jcstress.annotations.Arbiter;
+import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressMeta;
+import org.openjdk.jcstress.annotations.JCStressTest;
+import org.openjdk.jcstress.annotations.Outcome;
+import org.openjdk.jcstress.annotations.State;
+import org.openjdk.jcstress.infra.results.L_Result;
+
+/**
+ * Claim: a hold with a lease of its own that is entered once more without one, while the confirmation of the first is
+ * answered, is renewed from then on.
+ *
+ * <pre>
+ *   java -jar target/jcstress.jar -t 'RenewalRacesReentry'
+ *
+ *   never renewed     FORBIDDEN   the answer put the renewal off that the re-entry had begun
+ *   renewed           acceptable  at the time that either of them named
+ * </pre>
+ *
+ * The broken twin looks first whether the hold is renewed, and writes then.
+ */
+@Outcome(
+        id = RenewalRacesReentry.NEVER,
+        expect = Expect.FORBIDDEN,
+        desc = "The answer put the renewal off that the re-entry had begun.")
+@Outcome(id = RenewalRacesReentry.RENEWED, expect = Expect.ACCEPTABLE, desc = "It is renewed.")
+public class RenewalRacesReentry {
+
+    static final String NEVER = "never renewed";
+    static final String RENEWED = "renewed";
+
+    private static final long BY_THE_ANSWER = 70;
+    private static final long BY_THE_REENTRY = 80;
+
+    static String words(long nextRenewalNanos) {
+        if (nextRenewalNanos == Long.MAX_VALUE) {
+            return NEVER;
+        }
+        boolean known = nextRenewalNanos == BY_THE_ANSWER || nextRenewalNanos == BY_THE_REENTRY;
+        return known ? RENEWED : "renewed at " + nextRenewalNanos;
+    }
+
+    @JCStressTest
+    @JCStressMeta(RenewalRacesReentry.class)
+    @State
+    public static class Core {
+        private final Hold hold = hold();
+
+        private static Hold hold() {
+            Attempt attempt = new Attempt(
+                    7,
+                    OnTwin.keys("n"),
+                    new LocalOwner("owner"),
+                    new Attempt.Wish(30_000, false, false),
+                    Patience.endless());
+            return new Hold(attempt, new Attempt.Grant(5, false, 100, 0, false), 0, 10, null);
+        }
+
+        @Actor
+        public void owner() {
+            hold.reentered(30_000, true, BY_THE_REENTRY);
+        }
+
+        @Actor
+        public void watchdog() {
+            hold.renewNext(BY_THE_ANSWER);
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = words(hold.nextRenewalNanos);
+        }
+    }
+
+    @JCStressTest
+    @JCStressMeta(RenewalRacesReentry.class)
+    @State
+    public static class CoreBroken {
+        private final Gap gap = new Gap();
+        private volatile boolean renewed;
+        private volatile long nextRenewalNanos = 10;
+
+        @Actor
+        public void owner() {
+            renewed = true;
+            nextRenewalNanos = BY_THE_REENTRY;
+            gap.pass();
+        }
+
+        @Actor
+        public void watchdog() {
+            long next = renewed ? BY_THE_ANSWER : Long.MAX_VALUE;
+            gap.pass();
+            nextRenewalNanos = next;
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = words(nextRenewalNanos);
+        }
+    }
+}
