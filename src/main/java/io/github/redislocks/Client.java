@@ -38,7 +38,7 @@ final class Client {
     final Mailbox mailbox;
     final Watchdog watchdog;
 
-    /** What was last made for each thread. Weakly: a thread of somebody's pool must not keep this class for good. */
+    /** Each thread as an owner. Weakly: a thread of somebody's pool must not keep a class of the library for good. */
     private final ThreadLocal<WeakReference<@Nullable LocalOwner>> owners =
             ThreadLocal.withInitial(() -> new WeakReference<>(null));
 
@@ -182,6 +182,7 @@ final class Client {
         return caller().id;
     }
 
+    /** The calling thread as an owner; another object than before if it has held nothing meanwhile. */
     private LocalOwner caller() {
         LocalOwner known = owners.get().get();
         if (known != null) {

@@ -79,7 +79,7 @@ final class Holds {
 
     /** Makes this its thread's hold of its lock. */
     void put(Hold hold) {
-        // Costs less than put, which is a step that looks at what was there.
+        // First what is usual and costs less: put is a step that looks at what was there.
         if (cache.asMap().putIfAbsent(hold, hold) != null) {
             cache.put(hold, hold);
         }

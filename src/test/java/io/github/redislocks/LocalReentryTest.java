@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import com.sun.management.ThreadMXBean;
+import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -71,6 +73,26 @@ class LocalReentryTest extends FakeTime {
         lock.unlock();
         lock.unlock();
         lock.unlock();
+    }
+
+    @Test
+    void reentry_ofARenewedHold_allocatesNothing() {
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        lock.lock();
+        enterAndLeave(1_000);
+        long before = threads.getCurrentThreadAllocatedBytes();
+        enterAndLeave(10_000);
+        assertThat(threads.getCurrentThreadAllocatedBytes() - before)
+                .as("less than an object for each")
+                .isLessThan(10_000);
+        lock.unlock();
+    }
+
+    private void enterAndLeave(int times) {
+        for (int i = 0; i < times; i++) {
+            lock.lock();
+            lock.unlock();
+        }
     }
 
     @Test

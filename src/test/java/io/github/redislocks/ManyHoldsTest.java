@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.redis.Uninterrupted;
+import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -138,6 +139,18 @@ class ManyHoldsTest extends FakeTime {
         assertThat(clock.parks(scheduler) - before - looks)
                 .as("once, to sleep no longer than until the first renewal, and to settle")
                 .isLessThanOrEqualTo(looks + 1);
+    }
+
+    @Test
+    void threadThatHoldsNothing_keepsNoClassOfTheLibrary() {
+        lock.lock();
+        WeakReference<LocalOwner> owner =
+                new WeakReference<>(locks.client().holds.all().iterator().next().owner);
+        lock.unlock();
+        await().until(() -> {
+            System.gc();
+            return owner.refersTo(null);
+        });
     }
 
     @Test

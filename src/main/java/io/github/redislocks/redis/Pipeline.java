@@ -75,7 +75,7 @@ final class Pipeline extends Exchange<Boolean> {
      * deadline, and what it writes finds room in the socket's buffers even if the server reads nothing.
      */
     private boolean isBrief() {
-        if (calls.size() > 1) {
+        if (asking || calls.size() > 1) {
             return false;
         }
         Call call = calls.get(0);
