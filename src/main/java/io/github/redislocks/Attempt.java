@@ -51,9 +51,6 @@ final class Attempt {
      */
     record Standing(long sentNanos, long lastToken) {}
 
-    /** More than the error of the client's estimate of Redis' time, which is a round trip. */
-    private static final long LATE_MARGIN_NANOS = 100_000_000;
-
     /**
      * What a caller wants.
      *
@@ -72,8 +69,8 @@ final class Attempt {
     final boolean fair;
     /** Whether it queues; else it takes the lock only if it is free. */
     final boolean waits;
-    /** Whether it ends at a time of its own, so that an outage does not fail it before. */
-    final boolean timed;
+    /** Whether no outage fails it: it ends at a time of its own, or waits in a Condition until it has to return. */
+    private volatile boolean bearsOutages;
 
     /** How often the lock is to be held when it is there. */
     final int holds;
@@ -102,12 +99,16 @@ final class Attempt {
     volatile @Nullable Standing standing;
     /** Whether it was told that the lock is free, and is to ask for it, since it was not granted. */
     volatile boolean roused;
-    /** When to ask again; meaningful with a standing. */
+    /** When to ask again: by a heartbeat with a standing, or after the hold before it at the gate. */
     volatile long nextHeartbeatNanos;
-    /** Whether a heartbeat is under way; of the watchdog. */
+    /** Whether its caller has gone by an error, and could not leave Redis: the watchdog does it. */
+    volatile boolean stranded;
+    /** Whether a heartbeat is under way; set by the watchdog, and only as long as there is no verdict. */
     volatile boolean heartbeatInFlight;
-    /** Until when a request of it that was not answered may still run; 0 if all were answered. */
-    private volatile long mayRunUntilNanos;
+    /** The attempt of the hold that it gave up in a Condition, if requests of that may still run; or null. */
+    private final @Nullable Attempt before;
+    /** The date of the request of it that may still run for longest, since a copy of it was not answered; or null. */
+    private volatile ServerTimes.@Nullable Date mayRun;
 
     /** An attempt of the calling thread. */
     Attempt(long number, Keys keys, LocalOwner owner, Wish wish, Patience patience) {
@@ -118,12 +119,13 @@ final class Attempt {
         this.renewed = wish.renewed();
         this.waits = patience.waits();
         this.fair = wish.fair() && waits;
-        this.timed = patience.isTimed();
+        this.bearsOutages = patience.isTimed();
         this.holds = 1;
         this.fromCondition = false;
+        this.before = null;
     }
 
-    /** An attempt of the calling thread to get a hold back, from a Condition. It bears any outage. */
+    /** An attempt of the calling thread to get a hold back, from a Condition. */
     Attempt(long number, Hold hold, @Nullable RedisCondition condition) {
         this.number = number;
         this.keys = hold.keys();
@@ -132,10 +134,11 @@ final class Attempt {
         this.renewed = hold.isRenewed();
         this.waits = true;
         this.fair = true;
-        this.timed = true;
+        this.bearsOutages = true;
         this.holds = hold.count;
         this.fromCondition = true;
         this.condition = condition;
+        this.before = hold.doubt;
         this.turn = true;
     }
 
@@ -179,6 +182,16 @@ final class Attempt {
         return verdict.get() == null;
     }
 
+    /** Whether it waits behind another of its client, without a request of its own. */
+    boolean isAtGate() {
+        return waits && !fair && !turn && undecided();
+    }
+
+    /** Puts the next look at the hold before it off, by a heartbeat. */
+    void lookAgain(long now) {
+        nextHeartbeatNanos = now + LockOptions.heartbeatMillis(leaseMillis) * 1_000_000;
+    }
+
     /** Notes an answer that says that it still waits. */
     void queued(long sentNanos, long lastToken, long holderPttlMillis) {
         known = true;
@@ -188,17 +201,55 @@ final class Attempt {
         nextHeartbeatNanos = sentNanos + wait * 1_000_000;
     }
 
-    /** Notes that a request brought no answer, and until when it may run nevertheless. */
-    void unanswered(RedisException failure, long mayRunUntil) {
+    /** Notes that a request brought no answer: it may run nevertheless, until its date. */
+    void unanswered(RedisException failure, ServerTimes.Date date) {
         if (failure instanceof RedisException.Unanswered lost && lost.sent()) {
-            known = true;
-            mayRunUntilNanos = Math.max(mayRunUntilNanos, mayRunUntil);
+            mayHaveRun(date);
         }
     }
 
-    /** From when on no request of it can run any more: 0 if all were answered. */
-    long quietFromNanos() {
-        return mayRunUntilNanos == 0 ? 0 : mayRunUntilNanos + LATE_MARGIN_NANOS;
+    /** Notes the answer to a request: if that was sent more than once, an earlier copy may still run until its date. */
+    void answered(Reply reply, ServerTimes.Date date) {
+        if (reply.resent()) {
+            mayHaveRun(date);
+        }
+    }
+
+    /** Notes that a copy of a request may have run, or may still run until its date. */
+    void mayHaveRun(ServerTimes.Date date) {
+        known = true;
+        if (date.mayRunLongerThan(mayRun)) {
+            mayRun = date;
+        }
+    }
+
+    /** Whether a copy of a request of it that was not answered may have run, or may still run. */
+    boolean mayRun() {
+        return mayRun != null || (before != null && before.mayRun());
+    }
+
+    /** Until when such a copy may run on a server, by its clock; 0 if none can. */
+    long mayRunUntilMicros(String server) {
+        ServerTimes.Date date = mayRun;
+        long own = date == null ? 0 : date.mayRunUntilMicros(server);
+        // What it did to wait in its Condition may run again if the hold that it gave up comes back.
+        return before == null ? own : Math.max(own, before.mayRunUntilMicros(server));
+    }
+
+    /** Whether requests of it may run, or are under way: then its end names no heir. */
+    boolean isInDoubt() {
+        return heartbeatInFlight || mayRun();
+    }
+
+    /** Whether no outage fails it. */
+    boolean bearsOutages() {
+        return bearsOutages;
+    }
+
+    /** From now on its caller wants to return from the Condition: an outage that lasts for too long fails it. */
+    void mustReturn(long now) {
+        beganNanos = now;
+        bearsOutages = false;
     }
 
     @Override

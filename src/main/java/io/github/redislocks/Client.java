@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
@@ -9,6 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -45,6 +48,8 @@ final class Client {
     private final LossReport losses;
     private final AtomicLong numbers = new AtomicLong();
     private final AtomicLong suspect = new AtomicLong();
+    private final AtomicBoolean closing = new AtomicBoolean();
+    private final CountDownLatch hasClosed = new CountDownLatch(1);
     private volatile boolean closed;
 
     Client(String id, LockOptions options, @Nullable LockLostListener listener, Clock clock, Redis redis) {
@@ -64,7 +69,8 @@ final class Client {
                 clock,
                 options.commandTimeoutNanos(),
                 attempts,
-                this::hurry);
+                this::hurry,
+                succession::hasten);
     }
 
     /** Looks at the server and starts the background work. */
@@ -143,19 +149,22 @@ final class Client {
 
     /** Begins an attempt of the calling thread. */
     Attempt begin(Keys keys, Attempt.Wish wish, Patience patience) {
-        Attempt attempt = new Attempt(numbers.incrementAndGet(), keys, caller(), wish, patience);
-        attempt.moves = serverWatch.moves();
-        attempts.put(attempt.number, attempt);
-        failIfClosed(attempt);
-        return attempt;
+        return begun(new Attempt(numbers.incrementAndGet(), keys, caller(), wish, patience));
     }
 
     /** Begins an attempt of the calling thread to get back, from a Condition, a hold that it is about to give up. */
     Attempt begin(Hold hold, RedisCondition condition) {
-        Attempt attempt = new Attempt(numbers.incrementAndGet(), hold, condition);
+        return begun(new Attempt(numbers.incrementAndGet(), hold, condition));
+    }
+
+    private Attempt begun(Attempt attempt) {
         attempt.moves = serverWatch.moves();
+        attempt.beganNanos = clock.nanoTime();
         attempts.put(attempt.number, attempt);
-        failIfClosed(attempt);
+        if (closed) {
+            end(attempt);
+            throw closedException();
+        }
         return attempt;
     }
 
@@ -220,13 +229,25 @@ final class Client {
         return first;
     }
 
-    /** Does what follows once from a loss. */
+    /**
+     * Does what follows once from a loss: ends its turn at the gate, and tells of it. If that is prevented by an error,
+     * the watchdog does it.
+     */
     void ended(Hold hold) {
         LockLost.Reason reason = hold.lossReason();
-        if (reason != null) {
+        if (reason == null || !hold.beginTelling()) {
+            return;
+        }
+        boolean done = false;
+        try {
             suspect.accumulateAndGet(hold.attempt, Math::max);
-            gate.exit(hold.keys(), hold.attempt);
+            if (!hold.isReleasedTooLate()) {
+                gate.exit(hold.keys(), hold.attempt);
+            }
             losses.report(hold.loss(reason));
+            done = true;
+        } finally {
+            hold.endTelling(done);
         }
     }
 
@@ -249,11 +270,9 @@ final class Client {
         if (hold == null || hold.attempt != attempt.number) {
             return Errand.Need.NOW;
         }
-        if (hold.isReleasing()) {
-            // A leave that overtakes the release would make it find nothing, and take that for a loss.
-            return Errand.Need.LATER;
-        }
-        return hold.isOpen() ? Errand.Need.NO_LONGER : Errand.Need.NOW;
+        // Of a hold that is held it would be the end; and a leave that overtakes the release would make that find
+        // nothing, and take it for a loss.
+        return hold.isOpen() || hold.isReleasing() ? Errand.Need.LATER : Errand.Need.NOW;
     }
 
     long renewalNanos() {
@@ -274,6 +293,11 @@ final class Client {
         watchdog.wakeAt(0);
     }
 
+    /** Has the listener told of losses of which it could not be told, for want of a thread. */
+    void tellLosses() {
+        losses.startThread();
+    }
+
     boolean isClosed() {
         return closed;
     }
@@ -292,12 +316,39 @@ final class Client {
         }
     }
 
-    /** Ends everything, in this order: new work, waiters, calls under way, holds, threads, connections. */
+    /**
+     * Ends everything, in this order: new work, waiters, calls under way, holds, threads, connections. Whoever calls it
+     * as well returns when that is done, unless it is interrupted.
+     */
     void close() {
-        if (closed) {
+        if (!closing.compareAndSet(false, true)) {
+            awaitClosed();
             return;
         }
-        closed = true;
+        try {
+            closed = true;
+            endCalls();
+        } finally {
+            try {
+                mailbox.close();
+                watchdog.close();
+                redis.close();
+                Threads.join(watchdog.threads(), mailbox.reader(), options.commandTimeout());
+            } finally {
+                hasClosed.countDown();
+            }
+        }
+    }
+
+    private void awaitClosed() {
+        try {
+            hasClosed.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void endCalls() {
         for (Attempt attempt : attempts.values()) {
             attempt.decide(new Attempt.Failure(closedException()));
         }
@@ -315,9 +366,5 @@ final class Client {
         if (!leaves.isEmpty()) {
             redis.runAll(leaves, options.commandTimeoutNanos());
         }
-        mailbox.close();
-        watchdog.close();
-        redis.close();
-        Threads.join(watchdog.threads(), mailbox.reader(), options.commandTimeout());
     }
 }

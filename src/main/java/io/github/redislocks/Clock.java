@@ -38,6 +38,14 @@ interface Clock {
         }
     }
 
+    /** Waits for a time or an interrupt, whatever else wakes the calling thread meanwhile. */
+    default void pause(Object blocker, long nanos) {
+        long until = nanoTime() + nanos;
+        while (nanoTime() < until && !Thread.currentThread().isInterrupted()) {
+            parkUntil(blocker, until);
+        }
+    }
+
     /**
      * How long it is until a time of this machine's wall clock, which only {@code awaitUntil} asks for; at most and at
      * least what a long holds.

@@ -20,6 +20,8 @@ import org.jspecify.annotations.Nullable;
 final class ConditionWait {
 
     private static final long PAUSE_NANOS = 20_000_000;
+    /** How often somebody who waits by the wall clock looks at it. */
+    private static final long WALL_CLOCK_NANOS = 500_000_000;
 
     private enum Ending {
         SIGNALLED,
@@ -35,6 +37,8 @@ final class ConditionWait {
     private Ending ending = Ending.SIGNALLED;
     private boolean settled;
     private long rejoinAtNanos;
+    /** What it came back with, or null. */
+    private @Nullable Hold back;
 
     /** Until: a time of the wall clock, which may be set meanwhile, at which it ends besides; or null. */
     ConditionWait(Client client, RedisCondition condition, Hold hold, Patience patience, @Nullable Instant until) {
@@ -58,10 +62,11 @@ final class ConditionWait {
             awaitGrant(attempt);
         } catch (Throwable e) {
             // The lock is not held here: the client is closed, or Redis is away for good.
-            if (client.isUnderWay(attempt)) {
-                attempt.leave(attempt.verdict());
-                client.succession.depart(attempt);
+            if (e instanceof Error) {
+                attempt.stranded = true;
             }
+            hold.stranded = hold.isReleasing();
+            client.succession.abandon(attempt, back);
             throw e;
         }
         if (ending == Ending.INTERRUPTED) {
@@ -82,7 +87,8 @@ final class ConditionWait {
             throw Sync.lost(hold);
         }
         Sync.publish();
-        Attempt heir = client.succession.heir(hold.keys(), hold.attempt);
+        Attempt heir = client.succession.heir(hold);
+        hold.heir = heir;
         boolean keep = began - hold.turnStartNanos < LockOptions.LOCAL_TURN_NANOS;
         Call call = Protocol.await(hold, attempt, condition.id(), heir, keep);
         boolean repeated = false;
@@ -90,13 +96,13 @@ final class ConditionWait {
             long sent = client.clock.nanoTime();
             try {
                 Reply reply = client.run(call, client.options.commandTimeoutNanos());
-                if (reply.is("GONE") && !reply.resent() && !repeated && hold.releaseFailed(LockLost.Reason.TAKEN)) {
+                if (reply.is("GONE") && !reply.resent() && !repeated && hold.releaseFailed()) {
                     client.end(attempt);
                     client.ended(hold);
                     throw Sync.lost(hold);
                 }
-                client.holds.remove(hold);
                 client.succession.handOn(hold.keys(), hold.attempt, heir, hold.turnStartNanos, reply, sent);
+                client.holds.remove(hold);
                 // Whoever is granted the lock for this attempt has a greater token than the hold that was given up.
                 attempt.queued(began, hold.token, -1);
                 client.watchdog.wakeAt(attempt.nextHeartbeatNanos);
@@ -157,7 +163,7 @@ final class ConditionWait {
         while (true) {
             Attempt.Verdict verdict = attempt.verdict();
             if (verdict instanceof Attempt.Grant grant) {
-                Hold back = settle(contention, grant);
+                back = settle(contention, grant);
                 if (back != null) {
                     back.resume(hold);
                     Sync.publish();
@@ -179,7 +185,9 @@ final class ConditionWait {
             if (settled) {
                 client.clock.park(this, Long.MAX_VALUE);
             } else if (!over) {
-                client.clock.park(this, remaining(now));
+                // A wall clock that is set wakes nobody.
+                long left = remaining(now);
+                client.clock.park(this, until == null ? left : Math.min(left, WALL_CLOCK_NANOS));
             } else if (pause <= 0) {
                 rejoin(attempt, interrupted ? Ending.INTERRUPTED : Ending.TIMED_OUT);
             } else {
@@ -195,19 +203,10 @@ final class ConditionWait {
         } catch (RedisException.Unacknowledged e) {
             long tried = client.replication(hold.lock()).age(client.clock.nanoTime());
             if (tried > client.options.retryFor().toNanos()) {
-                throw notBack(tried, e);
+                throw client.unavailable.notBack(hold.keys(), tried, e);
             }
             return null;
         }
-    }
-
-    private LockUnavailableException notBack(long triedNanos, RedisException cause) {
-        return client.unavailable.toDo(
-                hold.keys(),
-                "was not had back from a Condition",
-                "It is not held any more; do not unlock it.",
-                triedNanos,
-                cause);
     }
 
     private long remaining(long now) {
@@ -221,9 +220,10 @@ final class ConditionWait {
     private void rejoin(Attempt attempt, Ending reason) {
         long sent = client.clock.nanoTime();
         long timeout = client.options.commandTimeoutNanos();
+        ServerTimes.Date notAfter = client.serverTimes.date(sent, timeout);
         try {
-            ServerTimes.Date notAfter = client.serverTimes.date(sent, timeout);
             Reply reply = client.run(Protocol.rejoin(attempt, notAfter), timeout);
+            attempt.answered(reply, notAfter);
             notAfter.saw(reply);
             if (reply.is("QUEUED")) {
                 ending = reason;
@@ -236,16 +236,22 @@ final class ConditionWait {
                 attempt.decide(Attempt.Grant.claimed(
                         reply, sent, client.clock.nanoTime(), LockOptions.claimMillis(attempt.leaseMillis)));
             }
-            settled = !reply.is("LATE");
-            attempt.condition = settled ? null : attempt.condition;
+            if (!reply.is("LATE")) {
+                settled = true;
+                attempt.condition = null;
+                attempt.mustReturn(sent);
+            }
         } catch (RedisException e) {
-            attempt.unanswered(e, sent + timeout);
+            attempt.unanswered(e, notAfter);
             long now = client.clock.nanoTime();
             rejoinAtNanos = now + PAUSE_NANOS;
             long outage = client.outage(hold.keys()).age(now);
             if (outage > client.options.retryFor().toNanos()) {
-                attempt.decide(new Attempt.Failure(notBack(outage, e)));
+                attempt.decide(new Attempt.Failure(client.unavailable.notBack(hold.keys(), outage, e)));
             }
+        } catch (Error e) {
+            attempt.mayHaveRun(notAfter);
+            throw e;
         }
     }
 }

@@ -39,6 +39,8 @@ final class Contention {
     private Attempt.@Nullable Grant confirmed;
     /** Whether a grant is still to be confirmed by replicas, and the last request for that brought no answer. */
     private boolean unconfirmed;
+    /** The hold that it came to, or null. */
+    private @Nullable Hold made;
 
     /** Lost: the hold that the thread lost and has not unlocked yet, or null. */
     Contention(Client client, Attempt attempt, Patience patience, @Nullable Hold lost) {
@@ -46,7 +48,6 @@ final class Contention {
         this.attempt = attempt;
         this.patience = patience;
         this.lost = lost;
-        attempt.beganNanos = client.clock.nanoTime();
     }
 
     /** Returns the hold, or null if the lock was busy for as long as the caller had patience. */
@@ -54,17 +55,20 @@ final class Contention {
     Hold contend() throws InterruptedException {
         try {
             if (attempt.waits && !attempt.fair) {
-                client.gate.enter(attempt);
+                if (!client.gate.enter(attempt)) {
+                    attempt.lookAgain(client.clock.nanoTime());
+                    client.watchdog.wakeAt(attempt.nextHeartbeatNanos);
+                }
             } else {
                 attempt.turn = true;
             }
             return await();
         } catch (Throwable e) {
-            // Whatever it was: an attempt whose caller is gone must not stay in the line.
-            if (client.isUnderWay(attempt)) {
-                attempt.leave(attempt.verdict());
-                client.succession.depart(attempt);
+            if (e instanceof Error) {
+                // Before any call, for which there may be no room on the stack.
+                attempt.stranded = true;
             }
+            client.succession.abandon(attempt, made);
             throw e;
         }
     }
@@ -126,7 +130,7 @@ final class Contention {
     }
 
     private @Nullable Hold giveUp(long now) {
-        boolean mayExist = attempt.quietFromNanos() != 0;
+        boolean mayExist = attempt.mayRun();
         long grace = client.serverWatch.graceNanos(now);
         client.succession.depart(attempt);
         if (grace > 0 && !busy) {
@@ -153,6 +157,7 @@ final class Contention {
                     ? Protocol.take(attempt, notAfter)
                     : Protocol.acquire(attempt, notAfter, takePlace, client.suspect());
             Reply reply = client.run(call.with(client.options.acks()), timeout);
+            attempt.answered(reply, notAfter);
             if (!reply.is("STALE")) {
                 notAfter.saw(reply);
             }
@@ -178,7 +183,7 @@ final class Contention {
                     } else {
                         busy = true;
                         // It asked for no place: nothing to leave, unless an earlier copy may still run.
-                        attempt.known = attempt.quietFromNanos() != 0;
+                        attempt.known = attempt.mayRun();
                     }
                 }
                 case "QUEUED" -> {
@@ -199,21 +204,24 @@ final class Contention {
             attempt.known = true;
             throw e;
         } catch (RedisException e) {
-            failed(e, sent, timeout);
+            failed(e, notAfter);
+        } catch (Error e) {
+            attempt.mayHaveRun(notAfter);
+            throw e;
         }
     }
 
-    private void failed(RedisException e, long sent, long timeout) {
+    private void failed(RedisException e, ServerTimes.Date notAfter) {
         failure = e;
         attempt.quick = false;
-        attempt.unanswered(e, sent + timeout);
+        attempt.unanswered(e, notAfter);
         long now = pause();
         boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
         long outage = client.outage(attempt.keys).age(now);
         if (hopeless
                 || (!patience.isTimed() && outage > client.options.retryFor().toNanos())) {
             attempt.decide(new Attempt.Failure(client.unavailable.notAcquired(
-                    attempt.keys, Math.max(outage, now - attempt.beganNanos), attempt.quietFromNanos() != 0, e)));
+                    attempt.keys, Math.max(outage, now - attempt.beganNanos), attempt.mayRun(), e)));
         }
     }
 
@@ -324,9 +332,13 @@ final class Contention {
             below.count += lost.count;
         }
         Hold hold = new Hold(attempt, dated, now, renewal, below);
+        made = hold;
         attempt.returned = true;
         client.holds.put(hold);
         client.end(attempt);
+        if (attempt.mayRun()) {
+            client.succession.leaveLater(attempt);
+        }
         if (hold.moves != client.serverWatch.moves()) {
             // The new server is asked of it at once.
             hold.nextRenewalNanos = now;

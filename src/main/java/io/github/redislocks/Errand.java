@@ -3,110 +3,116 @@ package io.github.redislocks;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import java.util.function.Supplier;
 
 /**
  * A command whose caller has gone: a release or a leave that must still be sent. It is sent again until it is answered,
  * or until a time from which on nothing is left that it could end.
  */
-final class Errand implements Watchdog.Job {
+abstract class Errand implements Watchdog.Job {
 
-    /** What to do with the answer. */
-    @FunctionalInterface
-    interface Answered {
-        void answered(Reply reply, long sentNanos);
-    }
-
-    /** Whether there still is something to do. */
+    /** Whether there is something to do now. */
     enum Need {
         /** Send it. */
         NOW,
-        /** Something is under way that it must not overtake: ask again. */
-        LATER,
-        /** It would end what is wanted. */
-        NO_LONGER
+        /** What it would end is still wanted, or is being ended: ask again. */
+        LATER
     }
 
-    private static final long OVERTAKEN_NANOS = 10_000_000;
+    /** In place of a time to wait: it is done. */
+    static final long DONE = -1;
+
+    private static final long LATER_NANOS = 20_000_000;
 
     private final Clock clock;
     private final String key;
-    private final Supplier<Call> call;
     private final long untilNanos;
-    private final Supplier<Need> need;
-    private final Answered whenAnswered;
-    private final Runnable whenGivenUp;
     private volatile long nextTryNanos;
     private volatile boolean done;
     private volatile boolean underWay;
     private final Backoff backoff = Backoff.ofRequests();
 
     /**
+     * An errand that is sent at once.
+     *
      * @param key the first key of its call
-     * @param call asked before each sending
-     * @param notBeforeNanos when to send it first
      * @param untilNanos when to give up
-     * @param need asked before each sending
      */
-    Errand(
-            Clock clock,
-            String key,
-            Supplier<Call> call,
-            long notBeforeNanos,
-            long untilNanos,
-            Supplier<Need> need,
-            Answered whenAnswered,
-            Runnable whenGivenUp) {
+    Errand(Clock clock, String key, long untilNanos) {
         this.clock = clock;
         this.key = key;
-        this.call = call;
-        this.nextTryNanos = notBeforeNanos;
+        this.nextTryNanos = clock.nanoTime();
         this.untilNanos = untilNanos;
-        this.need = need;
-        this.whenAnswered = whenAnswered;
-        this.whenGivenUp = whenGivenUp;
     }
+
+    /** The call; asked before each sending. */
+    abstract Call call();
+
+    /** Asked before each sending. */
+    Need need() {
+        return Need.NOW;
+    }
+
+    /**
+     * Does what follows from an answer. If it throws, it is asked for the answer once more.
+     *
+     * @return {@link #DONE}, or how long to wait before it is sent once more
+     */
+    abstract long follow(Reply reply, long sentNanos);
+
+    /** Told each time that there was no answer. */
+    void unanswered() {}
+
+    /** Does what follows if there is no answer until the end. */
+    void giveUp() {}
 
     /** The first key of its call. */
     String key() {
         return key;
     }
 
-    /** Notes that it is about to be sent. */
-    Errand begin() {
-        underWay = true;
-        return this;
+    /** Whether it is answered, or was given up. */
+    boolean isDone() {
+        return done;
     }
 
     boolean isUnderWay() {
         return underWay;
     }
 
-    boolean isAnswered() {
-        return done;
-    }
-
     long nextTryNanos() {
         return nextTryNanos;
     }
 
-    boolean isDone() {
-        long now = clock.nanoTime();
-        if (!done && nextTryNanos <= now) {
-            Need current = need.get();
-            if (now > untilNanos || current == Need.NO_LONGER) {
-                done = true;
-                whenGivenUp.run();
-            } else if (current == Need.LATER) {
-                nextTryNanos = now + OVERTAKEN_NANOS;
-            }
+    /** Has it sent now, though it might wait. */
+    void hasten() {
+        nextTryNanos = clock.nanoTime();
+    }
+
+    /** To be asked while it is not under way: whether to send it now. Gives it up when its time is over. */
+    boolean isDue(long now) {
+        if (done || nextTryNanos > now) {
+            return false;
         }
-        return done;
+        if (now > untilNanos) {
+            giveUp();
+            done = true;
+            return false;
+        }
+        if (need() == Need.LATER) {
+            nextTryNanos = now + LATER_NANOS;
+            return false;
+        }
+        return true;
+    }
+
+    @Override
+    public void begin() {
+        underWay = true;
     }
 
     @Override
     public Call call(long sentNanos, long timeoutNanos) {
-        return call.get();
+        return call();
     }
 
     @Override
@@ -116,19 +122,27 @@ final class Errand implements Watchdog.Job {
 
     @Override
     public void answered(Reply reply, long sentNanos) {
-        try {
-            if (!done) {
-                done = true;
-                whenAnswered.answered(reply, sentNanos);
-            }
-        } finally {
-            underWay = false;
+        long wait = follow(reply, sentNanos);
+        if (wait == DONE) {
+            done = true;
+        } else {
+            nextTryNanos = clock.nanoTime() + wait;
         }
+        underWay = false;
     }
 
     @Override
     public void failed(RedisException failure, long sentNanos) {
         nextTryNanos = clock.nanoTime() + backoff.next();
         underWay = false;
+        unanswered();
+    }
+
+    @Override
+    public void end() {
+        if (underWay) {
+            nextTryNanos = clock.nanoTime() + LATER_NANOS;
+            underWay = false;
+        }
     }
 }

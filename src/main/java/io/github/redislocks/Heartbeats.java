@@ -3,6 +3,7 @@ package io.github.redislocks;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The watchdog's care for waiters: keeps their places alive, and asks when the holder's lease should be over, so that
@@ -24,15 +25,17 @@ final class Heartbeats implements Watchdog.Ward {
         long bearable = client.options.retryFor().toNanos();
         long grace = client.serverWatch.graceNanos(now);
         for (Attempt attempt : client.attempts.values()) {
+            if (attempt.stranded) {
+                client.succession.rescue(attempt);
+            }
             if (!attempt.undecided()) {
                 continue;
             }
             Outage met = client.outage(attempt.keys);
             long outage = met.age(now);
-            if (outage > 0 && !attempt.timed) {
+            if (outage > 0 && !attempt.bearsOutages()) {
                 if (outage > bearable && met.met(attempt.beganNanos)) {
-                    attempt.decide(new Attempt.Failure(
-                            client.unavailable.notAcquired(attempt.keys, outage, attempt.known, met.cause())));
+                    attempt.decide(new Attempt.Failure(client.unavailable.notServed(attempt, outage, met.cause())));
                     continue;
                 }
                 next = Math.min(next, now + Math.max(PAUSE_NANOS, bearable - outage + 1));
@@ -43,30 +46,42 @@ final class Heartbeats implements Watchdog.Ward {
             if (grace > 0) {
                 // It would take a lock that is free, or let another waiter have it.
                 next = Math.min(next, now + grace);
-            } else if (attempt.nextHeartbeatNanos > now) {
+            } else if (attempt.nextHeartbeatNanos > horizon) {
                 next = Math.min(next, attempt.nextHeartbeatNanos);
             } else {
-                due.add(attempt.keys.lock(), () -> new Heartbeat(attempt));
+                due.add(attempt.keys.lock(), () -> begun(attempt));
             }
         }
         return next;
     }
 
+    /** A heartbeat of an attempt, or null if that has its verdict by now. */
+    private @Nullable Heartbeat begun(Attempt attempt) {
+        Heartbeat heartbeat = new Heartbeat(attempt);
+        // Who settles an attempt looks at this after its verdict, so that one of the two sees the other.
+        attempt.heartbeatInFlight = true;
+        if (attempt.undecided()) {
+            return heartbeat;
+        }
+        attempt.heartbeatInFlight = false;
+        return null;
+    }
+
     final class Heartbeat implements Watchdog.Job {
 
         private final Attempt attempt;
-        private long timeoutNanos;
         private ServerTimes.Date notAfter;
 
         Heartbeat(Attempt attempt) {
             this.attempt = attempt;
-            attempt.heartbeatInFlight = true;
             this.notAfter = client.serverTimes.date(0, 0);
         }
 
         @Override
+        public void begin() {}
+
+        @Override
         public Call call(long sentNanos, long timeoutNanos) {
-            this.timeoutNanos = timeoutNanos;
             notAfter = client.serverTimes.date(sentNanos, timeoutNanos);
             return Protocol.heartbeat(attempt, notAfter);
         }
@@ -78,6 +93,7 @@ final class Heartbeats implements Watchdog.Ward {
 
         @Override
         public void answered(Reply reply, long sentNanos) {
+            attempt.answered(reply, notAfter);
             attempt.heartbeatInFlight = false;
             switch (reply.code()) {
                 case "GRANTED" -> granted(reply, sentNanos);
@@ -85,16 +101,12 @@ final class Heartbeats implements Watchdog.Ward {
                     notAfter.saw(reply);
                     attempt.queued(sentNanos, reply.number(0), reply.number(1));
                     attempt.condition = null;
-                    if (client.hasEnded(attempt)) {
-                        leave(client.clock.nanoTime());
-                    }
+                    leaveIfEnded();
                 }
                 case "WAITING" -> {
                     notAfter.saw(reply);
                     attempt.queued(sentNanos, reply.number(0), -1);
-                    if (client.hasEnded(attempt)) {
-                        leave(client.clock.nanoTime());
-                    }
+                    leaveIfEnded();
                 }
                 case "LATE" -> {
                     notAfter.saw(reply);
@@ -108,25 +120,30 @@ final class Heartbeats implements Watchdog.Ward {
             notAfter.saw(reply);
             long claim = LockOptions.claimMillis(attempt.leaseMillis);
             Attempt.Grant grant = Attempt.Grant.claimed(reply, sentNanos, client.clock.nanoTime(), claim);
-            if (!attempt.decide(grant) && client.hasEnded(attempt)) {
+            if (!attempt.decide(grant)) {
                 // It may have been granted before by other news, and released: then this is a hold that nobody has.
-                leave(client.clock.nanoTime());
+                leaveIfEnded();
             }
         }
 
         @Override
         public void failed(RedisException failure, long sentNanos) {
-            attempt.unanswered(failure, sentNanos + timeoutNanos);
+            attempt.unanswered(failure, notAfter);
             attempt.heartbeatInFlight = false;
             attempt.nextHeartbeatNanos = client.clock.nanoTime() + PAUSE_NANOS;
-            if (client.hasEnded(attempt)) {
-                leave(attempt.quietFromNanos());
-            }
+            leaveIfEnded();
         }
 
-        /** The attempt ended while it was asked for, so that it may have a place or the lock again. */
-        private void leave(long notBeforeNanos) {
-            client.succession.leaveLater(attempt, notBeforeNanos);
+        @Override
+        public void end() {
+            attempt.heartbeatInFlight = false;
+        }
+
+        /** An attempt that ended while it was asked for may have a place or the lock again. */
+        private void leaveIfEnded() {
+            if (client.hasEnded(attempt)) {
+                client.succession.leaveLater(attempt);
+            }
         }
     }
 }

@@ -7,15 +7,32 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One owner's possession of one lock, all its re-entries together. Its state is one number, changed by compare-and-set
- * only: the validity deadline while it is held, or how it ended. So of all that may happen to a hold at once (a
- * renewal, a loss, a release) exactly one comes first, and a hold that was once seen as ended never comes back.
+ * only, so that of all that may happen to a hold at once (a renewal, a loss, a release) exactly one comes first, and a
+ * hold that was once seen as ended never comes back:
  *
- * <p>Small, since a process may hold very many locks: 96 bytes, which would be 104 with one number more. Two holds are
- * equal if they are of the same thread and lock, by which {@link Holds} finds them.
+ * <pre>
+ *   held      the validity deadline
+ *   releasing its thread sends the release, or whoever goes on with it
+ *   lost      for one of the reasons, and whether that has been told: not yet, being told, told
+ * </pre>
+ *
+ * <p>Small, since a process may hold very many locks. Two holds are equal if they are of the same thread and lock, by
+ * which {@link Holds} finds them.
  */
 final class Hold extends Holds.Key {
 
     private static final long RELEASING = -1;
+    /** Lost for the first of the reasons, and not told; those for the others follow, downwards. */
+    private static final long LOST = -10;
+    /** Of a hold whose release goes on, and with it the turn at the gate. */
+    private static final long UNCONFIRMED_IN_RELEASE = 9;
+    /**
+     * How far the states of a loss that is being told are below those of one that is not, and those of one that was.
+     */
+    private static final long TELLING = -10;
+
+    private static final long TOLD = -20;
+    private static final LockLost.Reason[] REASONS = LockLost.Reason.values();
     private static final VarHandle STATE;
 
     static {
@@ -35,6 +52,11 @@ final class Hold extends Holds.Key {
     final long turnStartNanos;
     /** The lost hold of the same thread that its outer code still has to unlock, or null. */
     final @Nullable Hold below;
+    /** Its attempt, if a request of that may still run: see {@link Succession}. Else null. */
+    final @Nullable Attempt doubt;
+    /** Whom its release names, from before that is sent; or null. */
+    @Nullable
+    Attempt heir;
 
     private volatile long state;
 
@@ -50,7 +72,7 @@ final class Hold extends Holds.Key {
     private int leaseMillis;
     /**
      * When the watchdog has to renew or confirm it, or {@link Long#MAX_VALUE}; once it has seen that the hold is lost,
-     * minus the time from when on the record of that is of no use.
+     * minus the time of that.
      */
     volatile long nextRenewalNanos;
     /** Whether a renewal that should have been answered was not, since the last that was. */
@@ -61,6 +83,11 @@ final class Hold extends Holds.Key {
     int moves;
     /** Whether a renewal is under way. */
     volatile boolean renewing;
+    /**
+     * Whether its thread has met an error when it released it, and the watchdog has to go on with that. Set by the
+     * thread, without a call for which there may be no room on the stack.
+     */
+    volatile boolean stranded;
 
     Hold(Attempt attempt, Attempt.Grant grant, long now, long nextRenewalNanos, @Nullable Hold below) {
         this.lock = attempt.keys.lock();
@@ -70,6 +97,7 @@ final class Hold extends Holds.Key {
         this.previousLost = grant.previousLost();
         this.turnStartNanos = grant.turnStartNanos();
         this.below = below;
+        this.doubt = attempt.isInDoubt() ? attempt : null;
         this.renewedFrom = attempt.renewed ? 1 : 0;
         this.nextRenewalNanos = nextRenewalNanos;
         this.leaseMillis = Math.toIntExact(attempt.leaseMillis);
@@ -114,7 +142,7 @@ final class Hold extends Holds.Key {
 
     /** Whether it is held and its validity deadline lies ahead. */
     boolean isValid(long now) {
-        return state > now;
+        return state > now && !stranded;
     }
 
     /** Whether it is held as far as anybody has said, though its deadline may have passed. */
@@ -124,7 +152,7 @@ final class Hold extends Holds.Key {
 
     /** Whether it ended without a release. */
     boolean isLost() {
-        return state < RELEASING;
+        return state <= LOST;
     }
 
     boolean isReleasing() {
@@ -151,12 +179,12 @@ final class Hold extends Holds.Key {
 
     /** Ends it as lost; true for the one caller that did it. */
     boolean lose(LockLost.Reason reason) {
-        return end(Long.MAX_VALUE, lost(reason));
+        return end(Long.MAX_VALUE, LOST - kind(reason));
     }
 
     /** Ends it as lost if its deadline has passed; true for the one caller that did it. */
     boolean loseIfPast(long now) {
-        return end(now, lost(unanswered ? LockLost.Reason.UNCONFIRMED : LockLost.Reason.EXPIRED));
+        return end(now, LOST - kind(unanswered ? LockLost.Reason.UNCONFIRMED : LockLost.Reason.EXPIRED));
     }
 
     private boolean end(long ifAtMost, long ended) {
@@ -193,29 +221,55 @@ final class Hold extends Holds.Key {
     }
 
     /** Ends a release that found nothing to release. */
-    boolean releaseFailed(LockLost.Reason reason) {
-        return STATE.compareAndSet(this, RELEASING, lost(reason));
+    boolean releaseFailed() {
+        return STATE.compareAndSet(this, RELEASING, LOST - kind(LockLost.Reason.TAKEN));
+    }
+
+    /** Ends it as lost though its release goes on. */
+    boolean releasedTooLate() {
+        return STATE.compareAndSet(this, RELEASING, LOST - UNCONFIRMED_IN_RELEASE);
     }
 
     /** How it was lost, or null if it was not. */
     LockLost.@Nullable Reason lossReason() {
         long now = state;
-        for (LockLost.Reason reason : LockLost.Reason.values()) {
-            if (now == lost(reason)) {
+        if (now > LOST) {
+            return null;
+        }
+        long kind = (LOST - now) % -TELLING;
+        for (LockLost.Reason reason : REASONS) {
+            if (kind(reason) == kind) {
                 return reason;
             }
         }
-        return null;
+        return LockLost.Reason.UNCONFIRMED;
     }
 
-    private static long lost(LockLost.Reason reason) {
+    private static long kind(LockLost.Reason reason) {
         return switch (reason) {
-            case EXPIRED -> -10;
-            case TAKEN -> -11;
-            case UNCONFIRMED -> -12;
-            case ABANDONED -> -13;
-            case CLOSED -> -14;
+            case EXPIRED -> 0;
+            case TAKEN -> 1;
+            case UNCONFIRMED -> 2;
+            case ABANDONED -> 3;
+            case CLOSED -> 4;
         };
+    }
+
+    /** Whether its turn at the gate is that of its release, which goes on though it was lost. */
+    boolean isReleasedTooLate() {
+        long now = state;
+        return now <= LOST && (LOST - now) % -TELLING == UNCONFIRMED_IN_RELEASE;
+    }
+
+    /** Begins to tell of its loss; true for the one caller that is to do it. */
+    boolean beginTelling() {
+        long now = state;
+        return now <= LOST && now > LOST + TELLING && STATE.compareAndSet(this, now, now + TELLING);
+    }
+
+    /** Ends the telling of its loss: done, or to be done by another. */
+    void endTelling(boolean done) {
+        state = done ? state - TELLING + TOLD : state - TELLING;
     }
 
     LockLost loss(LockLost.Reason reason) {
@@ -254,7 +308,9 @@ final class Hold extends Holds.Key {
 
     /** Whether it lasts as long as a caller wants who locks it again, if nothing is sent for it. */
     boolean covers(long now, long wantedMillis, boolean renewed) {
-        return renewed ? isRenewed() && isValid(now) : state >= now + LockOptions.validityNanos(wantedMillis);
+        return renewed
+                ? isRenewed() && isValid(now)
+                : isValid(now) && state >= now + LockOptions.validityNanos(wantedMillis);
     }
 
     /** Counts an inner unlock; renewal ends with the acquisition that asked for it, the deadline then stands. */

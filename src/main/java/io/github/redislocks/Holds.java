@@ -2,21 +2,17 @@ package io.github.redislocks;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
-import java.time.Duration;
 import java.util.Collection;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What this client holds, per lock and thread: the authority on it, of which Redis has a mirror. An entry lasts as long
- * as its hold, however many there are; the record of a loss stays until its owner has unlocked, or the watchdog finds
- * that the owner has ended, or has not called for {@link #LOSS_REMEMBERED}.
+ * as its hold, however many there are; the record of a loss stays until its owner has unlocked or ended, or until there
+ * are {@link Renewals#LOSSES} later ones.
  *
  * <p>Nothing expires by itself: an expiry per entry costs time at each lock and unlock, and memory for each hold.
  */
 final class Holds {
-
-    /** How long a loss is remembered for an owner that has not called since. */
-    static final Duration LOSS_REMEMBERED = Duration.ofHours(1);
 
     /** What a hold is found by. A hold is its own key: another object for each would be memory for nothing. */
     abstract static class Key {

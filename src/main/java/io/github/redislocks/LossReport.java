@@ -1,8 +1,11 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Threads;
 import java.time.Duration;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -19,33 +22,56 @@ final class LossReport {
     private static final Logger log = LoggerFactory.getLogger(LossReport.class);
 
     private final @Nullable LockLostListener listener;
+    private final BlockingQueue<Runnable> queue = new LinkedBlockingQueue<>();
     private final ThreadPoolExecutor executor;
 
     LossReport(@Nullable LockLostListener listener) {
+        this(listener, Threads.daemons("redis-locks-listener"));
+    }
+
+    LossReport(@Nullable LockLostListener listener, ThreadFactory threads) {
         this.listener = listener;
-        this.executor = new ThreadPoolExecutor(1, 1, 1, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
-            Thread thread = new Thread(task, "redis-locks-listener");
-            thread.setDaemon(true);
-            return thread;
-        });
+        this.executor = new ThreadPoolExecutor(1, 1, 1, TimeUnit.SECONDS, queue, threads);
         executor.allowCoreThreadTimeOut(true);
     }
 
     void report(LockLost loss) {
-        log.warn(
-                "The lock \"{}\" (token {}) of thread {} was lost: {}",
-                loss.lockName(),
-                loss.token(),
-                loss.ownerThreadName(),
-                loss.reason());
         if (listener != null) {
-            executor.execute(() -> {
-                try {
-                    listener.lockLost(loss);
-                } catch (Throwable e) {
-                    log.error("The lock-lost listener failed for {}", loss, e);
-                }
-            });
+            queue.add(() -> tell(listener, loss));
+            startThread();
+        }
+        log(loss);
+    }
+
+    /** Starts the thread if it has something to tell; to be said again if the system had no thread to give. */
+    void startThread() {
+        if (!queue.isEmpty() && executor.getPoolSize() == 0) {
+            try {
+                executor.prestartCoreThread();
+            } catch (OutOfMemoryError noThread) {
+                log.warn("No thread can be started to tell the lock-lost listener; it is tried again");
+            }
+        }
+    }
+
+    private static void log(LockLost loss) {
+        try {
+            log.warn(
+                    "The lock \"{}\" (token {}) of thread {} was lost: {}",
+                    loss.lockName(),
+                    loss.token(),
+                    loss.ownerThreadName(),
+                    loss.reason());
+        } catch (Throwable e) {
+            // What a logger throws must not be taken for a loss that nobody was told of, and told again.
+        }
+    }
+
+    private static void tell(LockLostListener listener, LockLost loss) {
+        try {
+            listener.lockLost(loss);
+        } catch (Throwable e) {
+            log.error("The lock-lost listener failed for {}", loss, e);
         }
     }
 
@@ -54,6 +80,7 @@ final class LossReport {
      * the thread ends when it has had nothing to tell for a second.
      */
     void close(Duration patience) {
+        startThread();
         if (executor.getPoolSize() == 0) {
             return;
         }

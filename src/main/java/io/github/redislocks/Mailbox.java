@@ -1,12 +1,13 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.DutyLoop;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Uninterrupted;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -25,13 +26,20 @@ final class Mailbox {
     private final long timeoutNanos;
     private final ConcurrentMap<Long, Attempt> attempts;
     private final Runnable onReopened;
+    private final LongConsumer onGrantToNobody;
 
     /** Held while the subscription is made. */
     private final ReentrantLock opening = new ReentrantLock();
 
     private volatile Redis.@Nullable Subscription subscription;
-    private @Nullable Thread reader;
+    private final DutyLoop reader = new DutyLoop("redis-locks-mailbox", this::read);
+    private volatile boolean reading;
     private volatile boolean closed;
+    /** Of the reader. */
+    private final Backoff backoff = Backoff.ofSubscriptions();
+    /** Of the reader: what it read from last, or null before the first. */
+    private Redis.@Nullable Subscription last;
+
     private volatile long heardNanos;
     /** When the oldest ping was sent that has not come back; 0 if there is none. */
     private volatile long pingedNanos;
@@ -42,13 +50,15 @@ final class Mailbox {
             Clock clock,
             long timeoutNanos,
             ConcurrentMap<Long, Attempt> attempts,
-            Runnable onReopened) {
+            Runnable onReopened,
+            LongConsumer onGrantToNobody) {
         this.channel = channel;
         this.redis = redis;
         this.clock = clock;
         this.timeoutNanos = timeoutNanos;
         this.attempts = attempts;
         this.onReopened = onReopened;
+        this.onGrantToNobody = onGrantToNobody;
     }
 
     String channel() {
@@ -71,13 +81,28 @@ final class Mailbox {
         }
         try {
             subscribe(Math.max(1, deadline - clock.nanoTime()));
-            if (reader == null && !closed) {
-                reader = new Thread(this::read, "redis-locks-mailbox");
-                reader.setDaemon(true);
-                reader.start();
-            }
+            startReader();
         } finally {
             opening.unlock();
+        }
+    }
+
+    /** A subscription that nobody reads would be open and deaf. */
+    private void startReader() {
+        if (reading) {
+            return;
+        }
+        try {
+            last = subscription;
+            reader.start();
+            reading = true;
+        } catch (OutOfMemoryError noThread) {
+            Redis.Subscription unread = subscription;
+            subscription = null;
+            if (unread != null) {
+                unread.close();
+            }
+            throw new RedisException.Unanswered("no thread could be started to read " + channel, false, noThread);
         }
     }
 
@@ -91,7 +116,7 @@ final class Mailbox {
             pingedNanos = 0;
             subscription = made;
             // It may be in the pause before its own try.
-            LockSupport.unpark(reader);
+            reader.wake();
             if (closed) {
                 made.close();
             }
@@ -99,38 +124,32 @@ final class Mailbox {
     }
 
     private void read() {
-        Backoff backoff = Backoff.ofSubscriptions();
-        Redis.Subscription last = subscription;
-        while (!closed) {
-            Redis.Subscription current = subscription;
-            try {
-                if (current == null) {
-                    opening.lock();
-                    try {
-                        subscribe(timeoutNanos);
-                    } finally {
-                        opening.unlock();
-                    }
-                } else {
-                    if (current != last) {
-                        last = current;
-                        backoff.reset();
-                        onReopened.run();
-                    }
-                    deliver(current.next());
+        Redis.Subscription current = subscription;
+        try {
+            if (current == null) {
+                opening.lock();
+                try {
+                    subscribe(timeoutNanos);
+                } finally {
+                    opening.unlock();
                 }
-            } catch (RedisException e) {
-                if (current != null) {
-                    subscription = null;
-                    current.close();
+            } else {
+                if (current != last) {
+                    onReopened.run();
+                    last = current;
+                    backoff.reset();
                 }
-                long pause = backoff.next();
-                // Whoever needs a subscription now does not wait for the pause.
-                if (!closed && subscription == null) {
-                    clock.park(this, pause);
-                }
-            } catch (RuntimeException e) {
-                log.error("The mailbox {} could not use a message", channel, e);
+                deliver(current.next());
+            }
+        } catch (RedisException e) {
+            if (current != null) {
+                subscription = null;
+                current.close();
+            }
+            long pause = backoff.next();
+            // Whoever needs a subscription now does not wait for the pause.
+            if (!closed && subscription == null) {
+                clock.park(this, pause);
             }
         }
     }
@@ -142,11 +161,14 @@ final class Mailbox {
             return;
         }
         String[] parts = message.split(" ", -1);
-        Attempt attempt = attempts.get(Long.parseLong(parts[0]));
+        long number = Long.parseLong(parts[0]);
+        Attempt attempt = attempts.get(number);
         long token = Long.parseLong(parts[1]);
-        if (attempt != null && token == 0) {
+        if (attempt == null) {
+            onGrantToNobody.accept(number);
+        } else if (token == 0) {
             attempt.rouse();
-        } else if (attempt != null) {
+        } else {
             attempt.decide(new Attempt.Grant(token, parts[2].equals("1"), 0, heardNanos, false));
         }
     }
@@ -183,15 +205,11 @@ final class Mailbox {
         if (current != null) {
             current.close();
         }
-        Thread thread = reader;
-        if (thread != null) {
-            LockSupport.unpark(thread);
-        }
+        reader.close();
     }
 
-    /** The thread that reads, to be waited for at close, or null. */
-    @Nullable
+    /** The thread that reads, to be waited for at close; not started before the first contention. */
     Thread reader() {
-        return reader;
+        return reader.thread();
     }
 }

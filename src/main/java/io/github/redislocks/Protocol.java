@@ -25,11 +25,14 @@ final class Protocol {
     private static final Script REJOIN = script("rejoin");
     private static final Script FORCE = script("force");
     private static final Script LOCKED = script("locked");
+    private static final Script HELD = script("held");
     private static final Script INSPECT = script("inspect");
 
     private static final String NO_PLACE = "";
     /** In the place of a time that is known only when the call is sent. */
     private static final String DATED = "0";
+    /** In the place of a time until which something may run. */
+    private static final String NOTHING_RUNS = "0";
 
     private Protocol() {}
 
@@ -189,11 +192,12 @@ final class Protocol {
             Keys keys, String owner, long number, boolean returned, @Nullable Attempt heir, boolean takePlace) {
         String attempt = Long.toString(number);
         List<String> args = heir == null
-                ? List.of(owner, attempt, returned ? "1" : "0", "", "", "", NO_PLACE)
+                ? List.of(owner, attempt, returned ? "1" : "0", NOTHING_RUNS, "", "", "", NO_PLACE)
                 : List.of(
                         owner,
                         attempt,
                         returned ? "1" : "0",
+                        NOTHING_RUNS,
                         heir.owner.id,
                         Long.toString(heir.number),
                         Long.toString(heir.leaseMillis),
@@ -201,8 +205,19 @@ final class Protocol {
         return new Call(LEAVE, keys.all(), args);
     }
 
+    /** The same, of an attempt of which a request may still run. */
+    static Call leave(Attempt attempt, boolean returned, @Nullable Attempt heir, boolean takePlace) {
+        return leave(attempt.keys, attempt.owner.id, attempt.number, returned, heir, takePlace)
+                .dated(3, attempt::mayRunUntilMicros);
+    }
+
     static Call force(Keys keys, String token) {
         return new Call(FORCE, keys.all(), List.of(token));
+    }
+
+    /** Whether a hold is still there. */
+    static Call held(Hold hold) {
+        return new Call(HELD, List.of(hold.lock()), List.of(hold.owner.id, Long.toString(hold.attempt)));
     }
 
     static Call locked(Keys keys) {

@@ -55,8 +55,20 @@ final class Queries {
         if (seen.is("FREE")) {
             return false;
         }
-        ask(Protocol.force(keys, seen.text(0)));
+        String token = seen.text(0);
+        if (!ask(Protocol.force(keys, token)).is("GONE")) {
+            endHere(token);
+        }
         return true;
+    }
+
+    /** Ends the hold if it is one of this client, which is not to believe in it until its next renewal. */
+    private void endHere(String token) {
+        for (Hold hold : client.holds.all()) {
+            if (hold.lock().equals(keys.lock()) && Long.toString(hold.token).equals(token)) {
+                client.lose(hold, LockLost.Reason.TAKEN);
+            }
+        }
     }
 
     private Reply ask(Call call) {

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
@@ -41,11 +42,7 @@ final class Quorum implements Redis {
      * @param restartDelayMillis how long a server must have run before it votes
      */
     Quorum(List<? extends Redis> masters, LockOptions options, long restartDelayMillis) {
-        scheduler = new ScheduledThreadPoolExecutor(1, work -> {
-            Thread thread = new Thread(work, "redis-locks-quorum");
-            thread.setDaemon(true);
-            return thread;
-        });
+        scheduler = new ScheduledThreadPoolExecutor(1, Threads.daemons("redis-locks-quorum"));
         timeoutNanos = options.commandTimeoutNanos();
         this.restartDelayMillis = restartDelayMillis;
         long leftover = Math.max(restartDelayMillis, 2 * options.leaseMillis()) * 1_000_000;

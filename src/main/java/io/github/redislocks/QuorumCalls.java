@@ -118,6 +118,7 @@ final class QuorumCalls {
                         Withdrawal.Place.KEEP);
                 yield new Affirmation(nodes, force, Set.of("ENDED"), "FREED", Long.MAX_VALUE);
             }
+            case "held" -> new Affirmation(nodes, call, Set.of("OK"), "OK", Long.MAX_VALUE);
             case "check" -> Affirmation.ofAll(nodes, call);
             case "locked" -> new View(nodes, call, "LOCKED", 0);
             case "inspect" -> new View(nodes, call, "HELD", 4);

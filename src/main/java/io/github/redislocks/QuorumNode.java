@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
@@ -67,11 +68,7 @@ final class QuorumNode {
 
     private static ThreadPoolExecutor threads(int count, String name) {
         ThreadPoolExecutor threads = new ThreadPoolExecutor(
-                count, count, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), work -> {
-                    Thread thread = new Thread(work, name);
-                    thread.setDaemon(true);
-                    return thread;
-                });
+                count, count, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), Threads.daemons(name));
         threads.allowCoreThreadTimeOut(true);
         return threads;
     }

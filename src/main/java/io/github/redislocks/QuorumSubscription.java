@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.DutyLoop;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Uninterrupted;
@@ -44,7 +45,7 @@ final class QuorumSubscription implements Redis.Subscription {
     /** Subscribes to all nodes, and returns when a majority has confirmed it. An interrupt is kept. */
     static QuorumSubscription open(List<QuorumNode> nodes, String channel, long timeoutNanos) {
         QuorumSubscription subscription = new QuorumSubscription(nodes, channel, timeoutNanos);
-        subscription.readers.forEach(Thread::start);
+        subscription.readers.forEach(reader -> reader.loop.start());
         if (!Uninterrupted.until(
                 System.nanoTime() + timeoutNanos, nanos -> subscription.open.await(nanos, TimeUnit.NANOSECONDS))) {
             subscription.close();
@@ -81,33 +82,30 @@ final class QuorumSubscription implements Redis.Subscription {
     }
 
     /** Reads what one node has to say, and subscribes anew when it is lost. */
-    private final class Reader extends Thread {
+    private final class Reader {
 
         private final Redis redis;
+        private final DutyLoop loop;
+        private final Backoff backoff = Backoff.ofSubscriptions();
         private volatile Redis.@Nullable Subscription current;
 
         Reader(Redis redis) {
-            super("redis-locks-mailbox-" + redis.address());
             this.redis = redis;
-            setDaemon(true);
+            this.loop = new DutyLoop("redis-locks-mailbox-" + redis.address(), this::turn);
         }
 
-        @Override
-        public void run() {
-            Backoff backoff = Backoff.ofSubscriptions();
-            while (!closed) {
-                try {
-                    read(backoff);
-                } catch (RedisException e) {
-                    long until = System.nanoTime() + backoff.next();
-                    for (long left = 1; left > 0 && !closed; left = until - System.nanoTime()) {
-                        LockSupport.parkNanos(this, left);
-                    }
+        private void turn() {
+            try {
+                read();
+            } catch (RedisException e) {
+                long until = System.nanoTime() + backoff.next();
+                for (long left = 1; left > 0 && !closed; left = until - System.nanoTime()) {
+                    LockSupport.parkNanos(this, left);
                 }
             }
         }
 
-        private void read(Backoff backoff) {
+        private void read() {
             Redis.Subscription made = redis.subscribe(channel, timeoutNanos);
             current = made;
             if (closed) {
@@ -133,7 +131,7 @@ final class QuorumSubscription implements Redis.Subscription {
             if (running != null) {
                 running.close();
             }
-            LockSupport.unpark(this);
+            loop.close();
         }
     }
 }

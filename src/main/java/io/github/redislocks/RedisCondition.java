@@ -103,7 +103,7 @@ final class RedisCondition implements Condition {
                     client.lose(hold, LockLost.Reason.TAKEN);
                     throw Sync.lost(hold);
                 }
-                reply.values().forEach(owner -> moved(owner.toString()));
+                reply.values().forEach(place -> moved(place.toString()));
                 return;
             } catch (RedisException e) {
                 if (!client.isValid(hold)) {
@@ -126,12 +126,12 @@ final class RedisCondition implements Condition {
         }
     }
 
-    /** Moves a waiter of this client from the Condition's books to the lock's. */
-    private void moved(String owner) {
-        for (Attempt attempt : client.attempts.values()) {
-            if (attempt.owner.id.equals(owner) && equals(attempt.condition)) {
-                attempt.condition = null;
-            }
+    /** Moves a waiter from the Condition's books to the lock's, if it is one of this client. */
+    private void moved(String place) {
+        int end = place.lastIndexOf(':');
+        Attempt attempt = client.attempts.get(Long.valueOf(place.substring(end + 1)));
+        if (attempt != null && attempt.owner.id.equals(place.substring(0, end)) && equals(attempt.condition)) {
+            attempt.condition = null;
         }
     }
 

@@ -4,6 +4,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 
 /** The watchdog's care for holds: renews them, confirms grants, and declares what is lost. */
@@ -17,12 +18,20 @@ final class Renewals implements Watchdog.Ward {
     /** By how much the next renewal of each batch of a walk comes sooner than that of the batch before. */
     private static final long SPREAD_NANOS = 1_000_000;
 
+    /** How many losses are remembered for owners that have not called since. */
+    static final int LOSSES = 100_000;
+    /** When to look again whether the owner of a loss lives. */
+    private static final long LOOK_AGAIN_NANOS = 60_000_000_000L;
+
     private final Client client;
+    private final int losses;
     /** How often Redis had become another server when the last walk began. */
     private int lastMoves;
 
-    Renewals(Client client) {
+    /** Losses: how many of them to remember. */
+    Renewals(Client client, int losses) {
         this.client = client;
+        this.losses = losses;
     }
 
     @Override
@@ -33,10 +42,16 @@ final class Renewals implements Watchdog.Ward {
         lastMoves = moves;
         List<Hold> together = new ArrayList<>();
         int batches = 0;
+        int lost = 0;
         for (Hold hold : client.holds.all()) {
+            if (hold.stranded) {
+                client.succession.rescue(hold);
+            }
             if (!hold.isValid(now) && !client.isValid(hold)) {
                 if (hold.isLost()) {
+                    client.ended(hold);
                     next = Math.min(next, age(hold, now));
+                    lost++;
                 }
                 continue;
             }
@@ -63,6 +78,10 @@ final class Renewals implements Watchdog.Ward {
         if (!together.isEmpty()) {
             add(together, batches, due);
         }
+        if (lost > losses) {
+            forgetOldest(lost - losses);
+        }
+        client.tellLosses();
         // A hold may have ended meanwhile.
         return next <= 0 ? now : next;
     }
@@ -93,18 +112,27 @@ final class Renewals implements Watchdog.Ward {
         return hold.secondsSinceFenceRefresh(now) > FENCE_REFRESH_SECONDS;
     }
 
-    /** Looks after the record of a loss; returns when it will be of no use any more. */
+    /** Looks after the record of a loss, which its owner may still ask for; returns when to look at it again. */
     private long age(Hold hold, long now) {
-        long forgottenNanos = -hold.nextRenewalNanos;
-        if (forgottenNanos <= 0) {
-            forgottenNanos = now + Holds.LOSS_REMEMBERED.toNanos();
-            hold.nextRenewalNanos = -forgottenNanos;
-        }
-        if (forgottenNanos <= now || !hold.thread().isAlive()) {
+        if (!hold.thread().isAlive()) {
             client.holds.forget(hold);
             return Long.MAX_VALUE;
         }
-        return forgottenNanos;
+        if (hold.nextRenewalNanos >= 0) {
+            // Since when it is known, to find the oldest.
+            hold.nextRenewalNanos = -now;
+        }
+        return now + LOOK_AGAIN_NANOS;
+    }
+
+    /** Forgets the records of the losses that have been known for longest. */
+    private void forgetOldest(int count) {
+        client.holds.all().stream()
+                .filter(Hold::isLost)
+                .sorted(Comparator.comparingLong(hold -> -hold.nextRenewalNanos))
+                .limit(count)
+                .toList()
+                .forEach(client.holds::forget);
     }
 
     private void abandon(Hold hold) {
@@ -125,7 +153,20 @@ final class Renewals implements Watchdog.Ward {
             this.holds = holds;
             this.batch = batch;
             this.moves = moves;
-            holds.forEach(hold -> hold.renewing = true);
+        }
+
+        @Override
+        public void begin() {
+            for (int i = 0; i < holds.size(); i++) {
+                holds.get(i).renewing = true;
+            }
+        }
+
+        @Override
+        public void end() {
+            for (int i = 0; i < holds.size(); i++) {
+                holds.get(i).renewing = false;
+            }
         }
 
         @Override

@@ -1,23 +1,33 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.DutyLoop;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The watchdog's thread that sends to one server, one batch at a time, and tells each job what became of it. */
+/**
+ * The watchdog's thread that sends to one server, and tells each job what became of it: one batch at a time, and
+ * between the pipelines of a batch what is urgent.
+ */
 final class Sender {
 
     private record Batch(List<Watchdog.Job> jobs, boolean ping) {}
 
     private static final Logger log = LoggerFactory.getLogger(Watchdog.class);
+
+    /** Of a call that may have been sent, and whose answer could not be read or used. Made beforehand. */
+    private static final Outcome LOST =
+            Outcome.of(new RedisException.Unanswered("what became of it could not be told", true, null));
 
     private static final long MIN_TIMEOUT_NANOS = 20_000_000;
     /** How long a pipeline may take before the next is made longer, and by how much at most. */
@@ -26,27 +36,33 @@ final class Sender {
     private static final long MAX_FACTOR = 15;
 
     private final Client client;
-    private final Thread thread = new Thread(this::run, "redis-locks-renewals");
+    private final DutyLoop loop = new DutyLoop("redis-locks-renewals", this::turn);
     private final AtomicReference<@Nullable Batch> batch = new AtomicReference<>();
+    /** Of callers that wait for them, or have just gone; each errand is here at most once. */
+    private final Queue<Watchdog.Job> urgent = new ConcurrentLinkedQueue<>();
+
+    private volatile boolean busy;
     private volatile long usedNanos;
     /** How much of what is due is sent at once; of the thread. */
     private long pipeline = Renewals.BATCH;
 
-    private volatile boolean closed;
-
     Sender(Client client) {
         this.client = client;
         this.usedNanos = client.clock.nanoTime();
-        thread.setDaemon(true);
     }
 
     void start() {
-        thread.start();
+        loop.start();
+    }
+
+    /** Whether it takes a batch. */
+    boolean isFree() {
+        return batch.get() == null;
     }
 
     /** Whether nothing is being sent. */
     boolean isIdle() {
-        return batch.get() == null;
+        return isFree() && urgent.isEmpty() && !busy;
     }
 
     /** When it was last given something to do, or made. */
@@ -54,28 +70,82 @@ final class Sender {
         return usedNanos;
     }
 
-    /** Sends these, and then perhaps a ping to the mailbox. Only for who found it idle. */
+    /** Sends these, and then perhaps a ping to the mailbox. Only for who found it free. */
     void send(List<Watchdog.Job> jobs, boolean ping) {
         usedNanos = client.clock.nanoTime();
-        batch.set(new Batch(jobs, ping));
-        LockSupport.unpark(thread);
+        Batch next = new Batch(jobs, ping);
+        // From here on nothing fails: whatever has begun is sent.
+        for (int i = 0; i < jobs.size(); i++) {
+            jobs.get(i).begin();
+        }
+        batch.set(next);
+        loop.wake();
     }
 
-    private void run() {
-        while (!closed) {
-            Batch current = batch.get();
-            if (current == null) {
-                LockSupport.park(this);
-                continue;
-            }
-            try {
+    /** Sends this as soon as possible; false if it is closed. From any thread. */
+    boolean sendNow(Watchdog.Job job) {
+        usedNanos = client.clock.nanoTime();
+        job.begin();
+        try {
+            urgent.add(job);
+        } catch (Throwable e) {
+            job.end();
+            throw e;
+        }
+        loop.wake();
+        if (loop.isClosed()) {
+            endUrgent();
+            return false;
+        }
+        return true;
+    }
+
+    private void turn() {
+        Batch current = batch.get();
+        if (current == null && urgent.isEmpty()) {
+            LockSupport.park(this);
+            return;
+        }
+        busy = true;
+        try {
+            sendUrgent();
+            if (current != null) {
                 send(current);
-            } catch (Throwable e) {
-                log.error("The watchdog met an error and goes on", e);
-            } finally {
-                batch.set(null);
-                client.watchdog.wakeAt(0);
             }
+        } finally {
+            if (current != null) {
+                end(current.jobs);
+                batch.set(null);
+            }
+            busy = false;
+            client.watchdog.wakeAt(0);
+        }
+    }
+
+    /** Whatever happened, each job ends: one that did not would never be sent again. */
+    private static void end(List<Watchdog.Job> jobs) {
+        for (int i = 0; i < jobs.size(); i++) {
+            jobs.get(i).end();
+        }
+    }
+
+    private void sendUrgent() {
+        while (!urgent.isEmpty()) {
+            List<Watchdog.Job> jobs = new ArrayList<>(Renewals.BATCH);
+            try {
+                while (jobs.size() < Renewals.BATCH && !urgent.isEmpty()) {
+                    jobs.add(urgent.poll());
+                }
+                send(jobs, client.options.commandTimeoutNanos());
+            } finally {
+                end(jobs);
+            }
+        }
+    }
+
+    private void endUrgent() {
+        for (Watchdog.Job job = urgent.poll(); job != null; job = urgent.poll()) {
+            job.end();
         }
     }
 
@@ -90,6 +160,7 @@ final class Sender {
             int count = pipelined(rest);
             answered = send(rest.subList(0, count), timeout);
             rest = rest.subList(count, rest.size());
+            sendUrgent();
         }
         for (Watchdog.Job job : rest) {
             // One timeout is enough to learn that the server is away.
@@ -130,17 +201,12 @@ final class Sender {
         boolean answered = false;
         for (int i = 0; i < jobs.size(); i++) {
             Outcome outcome = outcomes.get(i);
-            Outage outage = client.outage(calls.get(i).keys().get(0));
+            answered |= outcome.reply() != null;
             try {
-                if (outcome.reply() != null) {
-                    answered = true;
-                    outage.answered(calls.get(i));
-                    jobs.get(i).answered(outcome.reply(), sent);
-                } else if (outcome.failure() != null) {
-                    outage.failed(calls.get(i), outcome.failure(), sent, client.clock.nanoTime());
-                    jobs.get(i).failed(outcome.failure(), sent);
-                }
-            } catch (RuntimeException e) {
+                tell(jobs.get(i), calls.get(i), outcome, sent);
+            } catch (Throwable e) {
+                // As if there had been no answer: it is asked for once more.
+                tell(jobs.get(i), calls.get(i), LOST, sent);
                 log.error(
                         "The watchdog could not use the answer to {}",
                         calls.get(i).script(),
@@ -150,23 +216,34 @@ final class Sender {
         return answered;
     }
 
-    /** Whatever happens, every job hears of it: one that did not would never be sent again. */
+    private void tell(Watchdog.Job job, Call call, Outcome outcome, long sent) {
+        Outage outage = client.outage(call.keys().get(0));
+        if (outcome.reply() != null) {
+            outage.answered(call);
+            job.answered(outcome.reply(), sent);
+        } else if (outcome.failure() != null) {
+            outage.failed(call, outcome.failure(), sent, client.clock.nanoTime());
+            job.failed(outcome.failure(), sent);
+        }
+    }
+
+    /** Whatever happens, every job hears of it. */
     private List<Outcome> outcomes(List<Call> calls, long timeout) {
         try {
             return client.redis.runAll(calls, timeout);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
+            List<Outcome> lost = Collections.nCopies(calls.size(), LOST);
             log.error("The watchdog could not send a batch", e);
-            RedisException failure = new RedisException.Unanswered("the batch failed: " + e, true, e);
-            return Collections.nCopies(calls.size(), Outcome.of(failure));
+            return lost;
         }
     }
 
     void close() {
-        closed = true;
-        LockSupport.unpark(thread);
+        loop.close();
+        endUrgent();
     }
 
     Thread thread() {
-        return thread;
+        return loop.thread();
     }
 }

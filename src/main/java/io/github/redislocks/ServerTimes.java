@@ -4,6 +4,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Reply;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import org.jspecify.annotations.Nullable;
 
 /** The times of all servers to which this client talks, for each has a clock of its own. */
 final class ServerTimes {
@@ -38,6 +39,9 @@ final class ServerTimes {
 
         private final long sentNanos;
         private final long timeoutNanos;
+        /** What was said last, or the greatest time if it was said to one server more than once. */
+        private long micros;
+
         private volatile String server = "";
 
         private Date(long sentNanos, long timeoutNanos) {
@@ -47,8 +51,22 @@ final class ServerTimes {
 
         @Override
         public long micros(String to) {
+            long now = of(to).notAfterMicros(sentNanos, timeoutNanos);
+            micros = to.equals(server) ? Math.max(micros, now) : now;
             server = to;
-            return of(to).notAfterMicros(sentNanos, timeoutNanos);
+            return now;
+        }
+
+        /** Until when a copy of the call may run on a server, by its clock; 0 if none can, as none was sent there. */
+        long mayRunUntilMicros(String on) {
+            return on.equals(server) ? micros : 0;
+        }
+
+        /**
+         * Whether a copy of this call may run, on the server to which it was sent last, for longer than one of another.
+         */
+        boolean mayRunLongerThan(@Nullable Date other) {
+            return other == null || mayRunUntilMicros(server) > other.mayRunUntilMicros(server);
         }
 
         /** Notes the last value of the reply to this call as the time of the server that gave it. */

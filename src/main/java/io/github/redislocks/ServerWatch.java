@@ -89,15 +89,19 @@ final class ServerWatch {
         moves.incrementAndGet();
         client.hurry();
         Call check = check();
-        client.watchdog.run(new Errand(
-                clock,
-                check.keys().get(0),
-                () -> check,
-                now,
-                now + client.leftoverNanos(options.leaseMillis()),
-                () -> Errand.Need.NOW,
-                (answer, sent) -> tell(answer),
-                () -> {}));
+        long until = now + client.leftoverNanos(options.leaseMillis());
+        client.watchdog.run(new Errand(clock, check.keys().get(0), until) {
+            @Override
+            Call call() {
+                return check;
+            }
+
+            @Override
+            long follow(Reply answer, long sentNanos) {
+                tell(answer);
+                return DONE;
+            }
+        });
     }
 
     private Call check() {

@@ -1,25 +1,29 @@
 package io.github.redislocks;
 
 import io.github.redislocks.redis.Call;
-import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who of a client has its turn at a lock next, when a hold or an attempt ends: sends the release or the leave with the
- * first thread that waits at the gate as heir, and hands the turn on by the answer. An heir that has gone meanwhile is
- * taken out of Redis, with the next as its heir.
+ * Who of a client has its turn at a lock next, when a hold or an attempt ends: a release or a leave names the first
+ * thread that waits at the gate as heir, and the answer hands the turn on.
+ *
+ * <p>Whoever names an heir looks after it: the same call with the same heir is sent until it is answered, and an heir
+ * that Redis has served or put in line, and that has gone meanwhile, is taken out of Redis, with the next as its heir.
+ * So a thread that waits at the gate can go without a word to Redis.
+ *
+ * <p>An attempt in doubt, of which a request was not answered, or not by its first copy, or is under way, names no
+ * heir: if that request runs late, a late copy of a release or leave that named one would run as well, and make an heir
+ * the owner that is long over. The next at the gate asks by itself then.
  */
 final class Succession {
 
-    /** How long a caller that gives up waits for the answer to its leave, before it is sent in the background. */
-    private static final long LEAVE_PATIENCE_NANOS = 50_000_000;
-
     /**
-     * How many heirs in a row, that go while they are named, a caller takes out before the rest is for the background.
+     * How long a caller that gives up or unlocks waits until nothing of it is left in Redis; the background goes on.
      */
-    private static final int GONE_HEIRS = 8;
+    private static final long MOMENT_NANOS = 50_000_000;
 
     private final Client client;
 
@@ -27,9 +31,13 @@ final class Succession {
         this.client = client;
     }
 
-    /** The heir of the turn, now possibly known to Redis, or null. */
+    /** The heir of a hold's turn, now possibly known to Redis; or null, also if its attempt is in doubt. */
     @Nullable
-    Attempt heir(Keys keys, long contender) {
+    Attempt heir(Hold hold) {
+        return hold.doubt == null ? heir(hold.keys(), hold.attempt) : null;
+    }
+
+    private @Nullable Attempt heir(Keys keys, long contender) {
         // Who waits while the client closes will not be there to inherit.
         Attempt heir = client.isClosed() ? null : client.gate.heir(keys, contender);
         if (heir != null) {
@@ -38,17 +46,29 @@ final class Succession {
         return heir;
     }
 
+    /** What is left to do in Redis for a thread that goes, which waits for it a moment. */
+    private static final class Remainder {
+
+        private final Thread thread = Thread.currentThread();
+        private volatile boolean over;
+
+        /** It is done, or Redis does not answer. */
+        void end() {
+            over = true;
+            LockSupport.unpark(thread);
+        }
+    }
+
     /**
-     * Hands the turn on as an answer to release or leave says. An heir that has gone meanwhile is out of Redis on
-     * return, or Redis does not answer: else an unlock would leave a lock that nobody has, and that is not free.
+     * Hands the turn on as an answer to a release says. An heir that has gone meanwhile is out of Redis on return,
+     * unless that takes longer than a moment: else an unlock would leave a lock that nobody has, and that is not free.
      */
     void handOn(Keys keys, long contender, @Nullable Attempt heir, long turnStartNanos, Reply reply, long sentNanos) {
         Attempt gone = inherit(keys, contender, heir, turnStartNanos, reply, sentNanos);
-        for (int i = 0; gone != null && i < GONE_HEIRS; i++) {
-            gone = giveOn(gone, contender);
-        }
         if (gone != null) {
-            giveOnLater(gone, contender);
+            Remainder rest = new Remainder();
+            client.watchdog.run(new Leave(gone, new Turn(contender), rest));
+            await(rest);
         }
     }
 
@@ -83,132 +103,226 @@ final class Succession {
         return null;
     }
 
-    /** Takes an heir that has gone out of Redis, with the next in its place; returns that if it has gone as well. */
-    private @Nullable Attempt giveOn(Attempt gone, long contender) {
-        Attempt heir = heir(gone.keys, contender);
-        Call call = leaveOf(gone, heir);
-        long sent = client.clock.nanoTime();
-        try {
-            Reply reply = client.run(call, leavePatienceNanos());
-            return inherit(gone.keys, contender, heir, client.clock.nanoTime(), reply, sent);
-        } catch (RedisException e) {
-            handOnLater(gone.keys, contender, heir, gone.leaseMillis, sent, call);
-            return null;
-        }
-    }
-
-    private void giveOnLater(Attempt gone, long contender) {
-        Attempt heir = heir(gone.keys, contender);
-        long now = client.clock.nanoTime();
-        handOnLater(gone.keys, contender, heir, gone.leaseMillis, now, leaveOf(gone, heir));
-    }
-
-    private Call leaveOf(Attempt gone, @Nullable Attempt heir) {
-        return Protocol.leave(gone.keys, gone.owner.id, gone.number, false, heir, client.mailbox.isOpen());
-    }
-
-    private long leavePatienceNanos() {
-        return Math.min(LEAVE_PATIENCE_NANOS, client.options.commandTimeoutNanos());
-    }
-
     /**
-     * Takes an attempt whose caller has given up out of the gate and of Redis. Returns when it is done, or in the
-     * background what needs longer than a moment.
+     * Takes an attempt whose caller has given up out of the gate and of Redis. Returns when it is done, or after a
+     * moment what needs longer is left to the background.
      */
     void depart(Attempt attempt) {
+        boolean done = false;
         try {
             if (client.gate.leave(attempt) != Gate.Left.WAITING) {
                 leaveRedis(attempt);
             }
+            done = true;
         } finally {
-            client.end(attempt);
+            if (done) {
+                client.end(attempt);
+            } else {
+                attempt.stranded = true;
+                client.watchdog.wakeAt(0);
+            }
         }
     }
 
     private void leaveRedis(Attempt attempt) {
-        if (!attempt.known) {
+        boolean away = client.outage(attempt.keys).age(client.clock.nanoTime()) > 0;
+        Remainder rest = new Remainder();
+        if (leaves(attempt, away, rest) && !away) {
+            await(rest);
+        }
+    }
+
+    /** Begins to take an attempt out of Redis; whether it may have anything there. Away: whether nobody will answer. */
+    private boolean leaves(Attempt attempt, boolean away, @Nullable Remainder rest) {
+        Turn turn = away || !attempt.known || attempt.isInDoubt() ? null : new Turn(attempt.number);
+        if (attempt.known) {
+            client.watchdog.run(new Leave(attempt, turn, rest));
+        }
+        if (turn == null) {
+            // Whoever waits at the gate does not wait for that.
             client.gate.exit(attempt.keys, attempt.number);
-            return;
         }
-        // A request of it that was not answered may still run: only a leave after that is final.
-        long now = client.clock.nanoTime();
-        boolean quiet = attempt.quietFromNanos() <= now;
-        boolean away = client.outage(attempt.keys).age(now) > 0;
-        if (!away && (quiet || attempt.standing != null)) {
-            leave(attempt);
-        } else {
-            client.gate.exit(attempt.keys, attempt.number);
-        }
-        if (away || !quiet) {
-            leaveLater(attempt, Math.max(now, attempt.quietFromNanos()));
-        }
+        return attempt.known;
     }
 
-    private void leave(Attempt attempt) {
-        long now = client.clock.nanoTime();
-        Attempt heir = heir(attempt.keys, attempt.number);
-        Call call = leaveOf(attempt, heir);
-        try {
-            Reply reply = client.run(call, leavePatienceNanos());
-            handOn(attempt.keys, attempt.number, heir, client.clock.nanoTime(), reply, now);
-        } catch (RedisException e) {
-            client.gate.exit(attempt.keys, attempt.number);
-            leaveLater(attempt, client.clock.nanoTime());
+    /**
+     * Takes an attempt out of the gate and of Redis whose caller goes by an error, of whatever kind, and the hold that
+     * it may have come to. What an error prevents again is for the watchdog.
+     */
+    void abandon(Attempt attempt, @Nullable Hold made) {
+        if (made != null) {
+            made.stranded = true;
+        }
+        if (attempt.stranded) {
+            client.watchdog.wakeAt(0);
+        }
+        if (client.isUnderWay(attempt)) {
+            leaveForGood(attempt);
+            depart(attempt);
         }
     }
 
-    /** Sends in the background, until it is answered, a release that was not answered in time. */
-    void releaseLater(Hold hold, Call call, @Nullable Attempt heir) {
-        handOnLater(hold.keys(), hold.attempt, heir, hold.leaseMillis(), hold.turnStartNanos, call);
+    private static void leaveForGood(Attempt attempt) {
+        while (!attempt.leave(attempt.verdict())) {
+            // A grant or a failure came just now.
+            Thread.onSpinWait();
+        }
     }
 
-    private void handOnLater(
-            Keys keys, long contender, @Nullable Attempt heir, long leaseMillis, long turnStartNanos, Call call) {
-        long now = client.clock.nanoTime();
-        client.watchdog.run(new Errand(
-                client.clock,
-                keys.lock(),
-                () -> call,
-                now,
-                now + client.leftoverNanos(leaseMillis),
-                () -> Errand.Need.NOW,
-                (reply, sent) -> {
-                    Attempt gone = inherit(keys, contender, heir, turnStartNanos, reply, sent);
-                    if (gone != null) {
-                        // Not by the thread that has the answers: it must not wait for another.
-                        giveOnLater(gone, contender);
-                    }
-                },
-                () -> client.gate.exit(keys, contender)));
+    /** Does for an attempt what its caller could not; by the watchdog, which does not wait. */
+    void rescue(Attempt attempt) {
+        leaveForGood(attempt);
+        if (client.gate.leave(attempt) != Gate.Left.WAITING) {
+            leaves(attempt, false, null);
+        }
+        client.end(attempt);
     }
 
-    /** Ends in the background, from a time on, what an attempt may have in Redis, unless its hold is held. */
-    void leaveLater(Attempt attempt, long notBeforeNanos) {
-        long until = Math.max(notBeforeNanos, client.clock.nanoTime()) + client.leftoverNanos(attempt.leaseMillis);
-        client.watchdog.run(new Errand(
-                client.clock,
-                attempt.keys.lock(),
-                () -> Protocol.leave(
-                        attempt.keys, attempt.owner.id, attempt.number, client.mayHaveLost(attempt), null, false),
-                notBeforeNanos,
-                until,
-                () -> client.needOfLeaving(attempt),
-                (reply, sent) -> {},
-                () -> {}));
+    /** Goes on with a release that its thread could not end, or not even begin; by the watchdog. */
+    void rescue(Hold hold) {
+        hold.beginRelease(client.clock.nanoTime());
+        if (hold.isReleasing()) {
+            boolean takePlace = client.mailbox.isOpen();
+            releaseLater(hold, Protocol.release(hold, hold.heir, false, takePlace), hold.heir);
+            client.holds.remove(hold);
+        }
+        hold.stranded = false;
+    }
+
+    /** Waits a moment; an interrupt does not end that and is kept. */
+    private void await(Remainder rest) {
+        long until = client.clock.nanoTime() + MOMENT_NANOS;
+        boolean interrupted = false;
+        while (!rest.over && client.clock.nanoTime() < until) {
+            client.clock.parkUntil(this, until);
+            interrupted |= Thread.interrupted();
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Ends in the background what an attempt that is over may have in Redis; if it has a hold, once that has ended. */
+    void leaveLater(Attempt attempt) {
+        client.watchdog.run(new Leave(attempt, null, null));
     }
 
     /** Ends in the background a hold that its owner's thread left behind. */
     void leaveLater(Hold hold) {
         Call call = Protocol.leave(hold.keys(), hold.owner.id, hold.attempt, true, null, false);
-        long now = client.clock.nanoTime();
-        client.watchdog.run(new Errand(
-                client.clock,
-                hold.lock(),
-                () -> call,
-                now,
-                now + client.leftoverNanos(hold.leaseMillis()),
-                () -> Errand.Need.NOW,
-                (reply, sent) -> {},
-                () -> {}));
+        client.watchdog.run(new Errand(client.clock, hold.lock(), untilNanos(hold.leaseMillis())) {
+            @Override
+            Call call() {
+                return call;
+            }
+
+            @Override
+            long follow(Reply reply, long sentNanos) {
+                return DONE;
+            }
+        });
+    }
+
+    /** Sends in the background, until it is answered, a release that was not answered in time. */
+    void releaseLater(Hold hold, Call call, @Nullable Attempt heir) {
+        client.watchdog.run(new Errand(client.clock, hold.lock(), untilNanos(hold.leaseMillis())) {
+            @Override
+            Call call() {
+                return call;
+            }
+
+            @Override
+            long follow(Reply reply, long sentNanos) {
+                Attempt gone = inherit(hold.keys(), hold.attempt, heir, hold.turnStartNanos, reply, sentNanos);
+                if (gone != null) {
+                    client.watchdog.run(new Leave(gone, new Turn(hold.attempt), null));
+                }
+                return DONE;
+            }
+
+            @Override
+            void giveUp() {
+                client.gate.exit(hold.keys(), hold.attempt);
+            }
+        });
+    }
+
+    /** Has the leaves of an attempt that is over sent at once: it was granted the lock. */
+    void hasten(long attempt) {
+        client.watchdog.hasten(errand -> errand instanceof Leave leave && leave.gone.number == attempt);
+    }
+
+    /** Until when a request that was not answered may leave something behind, and how long that may last. */
+    private long untilNanos(long leaseMillis) {
+        return client.clock.nanoTime() + 2 * client.options.commandTimeoutNanos() + client.leftoverNanos(leaseMillis);
+    }
+
+    /** The turn at the gate that a leave hands on. */
+    private record Turn(long contender) {}
+
+    /**
+     * Takes an attempt that is over out of Redis, and then whatever a request of it that was not answered may put there
+     * late: Redis says for how long one may still run.
+     */
+    private final class Leave extends Errand {
+
+        private final Attempt gone;
+        private final @Nullable Attempt heir;
+        private final boolean takePlace;
+        private final @Nullable Remainder rest;
+        private @Nullable Turn turn;
+
+        /** Turn: to be handed on by the answer, or null. Rest: whom to tell, or null. */
+        Leave(Attempt gone, @Nullable Turn turn, @Nullable Remainder rest) {
+            super(client.clock, gone.keys.lock(), untilNanos(gone.leaseMillis));
+            this.gone = gone;
+            this.turn = turn;
+            this.rest = rest;
+            this.heir = turn == null ? null : heir(gone.keys, turn.contender);
+            this.takePlace = client.mailbox.isOpen();
+        }
+
+        @Override
+        Call call() {
+            return Protocol.leave(gone, client.mayHaveLost(gone), turn == null ? null : heir, takePlace);
+        }
+
+        @Override
+        Need need() {
+            return client.needOfLeaving(gone);
+        }
+
+        @Override
+        long follow(Reply reply, long sentNanos) {
+            Turn handedOn = turn;
+            Attempt next = handedOn == null
+                    ? null
+                    : inherit(gone.keys, handedOn.contender, heir, client.clock.nanoTime(), reply, sentNanos);
+            if (next == null) {
+                unanswered();
+            } else {
+                client.watchdog.run(new Leave(next, handedOn, rest));
+            }
+            turn = null;
+            // For how long something may still run, of which Redis tells last.
+            List<Object> values = reply.values();
+            long waitMillis = values.isEmpty() ? 0 : reply.number(values.size() - 1);
+            return waitMillis == 0 ? DONE : waitMillis * 1_000_000;
+        }
+
+        /** Nobody waits for it any longer. */
+        @Override
+        void unanswered() {
+            if (rest != null) {
+                rest.end();
+            }
+        }
+
+        @Override
+        void giveUp() {
+            if (turn != null) {
+                client.gate.exit(gone.keys, turn.contender);
+            }
+        }
     }
 }

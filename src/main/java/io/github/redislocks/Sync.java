@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
@@ -137,6 +138,10 @@ final class Sync {
         try {
             patience.throwIfInterrupted();
             Hold held = client.hold(keys);
+            if (held != null && held.stranded) {
+                client.succession.rescue(held);
+                held = null;
+            }
             if (held != null && client.isValid(held) && reenter(held, patience, leaseMillis, renewed)) {
                 return true;
             }
@@ -166,7 +171,7 @@ final class Sync {
                             keys, now - began, client.outage(keys).age(now) > 0, e);
                 }
                 backoff = backoff == null ? Backoff.ofRequests() : backoff;
-                client.clock.park(this, Math.min(backoff.next(), patience.remaining(now)));
+                client.clock.pause(this, Math.min(backoff.next(), patience.remaining(now)));
                 patience.throwIfInterrupted();
             }
         }
@@ -214,7 +219,7 @@ final class Sync {
                 }
                 patience.throwIfInterrupted();
                 hold.unanswered |= !unacknowledged;
-                client.clock.park(this, REENTRY_PAUSE_NANOS);
+                client.clock.pause(this, REENTRY_PAUSE_NANOS);
             }
         }
         return false;
@@ -222,7 +227,7 @@ final class Sync {
 
     void unlock() {
         Hold hold = client.hold(keys);
-        if (hold == null) {
+        if (hold == null || hold.stranded) {
             throw notHeld();
         }
         if (!client.isValid(hold)) {
@@ -236,8 +241,14 @@ final class Sync {
     }
 
     private void exit(Hold hold) {
-        if (!client.options.localReentry() && isTaken(hold)) {
-            client.lose(hold, LockLost.Reason.TAKEN);
+        try {
+            if (!client.options.localReentry() && isTaken(hold)) {
+                client.lose(hold, LockLost.Reason.TAKEN);
+            }
+        } catch (Error e) {
+            // As unlocked as an unlock of the JDK's lock would be that an error follows.
+            hold.exited();
+            throw e;
         }
         if (!client.isValid(hold)) {
             throw unlockLost(hold);
@@ -256,52 +267,67 @@ final class Sync {
         }
     }
 
+    /** Ends a hold. Its thread is done with it, so whatever goes wrong here, the watchdog goes on with the release. */
     private void release(Hold hold) {
         long sent = client.clock.nanoTime();
-        long until = hold.beginRelease(sent);
-        if (until == 0) {
-            client.isValid(hold);
-            throw unlockLost(hold);
-        }
-        publish();
-        Attempt heir = client.succession.heir(keys, hold.attempt);
-        boolean keep = sent - hold.turnStartNanos < LockOptions.LOCAL_TURN_NANOS;
-        boolean resent = false;
         try {
-            if (heir == null && isQuick(hold, sent)) {
-                Reply reply = client.run(Protocol.free(hold), client.options.commandTimeoutNanos());
-                if (reply.is("OK")) {
-                    client.gate.exit(keys, hold.attempt);
-                    client.holds.remove(hold);
-                    return;
-                }
-                crowded = true;
-                resent = reply.resent();
-                heir = client.succession.heir(keys, hold.attempt);
-            }
-            Call call = Protocol.release(hold, heir, keep, client.mailbox.isOpen());
-            Reply reply = client.run(call, client.options.commandTimeoutNanos());
-            // Found nothing although nothing of it had run before: somebody else ended the hold.
-            if (reply.is("GONE") && !reply.resent() && !resent && hold.releaseFailed(LockLost.Reason.TAKEN)) {
-                client.ended(hold);
+            StackSpace.ensure();
+            long until = hold.beginRelease(sent);
+            if (until == 0) {
+                client.isValid(hold);
                 throw unlockLost(hold);
             }
-            crowded = !reply.is("FREED") || reply.values().contains(1L);
-            try {
-                client.succession.handOn(keys, hold.attempt, heir, hold.turnStartNanos, reply, sent);
-            } finally {
-                // Not before: close() waits for releases, and an heir that has gone has to be taken out of Redis.
-                client.holds.remove(hold);
+            publish();
+            release(hold, sent, until);
+        } catch (Throwable e) {
+            hold.stranded = true;
+            client.watchdog.wakeAt(0);
+            throw e;
+        }
+    }
+
+    private void release(Hold hold, long sent, long until) {
+        boolean keep = sent - hold.turnStartNanos < LockOptions.LOCAL_TURN_NANOS;
+        boolean found = true;
+        try {
+            hold.heir = client.succession.heir(hold);
+            Reply freed = hold.heir == null && isQuick(hold, sent)
+                    ? client.run(Protocol.free(hold), client.options.commandTimeoutNanos())
+                    : null;
+            if (freed != null && freed.is("OK")) {
+                client.gate.exit(keys, hold.attempt);
+            } else if (freed == null) {
+                found = handOn(hold, sent, keep, false);
+            } else {
+                crowded = true;
+                hold.heir = client.succession.heir(hold);
+                found = handOn(hold, sent, keep, freed.resent());
             }
         } catch (RedisException e) {
-            Call call = Protocol.release(hold, heir, keep, client.mailbox.isOpen());
-            client.succession.releaseLater(hold, call, heir);
-            if (client.clock.nanoTime() >= until && hold.releaseFailed(LockLost.Reason.UNCONFIRMED)) {
-                client.ended(hold);
-                throw unlockLost(hold);
-            }
-            client.holds.remove(hold);
+            Call call = Protocol.release(hold, hold.heir, keep, client.mailbox.isOpen());
+            client.succession.releaseLater(hold, call, hold.heir);
+            found = client.clock.nanoTime() < until || !hold.releasedTooLate();
         }
+        if (!found) {
+            client.ended(hold);
+            throw unlockLost(hold);
+        }
+        // Not before: close() waits for releases, and an heir that has gone has to be taken out of Redis.
+        client.holds.remove(hold);
+    }
+
+    /** Ends a hold in Redis and hands the lock on; false if somebody else had ended it. */
+    private boolean handOn(Hold hold, long sent, boolean keep, boolean mayHaveRun) {
+        Call call = Protocol.release(hold, hold.heir, keep, client.mailbox.isOpen());
+        long left = sent + client.options.commandTimeoutNanos() - client.clock.nanoTime();
+        Reply reply = client.run(call, Math.max(1, left));
+        // Found nothing although nothing of it had run before.
+        if (reply.is("GONE") && !reply.resent() && !mayHaveRun && hold.releaseFailed()) {
+            return false;
+        }
+        crowded = !reply.is("FREED") || reply.values().contains(1L);
+        client.succession.handOn(keys, hold.attempt, hold.heir, hold.turnStartNanos, reply, sent);
+        return true;
     }
 
     /** Whether it is likely that nobody has come to wait behind a hold. */

@@ -25,6 +25,23 @@ final class Unavailable {
         return new LockUnavailableException(keys.name(), text, mayExist, cause);
     }
 
+    /** For an attempt that has waited while Redis was away for too long. */
+    LockUnavailableException notServed(Attempt attempt, long triedNanos, @Nullable RedisException cause) {
+        return attempt.fromCondition
+                ? notBack(attempt.keys, triedNanos, cause)
+                : notAcquired(attempt.keys, triedNanos, attempt.known, cause);
+    }
+
+    /** For a hold that was given up in a Condition and could not be had back. */
+    LockUnavailableException notBack(Keys keys, long triedNanos, @Nullable RedisException cause) {
+        return toDo(
+                keys,
+                "was not had back from a Condition",
+                "It is not held any more; do not unlock it.",
+                triedNanos,
+                cause);
+    }
+
     /** For an acquisition that came too soon after a failover. */
     LockUnavailableException tooSoon(Keys keys, long graceNanos, boolean mayExist) {
         String text = "The lock \"" + keys.name() + "\" was not acquired: Redis at " + redis.address()
@@ -44,7 +61,8 @@ final class Unavailable {
     }
 
     /** For what is not an acquisition: what the lock was not, and what that means for the caller. */
-    LockUnavailableException toDo(Keys keys, String what, String consequence, long triedNanos, RedisException cause) {
+    LockUnavailableException toDo(
+            Keys keys, String what, String consequence, long triedNanos, @Nullable RedisException cause) {
         return new LockUnavailableException(
                 keys.name(), unavailableText(keys, what, consequence, triedNanos, cause), false, cause);
     }

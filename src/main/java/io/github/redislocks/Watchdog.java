@@ -1,9 +1,11 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.DutyLoop;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -12,8 +14,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -31,6 +34,9 @@ final class Watchdog {
     /** Something due that is sent to Redis: a renewal, a heartbeat, an errand. */
     interface Job {
 
+        /** Told when it is about to be sent: until its end nobody else sends the same. Neither throws nor allocates. */
+        void begin();
+
         /** The call, made just before it is sent. Its first key is the one that {@link Due#add} was given. */
         Call call(long sentNanos, long timeoutNanos);
 
@@ -45,6 +51,9 @@ final class Watchdog {
         void answered(Reply reply, long sentNanos);
 
         void failed(RedisException failure, long sentNanos);
+
+        /** Told last, whatever became of it, also if that could not even be told. Neither throws nor allocates. */
+        void end();
     }
 
     /** What is due now. */
@@ -52,10 +61,10 @@ final class Watchdog {
     interface Due {
 
         /**
-         * Makes and takes a job on a lock key, unless its server has a batch to answer; then the watchdog comes back
-         * when that has ended.
+         * Makes and takes a job on a lock key, or none if there is nothing to do any more; unless its server has a
+         * batch to answer: then the watchdog comes back when that has ended.
          */
-        void add(String key, Supplier<Job> job);
+        void add(String key, Supplier<? extends @Nullable Job> job);
     }
 
     /** What the watchdog looks after. */
@@ -79,6 +88,9 @@ final class Watchdog {
 
     private static final long FEW = 1_000;
 
+    /** When to look again after something went wrong that has nothing to do with Redis, such as want of memory. */
+    private static final long AGAIN_NANOS = 100_000_000;
+
     /** How long a sender is kept that had nothing to send: its server may be gone. */
     private static final long IDLE_NANOS = 60_000_000_000L;
 
@@ -88,14 +100,18 @@ final class Watchdog {
     /** By server; changed by the scheduler only. */
     private final ConcurrentMap<String, Sender> senders = new ConcurrentHashMap<>();
 
-    private final Thread scheduler = new Thread(this::schedule, "redis-locks-watchdog");
+    private final DutyLoop scheduler = new DutyLoop("redis-locks-watchdog", this::turn);
     private final AtomicLong wakeAtNanos = new AtomicLong(Long.MAX_VALUE);
-    private volatile boolean closed;
+    /** Set by the scheduler only. */
+    private volatile long restUntilNanos;
 
     Watchdog(Client client) {
         this.client = client;
-        this.wards = List.of(new Renewals(client), new Heartbeats(client), this::inspectErrands);
-        scheduler.setDaemon(true);
+        this.wards = List.of(
+                new Renewals(client, Renewals.LOSSES),
+                new Heartbeats(client),
+                new Lookout(client),
+                this::inspectErrands);
     }
 
     void start() {
@@ -107,53 +123,79 @@ final class Watchdog {
         long planned = wakeAtNanos.get();
         while (nanos < planned) {
             if (wakeAtNanos.compareAndSet(planned, nanos)) {
-                LockSupport.unpark(scheduler);
+                scheduler.wake();
                 return;
             }
             planned = wakeAtNanos.get();
         }
     }
 
+    /** Runs an errand, if possible without the way over the scheduler, who looks after what becomes of it. */
     void run(Errand errand) {
+        // Until then the scheduler leaves it alone, so that it is not sent twice.
+        errand.begin();
         errands.add(errand);
-        wakeAt(errand.nextTryNanos());
+        Sender sender = senders.get(client.redis.serverOf(errand.key()));
+        if (sender == null || errand.need() != Errand.Need.NOW || !sender.sendNow(errand)) {
+            errand.end();
+            errand.hasten();
+            wakeAt(0);
+        }
     }
 
-    /** Whether there are errands that their server would answer. */
+    /** Has the errands of which this is true sent at once. */
+    void hasten(Predicate<Errand> which) {
+        for (Errand errand : errands) {
+            if (which.test(errand)) {
+                errand.hasten();
+                wakeAt(0);
+            }
+        }
+    }
+
+    /** Whether there are errands that wait for nobody, and that their server would answer. */
     boolean hasErrands() {
         long now = client.clock.nanoTime();
         return errands.stream()
-                .anyMatch(errand ->
-                        !errand.isAnswered() && client.outage(errand.key()).age(now) == 0);
+                .anyMatch(errand -> !errand.isDone()
+                        && errand.need() == Errand.Need.NOW
+                        && client.outage(errand.key()).age(now) == 0);
     }
 
     private long inspectErrands(long now, long horizon, Due due) {
         long next = Long.MAX_VALUE;
-        errands.removeIf(errand -> !errand.isUnderWay() && errand.isDone());
-        for (Errand errand : errands) {
-            if (errand.nextTryNanos() > now) {
+        for (Iterator<Errand> all = errands.iterator(); all.hasNext(); ) {
+            Errand errand = all.next();
+            if (errand.isUnderWay()) {
+                continue;
+            }
+            if (errand.isDue(now)) {
+                due.add(errand.key(), () -> errand);
+            }
+            if (errand.isDone()) {
+                all.remove();
+            } else if (errand.nextTryNanos() > now) {
                 next = Math.min(next, errand.nextTryNanos());
-            } else if (!errand.isUnderWay()) {
-                due.add(errand.key(), errand::begin);
             }
         }
         return next;
     }
 
-    private void schedule() {
-        long restUntil = 0;
-        while (!closed) {
-            long now = client.clock.nanoTime();
-            long wakeAt = Math.max(wakeAtNanos.get(), restUntil);
-            if (wakeAt > now) {
-                client.clock.parkUntil(this, wakeAt);
-                continue;
-            }
-            // Whoever adds something from here on says so anew.
-            wakeAtNanos.set(Long.MAX_VALUE);
+    private void turn() {
+        long now = client.clock.nanoTime();
+        long wakeAt = Math.max(wakeAtNanos.get(), restUntilNanos);
+        if (wakeAt > now) {
+            client.clock.parkUntil(this, wakeAt);
+            return;
+        }
+        // Whoever adds something from here on says so anew.
+        wakeAtNanos.set(Long.MAX_VALUE);
+        long next = now + AGAIN_NANOS;
+        try {
             long restNanos = restNanos();
-            long next = sweep(now + restNanos);
-            restUntil = now + restNanos;
+            restUntilNanos = now + restNanos;
+            next = sweep(now + restNanos);
+        } finally {
             wakeAt(next);
         }
     }
@@ -168,34 +210,52 @@ final class Watchdog {
         Map<Sender, List<Job>> due = new LinkedHashMap<>();
         Due collector = (key, job) -> {
             Sender sender = sender(key);
-            if (sender.isIdle()) {
-                due.computeIfAbsent(sender, first -> new ArrayList<>()).add(job.get());
+            if (sender.isFree()) {
+                add(due.computeIfAbsent(sender, first -> new ArrayList<>()), job.get());
             }
         };
         long next = Long.MAX_VALUE;
+        Throwable trouble = null;
         for (Ward ward : wards) {
+            long now = client.clock.nanoTime();
             try {
-                next = Math.min(next, ward.inspect(client.clock.nanoTime(), horizon, collector));
+                next = Math.min(next, ward.inspect(now, horizon, collector));
             } catch (Throwable e) {
-                log.error("The watchdog met an error and goes on", e);
+                // Told once the others have been looked after, which the telling might prevent.
+                trouble = e;
+                next = Math.min(next, now + AGAIN_NANOS);
             }
         }
         boolean heartbeats = due.values().stream()
                 .anyMatch(jobs -> jobs.stream().anyMatch(job -> job instanceof Heartbeats.Heartbeat));
         Sender pinger = heartbeats ? sender(client.mailbox.channel()) : null;
-        if (pinger != null && pinger.isIdle()) {
+        if (pinger != null && pinger.isFree()) {
             due.computeIfAbsent(pinger, first -> List.of());
         }
         due.forEach((sender, jobs) -> sender.send(jobs, sender == pinger));
         retire();
+        if (trouble != null) {
+            log.error("The watchdog met an error and goes on", trouble);
+        }
         return next;
+    }
+
+    private static void add(List<Job> jobs, @Nullable Job job) {
+        if (job != null) {
+            try {
+                jobs.add(job);
+            } catch (Throwable e) {
+                job.end();
+                throw e;
+            }
+        }
     }
 
     private Sender sender(String key) {
         return senders.computeIfAbsent(client.redis.serverOf(key), server -> {
             Sender sender = new Sender(client);
             sender.start();
-            if (closed) {
+            if (scheduler.isClosed()) {
                 sender.close();
             }
             return sender;
@@ -215,20 +275,20 @@ final class Watchdog {
         }
     }
 
-    /** Whether nothing is being sent. */
+    /** Whether nothing is due or being sent. */
     boolean isIdle() {
-        return senders.values().stream().allMatch(Sender::isIdle);
+        return Math.max(wakeAtNanos.get(), restUntilNanos) > client.clock.nanoTime()
+                && senders.values().stream().allMatch(Sender::isIdle);
     }
 
     /** Ends all threads; what is under way fails when the connections close. */
     void close() {
-        closed = true;
-        LockSupport.unpark(scheduler);
+        scheduler.close();
         senders.values().forEach(Sender::close);
     }
 
     List<Thread> threads() {
-        List<Thread> threads = new ArrayList<>(List.of(scheduler));
+        List<Thread> threads = new ArrayList<>(List.of(scheduler.thread()));
         senders.values().forEach(sender -> threads.add(sender.thread()));
         return threads;
     }

@@ -1,6 +1,7 @@
 package io.github.redislocks;
 
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.nameMatching;
 import static com.tngtech.archunit.lang.conditions.ArchPredicates.are;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
@@ -9,12 +10,15 @@ import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.sli
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaCall;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.properties.HasOwner;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.library.dependencies.SliceAssignment;
 import com.tngtech.archunit.library.dependencies.SliceIdentifier;
+import io.github.redislocks.concurrent.Threads;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -34,6 +38,7 @@ class ArchitectureTest {
 
     private static final String CORE = "io.github.redislocks";
     private static final String TRANSPORT = CORE + ".redis..";
+    private static final String CONCURRENT = CORE + ".concurrent..";
 
     /** The classes whose public API takes an address or a configuration of Jedis. */
     private static final String TAKE_JEDIS_TYPES = "io\\.github\\.redislocks\\.(RedisLocks|LockOptions)(\\$.*)?";
@@ -49,9 +54,20 @@ class ArchitectureTest {
                 .that()
                 .resideInAPackage(TRANSPORT)
                 .should()
-                .dependOnClassesThat(
-                        resideInAPackage(CORE + "..").and(DescribedPredicate.not(resideInAPackage(TRANSPORT))))
+                .dependOnClassesThat(resideInAPackage(CORE + "..")
+                        .and(DescribedPredicate.not(resideInAnyPackage(TRANSPORT, CONCURRENT))))
                 .because("scripts run anywhere; what they mean is the business of the core")
+                .check(MAIN);
+    }
+
+    @Test
+    void threads_outsideTheirFactory_areNotMade() {
+        noClasses()
+                .that(are(DescribedPredicate.not(JavaClass.Predicates.equivalentTo(Threads.class))))
+                .should()
+                .callConstructorWhere(JavaCall.Predicates.target(
+                        HasOwner.Predicates.With.owner(JavaClass.Predicates.assignableTo(Thread.class))))
+                .because("a thread of the library must take nothing over from the caller that happens to need it")
                 .check(MAIN);
     }
 

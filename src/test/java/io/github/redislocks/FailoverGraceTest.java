@@ -7,7 +7,6 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.twin.HeldCalls;
 import java.time.Duration;
-import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -210,7 +209,7 @@ class FailoverGraceTest extends FakeTime {
         other.lock();
         Waiter waiter = new Waiter();
         waiter.startAndQueue();
-        Thread reader = Objects.requireNonNull(locks.client().mailbox.reader());
+        Thread reader = locks.client().mailbox.reader();
         long parks = clock.parks(reader);
         redis.moved();
         await().until(() -> clock.parks(reader) > parks);

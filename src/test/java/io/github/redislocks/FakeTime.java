@@ -83,7 +83,19 @@ abstract class FakeTime {
     /** Does what waits by the clock, which runs a little whenever the calling thread waits. */
     void whileTimePasses(Runnable action) {
         Thread caller = Thread.currentThread();
-        whileTimePasses(() -> clock.isParked(caller), action);
+        whileTimePasses(() -> clock.isParked(caller) && isQuiet(), action);
+    }
+
+    /** Whether nothing is done in the background now, so that nobody waits for anything but time. */
+    private boolean isQuiet() {
+        for (RedisLocks client : List.of(locks, others)) {
+            Watchdog watchdog = client.client().watchdog;
+            Thread scheduler = watchdog.threads().get(0);
+            if (scheduler.isAlive() && !(clock.isParked(scheduler) && watchdog.isIdle())) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** Does something while the clock runs a little whenever something is true. */

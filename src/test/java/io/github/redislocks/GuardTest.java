@@ -377,7 +377,7 @@ class GuardTest extends FakeTime {
         assertThat(remaining.get()).isEqualTo(Duration.ofMillis(4_453 - 700));
     }
 
-    /** A waiter that is interrupted while its heartbeat is on the way: the heartbeat takes a place for nobody. */
+    /** A waiter that is interrupted while its heartbeat is on the way, which its leave does not overtake. */
     private void leaveDuringAHeartbeat(Runnable beforeItRuns) throws InterruptedException {
         other.lock();
         AtomicReference<Boolean> interrupted = new AtomicReference<>();
@@ -393,16 +393,15 @@ class GuardTest extends FakeTime {
         settle();
         HeldCalls held = heartbeatUnderWay();
         waiter.interrupt();
-        waiter.join();
-        assertThat(interrupted.get()).isTrue();
-        assertThat(server.zset(KEY + ":queue")).as("it left").isEmpty();
+        whileTimePasses(() -> clock.isParked(waiter), () -> await().until(() -> !waiter.isAlive()));
+        assertThat(interrupted.get()).as("it waits a moment only").isTrue();
         beforeItRuns.run();
         held.release();
         await().until(() -> redis.log().count("heartbeat") == 1);
     }
 
     @Test
-    void heartbeat_thatOvertakesTheLeave_leavesNoPlace() throws InterruptedException {
+    void heartbeat_onItsWayWhileItsWaiterGoes_leavesNoPlace() throws InterruptedException {
         leaveDuringAHeartbeat(() -> {});
         settle();
         assertThat(server.zset(KEY + ":queue")).isEmpty();
@@ -410,7 +409,7 @@ class GuardTest extends FakeTime {
     }
 
     @Test
-    void heartbeat_thatOvertakesTheLeaveUnanswered_leavesNoPlace() throws InterruptedException {
+    void heartbeat_onItsWayWhileItsWaiterGoesUnanswered_leavesNoPlace() throws InterruptedException {
         leaveDuringAHeartbeat(() -> redis.failNext(1, verb("heartbeat"), Fault.REPLY_LOST));
         pass(2_000);
         assertThat(server.zset(KEY + ":queue")).isEmpty();
@@ -418,7 +417,7 @@ class GuardTest extends FakeTime {
     }
 
     @Test
-    void heartbeat_thatOvertakesTheLeaveAndIsGranted_freesTheLock() throws InterruptedException {
+    void heartbeat_onItsWayWhileItsWaiterGoesAndGranted_freesTheLock() throws InterruptedException {
         leaveDuringAHeartbeat(other::unlock);
         settle();
         assertThat(server.hash(KEY)).isEmpty();

@@ -69,9 +69,41 @@ class HoldTest {
     void releaseFailed_afterTheRelease_isTheLoss() {
         Hold hold = hold(true, 100);
         hold.beginRelease(50);
-        assertThat(hold.releaseFailed(LockLost.Reason.TAKEN)).isTrue();
-        assertThat(hold.releaseFailed(LockLost.Reason.TAKEN)).isFalse();
+        assertThat(hold.releaseFailed()).isTrue();
+        assertThat(hold.releaseFailed()).isFalse();
         assertThat(hold.lossReason()).isEqualTo(LockLost.Reason.TAKEN);
+        assertThat(hold.isReleasedTooLate()).isFalse();
+    }
+
+    @Test
+    void releasedTooLate_isALossWhoseReleaseGoesOn() {
+        Hold hold = hold(true, 100);
+        assertThat(hold.releasedTooLate()).as("none has begun").isFalse();
+        hold.beginRelease(50);
+        assertThat(hold.releasedTooLate()).isTrue();
+        assertThat(hold.isLost()).isTrue();
+        assertThat(hold.lossReason()).isEqualTo(LockLost.Reason.UNCONFIRMED);
+        assertThat(hold.beginTelling()).isTrue();
+        assertThat(hold.isReleasedTooLate()).isTrue();
+    }
+
+    @Test
+    void loss_forEachReason_isToldOnceUnlessThatFails() {
+        for (LockLost.Reason reason : LockLost.Reason.values()) {
+            Hold hold = hold(true, 100);
+            assertThat(hold.beginTelling()).as("not lost").isFalse();
+            hold.lose(reason);
+            assertThat(hold.beginTelling()).isTrue();
+            assertThat(hold.beginTelling()).isFalse();
+            assertThat(hold.lossReason()).isEqualTo(reason);
+            hold.endTelling(false);
+            assertThat(hold.lossReason()).isEqualTo(reason);
+            assertThat(hold.beginTelling()).as("once more").isTrue();
+            hold.endTelling(true);
+            assertThat(hold.lossReason()).isEqualTo(reason);
+            assertThat(hold.beginTelling()).as("it has been told").isFalse();
+            assertThat(hold.isReleasedTooLate()).isFalse();
+        }
     }
 
     @Test

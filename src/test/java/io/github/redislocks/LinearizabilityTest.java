@@ -205,7 +205,12 @@ class LinearizabilityTest {
 
         @Operation
         public boolean releaseFailed() {
-            return hold.releaseFailed(LockLost.Reason.TAKEN);
+            return hold.releaseFailed();
+        }
+
+        @Operation
+        public boolean beginTelling() {
+            return hold.beginTelling();
         }
 
         @Operation
@@ -220,13 +225,13 @@ class LinearizabilityTest {
         private enum Is {
             HELD,
             RELEASING,
-            RELEASED,
             LOST
         }
 
         private Is is = Is.HELD;
         private long until = 3;
         private LockLost.Reason reason;
+        private boolean telling;
 
         public boolean extend(int now, int deadline) {
             boolean valid = isValid(now);
@@ -271,8 +276,10 @@ class LinearizabilityTest {
             }
         }
 
-        public void released() {
-            is = is == Is.RELEASING ? Is.RELEASED : is;
+        public boolean beginTelling() {
+            boolean first = is == Is.LOST && !telling;
+            telling |= first;
+            return first;
         }
 
         public boolean releaseFailed() {

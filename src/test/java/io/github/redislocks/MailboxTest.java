@@ -20,8 +20,8 @@ class MailboxTest {
     private final FakeClock clock = new FakeClock();
     private final InMemoryRedis redis = new InMemoryRedis(clock.server());
     private final AtomicInteger reopened = new AtomicInteger();
-    private final Mailbox mailbox =
-            new Mailbox("mailbox", redis, clock, TIMEOUT_NANOS, new ConcurrentHashMap<>(), reopened::incrementAndGet);
+    private final Mailbox mailbox = new Mailbox(
+            "mailbox", redis, clock, TIMEOUT_NANOS, new ConcurrentHashMap<>(), reopened::incrementAndGet, number -> {});
 
     @AfterEach
     void close() {

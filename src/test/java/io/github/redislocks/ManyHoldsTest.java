@@ -166,18 +166,34 @@ class ManyHoldsTest extends FakeTime {
     }
 
     @Test
-    void recordOfALoss_whoseOwnerDoesNotCall_isForgottenAfterAnHour() {
+    void recordOfALoss_whoseOwnerLives_isKeptHoweverLongItDoesNotCall() {
         lock.lock(Duration.ofSeconds(1));
         pass(1_000);
         await().until(() -> losses.size() == 1);
         settle();
-        clock.advanceMillis(Holds.LOSS_REMEMBERED.toMillis() - 1_000);
+        clock.advanceMillis(Duration.ofDays(3).toMillis());
         settle();
-        assertThat(locks.client().holds.all()).hasSize(1);
-        clock.advanceMillis(1_000);
-        settle();
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
         assertThat(locks.client().holds.all()).isEmpty();
-        assertThatThrownBy(lock::unlock).isInstanceOf(IllegalMonitorStateException.class);
+    }
+
+    @Test
+    void recordsOfLosses_moreThanTheBound_theOldestAreForgotten() {
+        Renewals ofTwo = new Renewals(locks.client(), 2);
+        List<RedisReentrantLock> lost = new ArrayList<>();
+        for (String name : List.of("first", "second", "third")) {
+            RedisReentrantLock one = locks.reentrantLock(name);
+            one.lock(Duration.ofSeconds(1));
+            lost.add(one);
+            pass(1_000);
+        }
+        ofTwo.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
+        assertThat(locks.client().holds.all()).hasSize(2);
+        assertThatThrownBy(lost.get(0)::unlock)
+                .isInstanceOf(IllegalMonitorStateException.class)
+                .isNotInstanceOf(LockLostException.class);
+        assertThatThrownBy(lost.get(1)::unlock).isInstanceOf(LockLostException.class);
+        assertThatThrownBy(lost.get(2)::unlock).isInstanceOf(LockLostException.class);
     }
 
     @Test

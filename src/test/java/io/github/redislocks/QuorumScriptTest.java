@@ -200,6 +200,6 @@ class QuorumScriptTest {
         assertThat(redis.heldMessages())
                 .as("the one that leaves may have been told")
                 .hasSize(1);
-        assertThat(redis.zset(keys.all().get(1))).containsOnlyKeys("c:1");
+        assertThat(redis.zset(keys.all().get(1))).containsOnlyKeys("c:1:1");
     }
 }

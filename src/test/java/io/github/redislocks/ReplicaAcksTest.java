@@ -52,6 +52,7 @@ class ReplicaAcksTest extends FakeTime {
     }
 
     private void isFreeAsIfNobodyHadHadIt() {
+        settle();
         assertThat(server.hash(KEY)).isEmpty();
         assertThat(other.tryLock()).isTrue();
         assertThat(other.previousHolderLost()).isFalse();

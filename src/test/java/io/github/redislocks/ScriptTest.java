@@ -263,17 +263,20 @@ class ScriptTest {
     }
 
     @Test
-    void acquire_ofAnEarlierAttempt_isStaleAndChangesNothing() {
+    void acquire_ofAnEarlierAttempt_isAnothers() {
         acquire(5, "a:1");
         Peek before = peek();
-        assertThat(enqueue(4, "a:1").code()).isEqualTo("STALE");
+        assertThat(acquire(4, "a:1").code())
+                .as("a late copy, whose caller knows nothing of the hold")
+                .isEqualTo("BUSY");
+        assertThat(enqueue(4, "a:1").code()).isEqualTo("QUEUED");
         assertThat(peek().attempt()).isEqualTo(before.attempt());
         assertThat(peek().token()).isEqualTo(before.token());
+        assertThat(peek().queue()).containsExactly("a:1:4");
+        leave(4, "a:1", false, null);
         enqueue(9, "b:1");
-        assertThat(enqueue(8, "b:1").code()).isEqualTo("STALE");
-        release(5, "a:1");
-        assertThat(acquire(8, "b:1").code()).as("also when it is free").isEqualTo("STALE");
-        assertThat(peek().owner()).isEqualTo("-");
+        enqueue(8, "b:1");
+        assertThat(peek().queue()).as("each attempt has its own").containsExactly("b:1:9", "b:1:8");
     }
 
     @Test
@@ -289,7 +292,7 @@ class ScriptTest {
         assertThat(queued.number(1)).isBetween(29_000L, 30_000L);
         enqueue(1, "c:1");
         enqueue(1, "b:1");
-        assertThat(peek().queue()).as("a renewed place keeps its order").containsExactly("b:1", "c:1");
+        assertThat(peek().queue()).as("a renewed place keeps its order").containsExactly("b:1:1", "c:1:1");
         assertThat(peek().waited()).isEqualTo("1");
     }
 
@@ -300,7 +303,7 @@ class ScriptTest {
         assertThat(release(1, "a:1").code()).as("nobody could be told").isEqualTo("FREED");
         assertThat(acquire(1, "c:1").code()).isEqualTo("OK");
         assertThat(peek().waited()).isEqualTo("1");
-        assertThat(peek().queue()).containsExactly("b:1");
+        assertThat(peek().queue()).containsExactly("b:1:1");
     }
 
     @Test
@@ -391,7 +394,7 @@ class ScriptTest {
         assertThat(peek.attempt()).isEqualTo("7");
         assertThat(peek.lost()).isEqualTo("-");
         assertThat(peek.pttl()).isBetween(3_000L, 4_500L);
-        assertThat(peek.queue()).containsExactly("c:1");
+        assertThat(peek.queue()).containsExactly("c:1:1");
         assertThat(peek.waited()).isEqualTo("1");
         assertThat(Long.parseLong(peek.token())).isGreaterThan(token);
         assertThat(mail.next()).isEqualTo("7 " + peek.token() + " 0");
@@ -405,7 +408,7 @@ class ScriptTest {
         enqueue(1, "c:1");
         assertThat(release(1, "a:1").code()).isEqualTo("GRANTED");
         assertThat(peek().owner()).isEqualTo("c:1");
-        assertThat(peek().queue()).containsExactly("b:1");
+        assertThat(peek().queue()).containsExactly("b:1:1");
         assertThat(mail.next()).startsWith("1 ");
     }
 
@@ -451,10 +454,10 @@ class ScriptTest {
         Peek peek = peek();
         assertThat(peek.owner()).isEqualTo("b:1");
         assertThat(reply.text(0)).isEqualTo(peek.token());
-        assertThat(peek.queue()).containsExactly("a:2");
+        assertThat(peek.queue()).containsExactly("a:2:2");
         Reply again = run(release);
         assertThat(again.code()).as("an unanswered copy ran before").isEqualTo("QUEUED");
-        assertThat(peek().queue()).containsExactly("a:2");
+        assertThat(peek().queue()).containsExactly("a:2:2");
     }
 
     @Test
@@ -465,7 +468,7 @@ class ScriptTest {
         Reply reply = run(Protocol.release(hold(1, "a:1", 1), attempt(2, "a:2"), true, true));
         assertThat(reply.code()).isEqualTo("SUCCEEDED");
         assertThat(peek().owner()).isEqualTo("a:2");
-        assertThat(peek().queue()).containsExactly("b:1");
+        assertThat(peek().queue()).containsExactly("b:1:1");
         assertThat(peek().waited()).isEqualTo("1");
     }
 
@@ -519,11 +522,10 @@ class ScriptTest {
         Reply reply = heartbeat(1, "b:1");
         assertThat(reply.code()).isEqualTo("QUEUED");
         assertThat(reply.number(0)).isEqualTo(token);
-        assertThat(peek().queue()).containsExactly("b:1", "c:1");
+        assertThat(peek().queue()).containsExactly("b:1:1", "c:1:1");
         leave(1, "b:1", false, null);
         assertThat(heartbeat(1, "b:1").code()).isEqualTo("QUEUED");
-        assertThat(peek().queue()).containsExactly("c:1", "b:1");
-        assertThat(heartbeat(0, "b:1").code()).isEqualTo("STALE");
+        assertThat(peek().queue()).containsExactly("c:1:1", "b:1:1");
     }
 
     @Test
@@ -577,12 +579,12 @@ class ScriptTest {
         enqueue(1, "c:1");
         Reply reply = leave(1, "b:1", false, attempt(2, "b:2"));
         assertThat(reply.code()).isEqualTo("QUEUED");
-        assertThat(peek().queue()).containsExactly("b:2", "c:1");
+        assertThat(peek().queue()).containsExactly("b:2:2", "c:1:1");
         assertThat(leave(1, "b:1", false, attempt(2, "b:2")).code())
                 .as("an unanswered copy ran before")
                 .isEqualTo("QUEUED");
         assertThat(leave(2, "b:2", false, null).code()).isEqualTo("DONE");
-        assertThat(peek().queue()).containsExactly("c:1");
+        assertThat(peek().queue()).containsExactly("c:1:1");
     }
 
     @Test
@@ -620,10 +622,11 @@ class ScriptTest {
         leave(1, "a:1", false, null);
         assertThat(peek().owner()).isEqualTo("a:1");
         enqueue(5, "b:1");
+        enqueue(4, "b:1");
         leave(4, "b:1", false, null);
-        assertThat(peek().queue()).containsExactly("b:1");
+        assertThat(peek().queue()).containsExactly("b:1:5");
         leave(6, "b:1", false, null);
-        assertThat(peek().queue()).as("places up to the attempt go").isEmpty();
+        assertThat(peek().queue()).containsExactly("b:1:5");
     }
 
     @Test
@@ -684,9 +687,9 @@ class ScriptTest {
         assertThat(signal(1, "b:1", 5, "#2", true).values())
                 .as("another Condition")
                 .isEmpty();
-        assertThat(signal(1, "b:1", 6, "#1", false).values()).containsExactly("a:1");
+        assertThat(signal(1, "b:1", 6, "#1", false).values()).containsExactly("a:1:2");
         assertThat(signal(9, "b:1", 7, "#1", false).code()).isEqualTo("GONE");
-        assertThat(peek().queue()).containsExactly("a:1");
+        assertThat(peek().queue()).containsExactly("a:1:2");
         assertThat(peek().waited()).isEqualTo("1");
         mail("a");
         release(1, "b:1");
@@ -702,11 +705,11 @@ class ScriptTest {
         acquire(3, "a:2");
         await(3, "a:2", 4, "#1");
         acquire(1, "b:1");
-        assertThat(signal(1, "b:1", 5, "#1", false).values()).containsExactly("a:1");
+        assertThat(signal(1, "b:1", 5, "#1", false).values()).containsExactly("a:1:2");
         assertThat(signal(1, "b:1", 5, "#1", false).code()).isEqualTo("SIGNALLED");
-        assertThat(peek().queue()).containsExactly("a:1");
-        assertThat(signal(1, "b:1", 6, "#1", true).values()).containsExactly("a:2");
-        assertThat(peek().queue()).containsExactly("a:1", "a:2");
+        assertThat(peek().queue()).containsExactly("a:1:2");
+        assertThat(signal(1, "b:1", 6, "#1", true).values()).containsExactly("a:2:4");
+        assertThat(peek().queue()).containsExactly("a:1:2", "a:2:4");
     }
 
     @Test
@@ -718,7 +721,7 @@ class ScriptTest {
         acquire(1, "b:1");
         signal(1, "b:1", 5, "#1", false);
         assertThat(leave(2, "a:1", false, null).code()).isEqualTo("DONE");
-        assertThat(peek().queue()).containsExactly("c:1");
+        assertThat(peek().queue()).containsExactly("c:1:4");
         assertThat(leave(4, "c:1", false, null).code()).isEqualTo("DONE");
         assertThat(peek().queue()).isEmpty();
     }
@@ -737,7 +740,7 @@ class ScriptTest {
                 .as("a:1 may be dead: nobody else would look at the queue")
                 .isEqualTo("c:1");
         assertThat(mail.next()).startsWith("4 ");
-        assertThat(peek().queue()).as("a:1 may live as well").containsExactly("a:1");
+        assertThat(peek().queue()).as("a:1 may live as well").containsExactly("a:1:2");
         assertThat(rejoin(2, "a:1").code()).as("its signal has gone on").isEqualTo("QUEUED");
     }
 
@@ -749,7 +752,7 @@ class ScriptTest {
         assertThat(rejoin(2, "a:1").code()).isEqualTo("QUEUED");
         assertThat(rejoin(2, "a:1").code()).as("an unanswered copy ran before").isEqualTo("QUEUED");
         assertThat(signal(1, "b:1", 5, "#1", true).values()).as("it has left").isEmpty();
-        assertThat(peek().queue()).containsExactly("a:1");
+        assertThat(peek().queue()).containsExactly("a:1:2");
         release(1, "b:1");
         assertThat(rejoin(2, "a:1").code()).isEqualTo("GRANTED");
         assertThat(peek().holds()).isEqualTo("2");
@@ -770,7 +773,7 @@ class ScriptTest {
         acquire(1, "b:1");
         poke("");
         assertThat(acquire(1, "c:1").number(1)).isEqualTo(1);
-        assertThat(peek().queue()).containsExactly("a:1", "a:2");
+        assertThat(peek().queue()).containsExactly("a:1:2", "a:2:4");
         assertThat(peek().waited()).isEqualTo("1");
     }
 
@@ -786,10 +789,113 @@ class ScriptTest {
     }
 
     @Test
-    void acquire_ofAnEarlierAttemptThanOneInACondition_isStale() {
+    void acquire_ofAnEarlierAttemptThanOneInACondition_leavesThatWhereItIs() {
         acquire(5, "a:1");
         await(5, "a:1", 6, "#1");
-        assertThat(acquire(4, "a:1").code()).isEqualTo("STALE");
-        assertThat(peek().owner()).isEqualTo("-");
+        assertThat(acquire(4, "a:1").code()).isEqualTo("OK");
+        assertThat(signal(4, "a:1", 7, "#1", false).values()).containsExactly("a:1:6");
+    }
+
+    /** One waits in a Condition and was signalled, another waits in it, and the first has just been handed the lock. */
+    private void handTheLockToASignalledWaiter() {
+        acquire(1, "a:1");
+        await(1, "a:1", 2, "#1");
+        acquire(3, "c:1");
+        await(3, "c:1", 4, "#1");
+        acquire(1, "b:1");
+        signal(1, "b:1", 5, "#1", false);
+        mail("a");
+        release(1, "b:1");
+        assertThat(peek().owner()).isEqualTo("a:1");
+        assertThat(peek().queue()).isEmpty();
+    }
+
+    @Test
+    void signal_ofAWaiterThatLeavesWithTheLock_goesToTheNext() {
+        handTheLockToASignalledWaiter();
+        assertThat(leave(2, "a:1", false, null).code()).isEqualTo("DONE");
+        assertThat(peek().queue()).containsExactly("c:1:4");
+        assertThat(acquire(9, "d:1").number(1)).as("no loss").isZero();
+    }
+
+    @Test
+    void signal_ofAWaiterWhoseThreadTakesItsLockOver_goesToTheNext() {
+        handTheLockToASignalledWaiter();
+        assertThat(acquire(6, "a:1").code()).isEqualTo("OK");
+        assertThat(peek().queue()).containsExactly("c:1:4");
+    }
+
+    @Test
+    void signal_ofAWaiterThatHadTheLock_goesToNobody() {
+        handTheLockToASignalledWaiter();
+        release(2, "a:1");
+        assertThat(peek().queue()).isEmpty();
+    }
+
+    @Test
+    void rejoin_whoseFirstCopyWasServed_saysSoAgain() {
+        acquire(1, "a:1");
+        await(1, "a:1", 2, "#1");
+        Reply first = rejoin(2, "a:1");
+        assertThat(first.code()).isEqualTo("GRANTED");
+        Reply second = rejoin(2, "a:1");
+        assertThat(second.code()).as("nobody signalled it").isEqualTo("GRANTED");
+        assertThat(second.number(0)).isEqualTo(first.number(0));
+        assertThat(peek().holds()).isEqualTo("2");
+    }
+
+    @Test
+    void rejoin_afterASignalThatLedToTheLock_saysSo() {
+        handTheLockToASignalledWaiter();
+        assertThat(rejoin(2, "a:1").code()).isEqualTo("SIGNALLED");
+    }
+
+    @Test
+    void successor_withAnOlderPlaceOfItsThread_isServedAsTheAttemptThatIsNamed() {
+        acquire(1, "a:1");
+        enqueue(5, "a:2");
+        Reply reply = run(Protocol.release(hold(1, "a:1", 1), attempt(6, "a:2"), true, true));
+        assertThat(reply.code()).isEqualTo("SUCCEEDED");
+        assertThat(peek().attempt()).isEqualTo("6");
+        assertThat(peek().queue()).containsExactly("a:2:5");
+        leave(5, "a:2", false, null);
+        assertThat(peek().attempt())
+                .as("the older attempt takes nothing with it")
+                .isEqualTo("6");
+        assertThat(peek().queue()).isEmpty();
+    }
+
+    @Test
+    void fairAcquire_withAnOlderPlaceOfItsThread_isServedAsItself() {
+        acquire(1, "a:1");
+        enqueue(5, "b:1");
+        release(1, "a:1");
+        Attempt fair =
+                new Attempt(6, keys, new LocalOwner("b:1"), new Attempt.Wish(30_000, true, true), Patience.endless());
+        Reply reply = run(Protocol.acquire(fair, FOR_EVER, false, 0));
+        if (reply.is("OK")) {
+            assertThat(peek().attempt()).isEqualTo("6");
+        } else {
+            assertThat(reply.code()).as("somebody is ahead").isEqualTo("BUSY");
+        }
+        assertThat(peek().queue()).containsExactly("b:1:5");
+    }
+
+    @Test
+    void leave_tellsForHowLongARequestOfItsAttemptMayRun() {
+        acquire(1, "a:1");
+        enqueue(2, "b:1");
+        Attempt gone = attempt(2, "b:1");
+        assertThat(run(Protocol.leave(gone, false, null, true)).values()).containsExactly(0L);
+        long now = micros();
+        Call late = Protocol.leave(gone, false, null, true).dated(3, server -> now + 2_000_000);
+        assertThat(run(late).number(0)).isBetween(1_000L, 2_001L);
+        Call over = Protocol.leave(gone, false, null, true).dated(3, server -> now - 1);
+        assertThat(run(over).number(0)).isZero();
+        Call named = Protocol.leave(gone, false, attempt(3, "b:2"), true).dated(3, server -> now + 2_000_000);
+        enqueue(2, "b:1");
+        Reply reply = run(named);
+        assertThat(reply.code()).isEqualTo("QUEUED");
+        assertThat(reply.number(reply.values().size() - 1)).isBetween(1_000L, 2_001L);
     }
 }

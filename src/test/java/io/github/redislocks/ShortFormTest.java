@@ -35,7 +35,7 @@ class ShortFormTest {
     private static final Keys KEYS = Keys.of("p", "lock");
     private static final List<Script> SCRIPTS = List.of(script("acquire"), script("release"));
     private static final List<Script> LONG = List.of(
-            without(SCRIPTS.get(0), "if held[1] and held[1] ~= owner and not call('hget', KEYS[3], owner) then"),
+            without(SCRIPTS.get(0), "if held[1] and held[1] ~= owner and not call('hget', KEYS[3], place) then"),
             without(SCRIPTS.get(1), "if mine and not held[5] and not held[6] then"));
 
     private final AtomicLong micros = new AtomicLong();
@@ -213,7 +213,7 @@ class ShortFormTest {
             return both(script("signal"), owner, attempt, next(), "c" + random.nextInt(2), "0");
         }
         if (kind == 6 && random.nextInt(3) == 0) {
-            return both(script("leave"), other, placed(other), "0", "", "", "", "");
+            return both(script("leave"), other, placed(other), "0", "0", "", "", "", "");
         }
         String successor = owner.substring(0, 2) + (1 + random.nextInt(3));
         if (successor.equals(owner) || random.nextInt(4) == 0) {
@@ -227,10 +227,13 @@ class ShortFormTest {
         return Long.toString(++number);
     }
 
-    /** The attempt of an owner's place, or a new one. */
+    /** The attempt of a place of an owner, or a new one. */
     private String placed(String owner) {
-        String place = reference.hash(KEYS.all().get(2)).get(owner);
-        return place == null ? next() : place.substring(0, place.indexOf(' '));
+        return reference.hash(KEYS.all().get(2)).keySet().stream()
+                .filter(place -> place.startsWith(owner + ":"))
+                .findFirst()
+                .map(place -> place.substring(owner.length() + 1))
+                .orElseGet(this::next);
     }
 
     private Reply both(Script script, String... args) {

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Heirs that go at the moment at which an unlock names them. */
+/** Heirs that go at the moment at which an unlock names them, since their client closes. */
 @Timeout(30)
 class SuccessionTest {
 
@@ -26,51 +26,6 @@ class SuccessionTest {
         redis.heal();
         locks.close();
         redis.close();
-    }
-
-    private Thread heir() {
-        Thread heir = new Thread(() -> {
-            try {
-                lock.lockInterruptibly();
-            } catch (InterruptedException e) {
-                // Expected.
-            }
-        });
-        heir.start();
-        await().until(() -> heir.getState() == Thread.State.WAITING);
-        return heir;
-    }
-
-    /** Interrupts an heir and waits for its end; so it does not. */
-    private static boolean staysAlive(Thread heir) {
-        heir.interrupt();
-        try {
-            heir.join();
-        } catch (InterruptedException e) {
-            throw new AssertionError(e);
-        }
-        return heir.isAlive();
-    }
-
-    @Test
-    void unlock_heirsGoWhileTheyAreNamed_leavesTheLockFree() {
-        lock.lock();
-        Thread owner = Thread.currentThread();
-        Thread first = heir();
-        Thread second = heir();
-        // Each goes when it has been named and the script that names it has not run.
-        redis.hold(verb("release").and(call -> staysAlive(first)));
-        redis.hold(call -> {
-            if (!call.script().name().equals("leave")) {
-                return false;
-            }
-            // What is left to the background comes late.
-            return Thread.currentThread() != owner || staysAlive(second);
-        });
-        lock.unlock();
-        assertThat(lock.isLocked()).isFalse();
-        assertThat(lock.hasQueuedThreads()).isFalse();
-        assertThat(redis.log().count("leave")).isEqualTo(2);
     }
 
     /** A thread that waits for the lock until the client is closed. */

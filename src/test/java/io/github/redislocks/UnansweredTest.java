@@ -267,13 +267,15 @@ class UnansweredTest extends FakeTime {
     }
 
     @Test
-    void attempt_thatBeginsJustAfterClose_hasFailed() {
+    void attempt_thatBeginsJustAfterClose_doesNotBegin() {
         whileTimePasses(locks::close);
+        Client client = locks.client();
+        Keys keys = Keys.of("redis-locks", "job");
+        Attempt.Wish wish = new Attempt.Wish(30_000, true, false);
         // As of a thread that was let in before, and that close did not find under way.
-        Attempt late = locks.client()
-                .begin(Keys.of("redis-locks", "job"), new Attempt.Wish(30_000, true, false), Patience.endless());
-        assertThat(late.hasFailed()).isTrue();
-        locks.client().end(late);
+        assertThatThrownBy(() -> client.begin(keys, wish, Patience.endless()))
+                .isInstanceOf(IllegalStateException.class);
+        assertThat(client.attempts).isEmpty();
     }
 
     @Test

@@ -1,5 +1,6 @@
 package io.github.redislocks.redis;
 
+import io.github.redislocks.concurrent.DutyLoop;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -36,7 +37,7 @@ final class ClusterWatch implements AutoCloseable {
     private final JedisClientConfig config;
     private final Consumer<Slots> onNews;
     private final Workers workers = new Workers("cluster");
-    private final Thread thread = new Thread(this::watch, "redis-locks-cluster");
+    private final DutyLoop loop = new DutyLoop("redis-locks-cluster", this::watch);
     /** Addresses of nodes that did not answer their last call. */
     private final Set<String> troubled = ConcurrentHashMap.newKeySet();
 
@@ -60,18 +61,17 @@ final class ClusterWatch implements AutoCloseable {
         this.config = config;
         this.onNews = onNews;
         this.rota = new Rota(seeds);
-        thread.setDaemon(true);
     }
 
     void start() {
-        thread.start();
+        loop.start();
     }
 
     /** Notes that a node answered, or that it did not: then all are asked more often, until it does again. */
     void troubled(String address, boolean now) {
         if (now) {
             if (troubled.add(address)) {
-                LockSupport.unpark(thread);
+                loop.wake();
             }
         } else if (!troubled.isEmpty()) {
             troubled.remove(address);
@@ -98,7 +98,7 @@ final class ClusterWatch implements AutoCloseable {
         lock.lock();
         try {
             asked = true;
-            LockSupport.unpark(thread);
+            loop.wake();
             boolean inTime = true;
             while (inTime && asked && !closed) {
                 inTime = Uninterrupted.until(deadline, nanos -> news.awaitNanos(nanos) > 0);
@@ -131,19 +131,17 @@ final class ClusterWatch implements AutoCloseable {
     }
 
     private void watch() {
-        while (!closed) {
-            breathe();
-            HostAndPort node = next();
-            boolean answered = false;
-            try {
-                heard(node, ask(node));
-                answered = true;
-            } catch (RuntimeException e) {
-                failed(node, e);
-            }
-            if (!isWanted()) {
-                LockSupport.parkNanos(this, answered && troubled.isEmpty() ? PAUSE_NANOS : TROUBLED_PAUSE_NANOS);
-            }
+        breathe();
+        HostAndPort node = next();
+        boolean answered = false;
+        try {
+            heard(node, ask(node));
+            answered = true;
+        } catch (RuntimeException e) {
+            failed(node, e);
+        }
+        if (!isWanted() && !closed) {
+            LockSupport.parkNanos(this, answered && troubled.isEmpty() ? PAUSE_NANOS : TROUBLED_PAUSE_NANOS);
         }
     }
 
@@ -249,7 +247,7 @@ final class ClusterWatch implements AutoCloseable {
             lock.unlock();
         }
         connections.values().forEach(Connections::close);
-        LockSupport.unpark(thread);
+        loop.close();
         workers.close();
     }
 }

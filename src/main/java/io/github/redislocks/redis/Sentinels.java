@@ -1,5 +1,6 @@
 package io.github.redislocks.redis;
 
+import io.github.redislocks.concurrent.DutyLoop;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
@@ -52,7 +53,7 @@ final class Sentinels implements AutoCloseable {
     }
 
     void start() {
-        watches.forEach(watch -> watch.thread.start());
+        watches.forEach(watch -> watch.loop.start());
     }
 
     /** Whether the master gives no answers: if so, the Sentinels are asked more often. */
@@ -60,7 +61,7 @@ final class Sentinels implements AutoCloseable {
         if (troubled != now) {
             troubled = now;
             if (now) {
-                watches.forEach(watch -> LockSupport.unpark(watch.thread));
+                watches.forEach(watch -> watch.loop.wake());
             }
         }
     }
@@ -159,17 +160,17 @@ final class Sentinels implements AutoCloseable {
         }
         for (Watch watch : watches) {
             watch.connection.close();
-            LockSupport.unpark(watch.thread);
+            watch.loop.close();
         }
         workers.close();
     }
 
     /** One Sentinel, and the thread that asks it. */
-    private final class Watch implements Runnable {
+    private final class Watch {
 
         private final Endpoint endpoint;
         private final Connections connection;
-        private final Thread thread;
+        private final DutyLoop loop;
         /** What it said last; null before that, and while it does not answer. */
         private @Nullable Sighting last;
         /** Why it does not help, or null. */
@@ -178,22 +179,20 @@ final class Sentinels implements AutoCloseable {
         Watch(Endpoint endpoint, Connections connection) {
             this.endpoint = endpoint;
             this.connection = connection;
-            this.thread = new Thread(this, "redis-locks-sentinel-" + endpoint.address());
-            this.thread.setDaemon(true);
+            this.loop = new DutyLoop("redis-locks-sentinel-" + endpoint.address(), this::ask);
         }
 
         String address() {
             return "the Sentinel " + endpoint.address();
         }
 
-        @Override
-        public void run() {
-            while (!closed) {
-                try {
-                    heard(this, new SentinelQuestion(endpoint, connection, masterName, TIMEOUT_NANOS).perform(true));
-                } catch (RuntimeException e) {
-                    failed(this, e);
-                }
+        private void ask() {
+            try {
+                heard(this, new SentinelQuestion(endpoint, connection, masterName, TIMEOUT_NANOS).perform(true));
+            } catch (RuntimeException e) {
+                failed(this, e);
+            }
+            if (!closed) {
                 LockSupport.parkNanos(this, troubled ? TROUBLED_PAUSE_NANOS : PAUSE_NANOS);
             }
         }

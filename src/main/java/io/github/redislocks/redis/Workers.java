@@ -1,5 +1,6 @@
 package io.github.redislocks.redis;
 
+import io.github.redislocks.concurrent.Threads;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
@@ -23,11 +24,12 @@ final class Workers {
     Workers(String address) {
         AtomicLong number = new AtomicLong();
         threads = new ThreadPoolExecutor(
-                0, Integer.MAX_VALUE, IDLE_SECONDS, TimeUnit.SECONDS, new SynchronousQueue<>(), work -> {
-                    Thread thread = new Thread(work, "redis-locks-io-" + address + "-" + number.incrementAndGet());
-                    thread.setDaemon(true);
-                    return thread;
-                });
+                0,
+                Integer.MAX_VALUE,
+                IDLE_SECONDS,
+                TimeUnit.SECONDS,
+                new SynchronousQueue<>(),
+                work -> Threads.daemon("redis-locks-io-" + address + "-" + number.incrementAndGet(), work));
     }
 
     static boolean onVirtualThread() {

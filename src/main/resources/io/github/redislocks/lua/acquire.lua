@@ -3,8 +3,8 @@
 -- ARGV     owner, attempt, lease(ms), notAfter(µs), claim(ms), or '' for no place,
 --          suspect: the greatest attempt of the client whose hold was lost after its caller had it,
 --          mode: barge takes a free lock whoever waits; queue only if nobody is ahead
--- returns  OK token lost now | BUSY pttl now | QUEUED last-token pttl now | STALE | LATE now
-local owner, attempt, lease, claim = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[5])
+-- returns  OK token lost now | BUSY pttl now | QUEUED last-token pttl now | LATE now
+local owner, attempt, lease, claim = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[5])
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 
@@ -14,6 +14,7 @@ if now > tonumber(ARGV[4]) then
 end
 
 local call = redis.call
+local place = owner .. ':' .. attempt
 local held = call('hmget', KEYS[1], 'owner', 'attempt', 'token', 'lost')
 
 --@include hold
@@ -21,7 +22,7 @@ local held = call('hmget', KEYS[1], 'owner', 'attempt', 'token', 'lost')
 -- Nothing of the lock is there but perhaps its fence.
 if not held[1] and call('exists', KEYS[2], KEYS[5]) == 0 then
     local token, lost = mint(call('get', KEYS[4]))
-    hold(KEYS[1], KEYS[4], owner, ARGV[2], 1, lease, token)
+    hold(KEYS[1], KEYS[4], owner, attempt, 1, lease, token)
     if lost == 1 then
         call('hset', KEYS[1], 'lost', 1)
     end
@@ -29,61 +30,49 @@ if not held[1] and call('exists', KEYS[2], KEYS[5]) == 0 then
 end
 
 -- Held by another, and the caller has no place: what most of them meet under contention, and short.
-if held[1] and held[1] ~= owner and not call('hget', KEYS[3], owner) then
+if held[1] and held[1] ~= owner and not call('hget', KEYS[3], place) then
     local pttl = call('pttl', KEYS[1])
     if not claim then
         return {'BUSY', pttl, now}
     end
     call('hset', KEYS[1], 'waited', 1)
-    call('hset', KEYS[3], owner, plain(ARGV[2], ARGV[5]))
+    call('hset', KEYS[3], place, plain(ARGV[5]))
     call('pexpire', KEYS[3], LINE)
-    call('zadd', KEYS[2], string.format('%.0f', (tail())), owner)
+    call('zadd', KEYS[2], string.format('%.0f', (tail())), place)
     call('pexpire', KEYS[2], LINE)
     return {'QUEUED', tonumber(held[3]), pttl, now}
 end
 
 --@include line
 
--- A late copy of an earlier call must not disturb a later one of the same thread.
-local placed = redis.call('exists', queue, conditions) > 0 and place(owner)
-if placed and placed > attempt then
-    return {'STALE'}
-end
-
--- Held by another.
-if held[1] and held[1] ~= owner then
+-- Held by another, or by a later call of this thread, of which the caller, who is late, knows nothing.
+local holder = tonumber(held[2] or 0)
+if held[1] and (held[1] ~= owner or holder > tonumber(attempt)) then
     local pttl = redis.call('pttl', lock)
     if not claim then
         return {'BUSY', pttl, now}
     end
-    line_up(owner, attempt, 1, claim)
+    line_up(place, 1, claim)
     return {'QUEUED', last_token(), pttl, now}
 end
 
 local last
-if held[1] then
-    local holder = tonumber(held[2])
-    if holder > attempt then
-        return {'STALE'}
-    end
-    if holder == attempt then
-        extend(lock, lease)
-        return {'OK', tonumber(held[3]), held[4] and 1 or 0, now}
-    end
-    -- What an earlier call of this thread left behind: the thread knows nothing of it, so nobody holds it, and nobody
-    -- was told of a loss before it.
-    last = held[3] .. ((holder <= tonumber(ARGV[6]) or held[4]) and '' or '+')
-    redis.call('del', lock)
+if held[2] == attempt then
+    extend(lock, lease)
+    return {'OK', tonumber(held[3]), held[4] and 1 or 0, now}
+elseif held[1] then
+    -- What an earlier call of this thread left behind: the thread knows nothing of it, so nobody holds it.
+    last = abandon(held[3], holder <= tonumber(ARGV[6]), held[4], redis.call('hget', lock, 'signal'))
 else
     last = redis.call('get', fence)
 end
 
 if ARGV[7] == 'queue' and redis.call('exists', queue) == 1 then
     if claim then
-        line_up(owner, attempt, 1, claim)
+        line_up(place, 1, claim)
     end
-    local winner, token, lost = grant(last, owner, lease)
-    if winner == owner then
+    local winner, token, lost = grant(last, place, lease)
+    if winner == place then
         return {'OK', token, lost, now}
     end
     if winner and claim then
@@ -96,8 +85,8 @@ if ARGV[7] == 'queue' and redis.call('exists', queue) == 1 then
         end
         return {'BUSY', 0, now}
     end
-elseif placed then
-    drop(owner)
+else
+    drop(place)
 end
 local token, lost = mint(last)
 own(owner, attempt, 1, lease, token, lost)

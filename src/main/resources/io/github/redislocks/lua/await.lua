@@ -3,7 +3,7 @@
 -- ARGV     owner, attempt of the hold, attempt that waits, Condition's id, holds to get back, claim(ms), then of the
 --          successor: owner or '', attempt, lease(ms), claim(ms) or '', keep (1|0)
 -- returns  as release: FREED crowded(1|0) | GRANTED | SUCCEEDED token lost | QUEUED last-token pttl now; WAITING if it ran before | GONE
-local owner, waiting, id = ARGV[1], tonumber(ARGV[3]), ARGV[4]
+local owner, waiting, id = ARGV[1], ARGV[3], ARGV[4]
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 
@@ -11,7 +11,8 @@ local now = time[1] * 1000000 + time[2]
 --@include line
 --@include succession
 
-local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost')
+local place = owner .. ':' .. waiting
+local held = redis.call('hmget', lock, 'owner', 'attempt', 'token')
 local successor = ARGV[7]
 if held[1] == owner and held[2] == ARGV[2] then
     -- Whoever came last into any Condition is the last of all by order.
@@ -20,20 +21,13 @@ if held[1] == owner and held[2] == ARGV[2] then
     if #last > 0 then
         order = string.format('%016.0f', tonumber(string.match(last[#last], ' (%d+) ')) + 1)
     end
-    redis.call('zadd', conditions, 0, id .. ' ' .. order .. ' ' .. owner)
+    redis.call('zadd', conditions, 0, id .. ' ' .. order .. ' ' .. place)
     redis.call('pexpire', conditions, LINE)
-    note(owner, waiting, tonumber(ARGV[5]), tonumber(ARGV[6]), ' ' .. id .. ' ' .. order)
+    note(place, tonumber(ARGV[5]), tonumber(ARGV[6]), ' ' .. id .. ' ' .. order)
     return pass_on(held[3] .. '+', successor, ARGV[8], ARGV[9], ARGV[10], ARGV[11])
 end
 -- An earlier copy ran unanswered.
-if place(owner) == waiting or (held[1] == owner and tonumber(held[2]) == waiting) then
-    if successor ~= '' and held[1] == successor and held[2] == ARGV[8] then
-        extend(lock, ARGV[9])
-        return {'SUCCEEDED', tonumber(held[3]), held[4] and 1 or 0}
-    end
-    if successor ~= '' and place(successor) == tonumber(ARGV[8]) then
-        return {'QUEUED', last_token(), redis.call('pttl', lock), now}
-    end
-    return {'WAITING'}
+if look(place) or (held[1] == owner and held[2] == waiting) then
+    return successor ~= '' and done_before(successor, ARGV[8], ARGV[9]) or {'WAITING'}
 end
 return {'GONE'}

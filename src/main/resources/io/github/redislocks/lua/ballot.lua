@@ -19,7 +19,7 @@ local function count(highest, last, lost)
     redis.call('set', fence, string.format('%.0f %.0f %d', highest, last, lost), 'px', MEMORY)
 end
 
--- Tells the first live waiter that can be told, other than one, that it should ask; it keeps its place.
+-- Tells the first live place that can be told, other than one, that it should ask; it stays where it is.
 local function rouse(except)
     local from = 0
     while true do
@@ -27,11 +27,11 @@ local function rouse(except)
         if #page == 0 then
             return
         end
-        for _, owner in ipairs(page) do
-            local attempt, deadline = place(owner)
-            if not attempt or deadline < now then
-                drop(owner)
-            elseif owner ~= except and told(owner, attempt, 0, 0) then
+        for _, place in ipairs(page) do
+            local deadline = look(place)
+            if not deadline or deadline < now then
+                drop(place)
+            elseif place ~= except and told(place, 0, 0) then
                 return
             else
                 from = from + 1

@@ -2,8 +2,8 @@
 -- that vanished is made anew; so is one in a Condition, but in line: its signal may have been lost.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, notAfter(µs), wanted holds, claim(ms)
--- returns  GRANTED token lost now | QUEUED last-token pttl now | WAITING last-token now | STALE | LATE now
-local owner, attempt, claim = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[5])
+-- returns  GRANTED token lost now | QUEUED last-token pttl now | WAITING last-token now | LATE now
+local owner, attempt, claim = ARGV[1], ARGV[2], tonumber(ARGV[5])
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[3]) then
@@ -13,31 +13,31 @@ end
 --@include hold
 --@include line
 
+local place = owner .. ':' .. attempt
 local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost')
-if held[1] == owner and tonumber(held[2]) == attempt then
+if held[1] == owner and held[2] == attempt then
     -- By a claim only: the client may have gone since it asked.
     extend(lock, claim)
     return {'GRANTED', tonumber(held[3]), held[4] and 1 or 0, now}
 end
-local placed, _, _, _, id, order = place(owner)
-if (held[1] == owner and tonumber(held[2]) > attempt) or (placed and placed > attempt) then
-    return {'STALE'}
-end
 
+local _, _, _, id, order = look(place)
 local last = not held[1] and redis.call('get', fence)
 local lost = last and not released(last)
-if placed == attempt and order ~= '' and lost then
-    -- The holder vanished, perhaps with a signal: whoever takes the lock wakes all, and nobody else may come.
-    drop(owner)
-elseif placed == attempt and order ~= '' then
-    note(owner, attempt, tonumber(ARGV[4]), claim, ' ' .. id .. ' ' .. order)
-    redis.call('pexpire', conditions, LINE)
-    return {'WAITING', last_token(), now}
+if order and order ~= '' then
+    if lost then
+        -- The holder vanished, perhaps with a signal: whoever takes the lock wakes all, and nobody else may come.
+        drop(place)
+    else
+        note(place, tonumber(ARGV[4]), claim, ' ' .. id .. ' ' .. order)
+        redis.call('pexpire', conditions, LINE)
+        return {'WAITING', last_token(), now}
+    end
 end
-line_up(owner, attempt, tonumber(ARGV[4]), claim)
+line_up(place, tonumber(ARGV[4]), claim)
 if not held[1] then
-    local winner, token, previous = grant(last, owner, claim)
-    if winner == owner then
+    local winner, token, previous = grant(last, place, claim)
+    if winner == place then
         return {'GRANTED', token, previous, now}
     end
 end

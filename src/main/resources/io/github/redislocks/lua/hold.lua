@@ -29,8 +29,8 @@ end
 local LINE = 30000
 
 -- The text of a place, as line.lua has it, that wants one hold and waits in no Condition.
-local function plain(attempt, claim)
-    return attempt .. string.format(' %.0f ', now + claim * 1000) .. claim .. ' 1'
+local function plain(claim)
+    return string.format('%.0f ', now + claim * 1000) .. claim .. ' 1'
 end
 
 -- The score of a place behind all others, whatever the clock has done; and whether there are others.

@@ -16,11 +16,11 @@ reply[6] = redis.call('zcard', KEYS[2])
 local places = redis.call('zrange', KEYS[2], 0, ARGV[1] - 1, 'withscores')
 reply[7] = #places / 2
 for i = 1, #places, 2 do
-    reply[#reply + 1] = places[i]
+    reply[#reply + 1] = string.match(places[i], '^(.*):%d+$')
     reply[#reply + 1] = math.max(0, now - tonumber(places[i + 1]))
 end
 for _, member in ipairs(redis.call('zrange', KEYS[3], 0, ARGV[1] - 1)) do
-    local id, order, owner = string.match(member, '^(%S+) (%d+) (%S+)$')
+    local id, order, owner = string.match(member, '^(%S+) (%d+) (%S+):%d+$')
     reply[#reply + 1] = id
     reply[#reply + 1] = owner
     reply[#reply + 1] = math.max(0, now - tonumber(order))

@@ -1,10 +1,12 @@
--- Takes an owner's attempt out of the line and of the lock: its place goes to the heir, a thread of the same client; a
--- grant that it was given meanwhile goes on.
+-- Takes an attempt out of the line and of the lock: its place goes to the successor, a thread of the same client; a grant
+-- that it was given meanwhile goes on.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, returned (1: its hold was once returned to its caller, so it ends without good order | 0),
---          then of the heir: owner or '', attempt, lease(ms), claim(ms) or '' for no place
--- returns  SUCCEEDED token lost | QUEUED last-token pttl now (both: the heir) | DONE
-local owner, attempt, heir, claim = ARGV[1], tonumber(ARGV[2]), ARGV[4], ARGV[7]
+--          notAfter(µs): until when a request of the attempt that was not answered may still run, or 0,
+--          then of the successor: owner or '', attempt, lease(ms), claim(ms) or '' for no place
+-- returns  SUCCEEDED token lost wait | QUEUED last-token pttl now wait (both: the successor) | DONE wait
+--          wait(ms): what such a request leaves behind until then has to be taken away by another leave; 0 if none can run
+local owner, attempt, successor, claim = ARGV[1], ARGV[2], ARGV[5], ARGV[8]
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 
@@ -12,30 +14,23 @@ local now = time[1] * 1000000 + time[2]
 --@include line
 --@include succession
 
-local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost')
-local placed = place(owner)
-local score
-if placed and placed <= attempt then
-    score = redis.call('zscore', queue, owner)
-    drop(owner)
+local place = owner .. ':' .. attempt
+local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost', 'signal')
+local score = redis.call('zscore', queue, place)
+drop(place)
+if score and successor ~= '' and claim ~= '' and not look(successor .. ':' .. ARGV[6]) then
+    put(successor .. ':' .. ARGV[6], tonumber(score), 1, tonumber(claim), '')
 end
-if score and heir ~= '' and claim ~= '' and not place(heir) then
-    put(heir, tonumber(score), tonumber(ARGV[5]), 1, tonumber(claim), '')
+local reply
+if held[1] == owner and held[2] == attempt then
+    local last = abandon(held[3], ARGV[3] == '1', held[4], held[5])
+    reply = pass_on(last, successor, ARGV[6], ARGV[7], claim, '0')
+elseif successor ~= '' then
+    reply = done_before(successor, ARGV[6], ARGV[7])
 end
-if held[1] == owner and tonumber(held[2]) == attempt then
-    -- A loss before it is still to be told if this hold was not returned to anybody.
-    local good = ARGV[3] == '0' and not held[4]
-    local reply = pass_on(held[3] .. (good and '+' or ''), heir, ARGV[5], ARGV[6], claim, '0')
-    if reply[1] == 'SUCCEEDED' or reply[1] == 'QUEUED' then
-        return reply
-    end
-elseif heir ~= '' then
-    if held[1] == heir and held[2] == ARGV[5] then
-        extend(lock, ARGV[6])
-        return {'SUCCEEDED', tonumber(held[3]), held[4] and 1 or 0}
-    end
-    if place(heir) == tonumber(ARGV[5]) then
-        return {'QUEUED', last_token(), redis.call('pttl', lock), now}
-    end
+if not reply or (reply[1] ~= 'SUCCEEDED' and reply[1] ~= 'QUEUED') then
+    reply = {'DONE'}
 end
-return {'DONE'}
+local left = tonumber(ARGV[4]) - now
+reply[#reply + 1] = left < 0 and 0 or math.floor(left / 1000) + 1
+return reply

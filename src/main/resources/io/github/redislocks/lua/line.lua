@@ -2,13 +2,17 @@
 -- Needs KEYS lock, queue, waiters, fence, conditions, the local now(µs), and hold.lua.
 --
 -- lock     hash    owner, attempt, holds, token, and if so lost=1 (the hold before was not released), waited=1 (somebody
---                  queues, or waits in a Condition), signal (the number of the last)
--- queue    zset    owner of a place, in order of arrival; the score stays when the place is renewed
--- waiters  hash    owner of a place -> 'attempt deadline(µs) claim(ms) holds', then for one that waits in a Condition
---                  'id order', and for one that was signalled 'id', until it has the lock: its signal must not be lost
+--                  queues, or waits in a Condition), signal ('@' and a Condition's id, if a signal of that led to the
+--                  hold; once its holder signals, the number of its last signal)
+-- queue    zset    places, in order of arrival; the score stays when the place is renewed
+-- waiters  hash    place -> 'deadline(µs) claim(ms) holds', then for one that waits in a Condition 'id order', and for one
+--                  that was signalled 'id', until it has the lock: its signal must not be lost
 -- fence    string  the last token, and a mark behind it once its hold has been released in good order: a '+' if the lock
 --                  is free and neither queue nor conditions is there, for which take.lua takes its word; else a '-'
--- conditions zset  all scores 0: 'id order owner' of who waits in a Condition, so that each is in order of arrival
+-- conditions zset  all scores 0: 'id order place' of who waits in a Condition, so that each is in order of arrival
+--
+-- A place is 'owner:attempt', so it is of one attempt only: what an earlier attempt of the same thread left behind is
+-- another place, and nothing that is asked for one can touch the other.
 local lock, queue, waiters, fence, conditions = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
 --@include extend
@@ -18,25 +22,24 @@ local function last_token()
     return last and tonumber(string.match(last, '^%d+')) or 0
 end
 
--- The attempt, deadline, claim and wanted holds of an owner's place, then its Condition's id and its order there, both ''
--- if it has none; or nil.
-local function place(owner)
-    local text = redis.call('hget', waiters, owner)
+-- The deadline, claim and wanted holds of a place, then its Condition's id and its order there, both '' if it has none;
+-- or nil if there is no such place.
+local function look(place)
+    local text = redis.call('hget', waiters, place)
     if not text then
         return nil
     end
-    local attempt, deadline, claim, holds, id, order = string.match(text, '^(%d+) (%d+) (%d+) (%d+) ?(%S*) ?(%d*)$')
-    return tonumber(attempt), tonumber(deadline), tonumber(claim), tonumber(holds), id, order
+    local deadline, claim, holds, id, order = string.match(text, '^(%d+) (%d+) (%d+) ?(%S*) ?(%d*)$')
+    return tonumber(deadline), tonumber(claim), tonumber(holds), id, order
 end
 
-local function write(owner, attempt, deadline, claim, holds, condition)
-    redis.call('hset', waiters, owner,
-        string.format('%.0f %.0f %.0f %.0f', attempt, deadline, claim, holds) .. condition)
+local function write(place, deadline, claim, holds, condition)
+    redis.call('hset', waiters, place, string.format('%.0f %.0f %.0f', deadline, claim, holds) .. condition)
 end
 
 -- A place lives as long as a claim: whoever does not confirm a grant is not asked again, by none of its places.
-local function note(owner, attempt, holds, claim, condition)
-    write(owner, attempt, now + claim * 1000, claim, holds, condition)
+local function note(place, holds, claim, condition)
+    write(place, now + claim * 1000, claim, holds, condition)
     redis.call('pexpire', waiters, LINE)
 end
 
@@ -55,17 +58,17 @@ local function remember(last)
     return lined and 1 or 0
 end
 
-local function put(owner, score, attempt, holds, claim, condition)
-    redis.call('zadd', queue, string.format('%.0f', score), owner)
+local function put(place, score, holds, claim, condition)
+    redis.call('zadd', queue, string.format('%.0f', score), place)
     redis.call('pexpire', queue, LINE)
-    note(owner, attempt, holds, claim, condition)
+    note(place, holds, claim, condition)
     if redis.call('exists', lock) == 1 then
         redis.call('hset', lock, 'waited', 1)
     end
 end
 
 -- Moves the first that waits in a Condition and lives to the queue, its signal with it; the dead are dropped. Returns
--- its owner, or nil if nobody is left.
+-- that place, or nil if nobody is left.
 local function signal(id)
     while true do
         local first = redis.call('zrangebylex', conditions, '[' .. id .. ' ', '(' .. id .. '!', 'limit', 0, 1)[1]
@@ -73,13 +76,13 @@ local function signal(id)
             return nil
         end
         redis.call('zrem', conditions, first)
-        local owner = string.match(first, '([^ ]*)$')
-        local attempt, deadline, claim, holds = place(owner)
-        if attempt and deadline >= now then
-            put(owner, tail(), attempt, holds, claim, ' ' .. id)
-            return owner
+        local place = string.match(first, '([^ ]*)$')
+        local deadline, claim, holds = look(place)
+        if deadline and deadline >= now then
+            put(place, tail(), holds, claim, ' ' .. id)
+            return place
         end
-        redis.call('hdel', waiters, owner)
+        redis.call('hdel', waiters, place)
     end
 end
 
@@ -87,12 +90,12 @@ end
 -- They return without one, which the contract of Condition allows.
 local function wake()
     for _, member in ipairs(redis.call('zrange', conditions, 0, -1)) do
-        local owner = string.match(member, '([^ ]*)$')
-        local attempt, deadline, claim, holds = place(owner)
-        if attempt and deadline >= now then
-            put(owner, tail(), attempt, holds, claim, '')
+        local place = string.match(member, '([^ ]*)$')
+        local deadline, claim, holds = look(place)
+        if deadline and deadline >= now then
+            put(place, tail(), holds, claim, '')
         else
-            redis.call('hdel', waiters, owner)
+            redis.call('hdel', waiters, place)
         end
     end
     redis.call('del', conditions)
@@ -113,25 +116,38 @@ local function own(owner, attempt, holds, lease, token, lost)
     end
 end
 
--- Takes an owner's place away, wherever it is; a signal that it had goes to the next.
-local function drop(owner)
-    local attempt, _, _, _, id, order = place(owner)
-    redis.call('zrem', queue, owner)
-    redis.call('hdel', waiters, owner)
-    if attempt and id ~= '' then
+-- Ends a hold that its owner did not release, and returns the value for the fence. If its caller never had it, it ends
+-- in good order, and what led to it goes on: the news of a loss to the next holder, a signal to the next that waits.
+local function abandon(token, returned, lost, mark)
+    redis.call('del', lock)
+    if returned or lost then
+        return token
+    end
+    if mark and string.sub(mark, 1, 1) == '@' then
+        signal(string.sub(mark, 2))
+    end
+    return token .. '+'
+end
+
+-- Takes a place away, wherever it is; a signal that it had goes to the next.
+local function drop(place)
+    local deadline, _, _, id, order = look(place)
+    redis.call('zrem', queue, place)
+    redis.call('hdel', waiters, place)
+    if deadline and id ~= '' then
         if order ~= '' then
-            redis.call('zrem', conditions, id .. ' ' .. order .. ' ' .. owner)
+            redis.call('zrem', conditions, id .. ' ' .. order .. ' ' .. place)
         else
             signal(id)
         end
     end
 end
 
--- Takes a place at the tail, or renews the one that this attempt has, in its order.
-local function line_up(owner, attempt, holds, claim)
-    local mine, _, _, _, id = place(owner)
-    local score = mine == attempt and tonumber(redis.call('zscore', queue, owner))
-    put(owner, score or tail(), attempt, holds, claim, score and id ~= '' and ' ' .. id or '')
+-- Takes a place at the tail, or renews the one that is there, in its order.
+local function line_up(place, holds, claim)
+    local _, _, _, id = look(place)
+    local score = tonumber(redis.call('zscore', queue, place) or nil)
+    put(place, score or tail(), holds, claim, score and id and id ~= '' and ' ' .. id or '')
 end
 
 -- Whether this server is certain to be no node of a cluster, where a message reaches more than its sender can count.
@@ -140,15 +156,16 @@ local function alone()
     return type(info) == 'string' and string.find(info, 'cluster_enabled:0', 1, true) ~= nil
 end
 
--- Whether the client of a waiter was reached, or may have been: a PUBLISH that the channel ACL refuses says nothing.
-local function told(owner, attempt, token, lost)
-    local mailbox = string.match(lock, '^[^{]*') .. 'mailbox:' .. string.match(owner, '^(.*):')
-    local reached = redis.pcall('publish', mailbox, string.format('%.0f %.0f %d', attempt, token, lost))
+-- Whether the client of a place was reached, or may have been: a PUBLISH that the channel ACL refuses says nothing.
+local function told(place, token, lost)
+    local client, attempt = string.match(place, '^(.*):[^:]*:(%d+)$')
+    local mailbox = string.match(lock, '^[^{]*') .. 'mailbox:' .. client
+    local reached = redis.pcall('publish', mailbox, attempt .. string.format(' %.0f %d', token, lost))
     return type(reached) == 'table' or reached > 0 or not alone()
 end
 
--- Makes the first live waiter that can be told the owner, for a claim; the asker needs no message, for it reads the
--- answer, and gets its lease. Takes the fence's value; returns the new owner, its token and lost, or nil.
+-- Makes the attempt of the first live place that can be told the owner, for a claim; the asker's place needs no message,
+-- for it reads the answer, and gets its lease. Takes the fence's value; returns that place, its token and lost, or nil.
 local function grant(last, asker, lease)
     local token, lost = mint(last)
     local from = 0
@@ -157,19 +174,23 @@ local function grant(last, asker, lease)
         if #page == 0 then
             return nil
         end
-        for _, owner in ipairs(page) do
-            local attempt, deadline, claim, holds, id = place(owner)
-            if not attempt or deadline < now then
-                drop(owner)
-            elseif owner == asker or told(owner, attempt, token, lost) then
-                redis.call('zrem', queue, owner)
-                redis.call('hdel', waiters, owner)
-                own(owner, attempt, holds, owner == asker and lease or claim, token, lost)
-                return owner, token, lost
+        for _, place in ipairs(page) do
+            local deadline, claim, holds, id = look(place)
+            if not deadline or deadline < now then
+                drop(place)
+            elseif place == asker or told(place, token, lost) then
+                redis.call('zrem', queue, place)
+                redis.call('hdel', waiters, place)
+                local owner, attempt = string.match(place, '^(.*):(%d+)$')
+                own(owner, attempt, holds, place == asker and lease or claim, token, lost)
+                if id ~= '' then
+                    redis.call('hset', lock, 'signal', '@' .. id)
+                end
+                return place, token, lost
             else
                 if id ~= '' then
                     -- Dead, perhaps, and then nobody would look after its signal. If it lives, it wakes without one.
-                    write(owner, attempt, deadline, claim, holds, '')
+                    write(place, deadline, claim, holds, '')
                     signal(id)
                 end
                 from = from + 1

@@ -2,7 +2,7 @@
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, notAfter(µs), holds to get back, claim(ms)
 -- returns  GRANTED token lost now | QUEUED last-token pttl now | SIGNALLED now: it had been signalled before | LATE now
-local owner, attempt = ARGV[1], tonumber(ARGV[2])
+local owner, attempt, claim = ARGV[1], ARGV[2], tonumber(ARGV[5])
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[3]) then
@@ -12,18 +12,26 @@ end
 --@include hold
 --@include line
 
-local held = redis.call('hmget', lock, 'owner', 'attempt')
-local placed, _, _, _, id, order = place(owner)
-if (held[1] == owner and tonumber(held[2]) == attempt) or (placed == attempt and id ~= '' and order == '') then
+local place = owner .. ':' .. attempt
+local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost', 'signal')
+if held[1] == owner and held[2] == attempt then
+    if held[5] then
+        return {'SIGNALLED', now}
+    end
+    -- An earlier copy, which ran unanswered, led to this hold; or a loss woke all.
+    extend(lock, claim)
+    return {'GRANTED', tonumber(held[3]), held[4] and 1 or 0, now}
+end
+local _, _, _, id, order = look(place)
+if order and order ~= '' then
+    drop(place)
+elseif id and id ~= '' then
     return {'SIGNALLED', now}
 end
-if placed == attempt and order ~= '' then
-    drop(owner)
-end
-line_up(owner, attempt, tonumber(ARGV[4]), tonumber(ARGV[5]))
+line_up(place, tonumber(ARGV[4]), claim)
 if not held[1] then
-    local winner, token, lost = grant(redis.call('get', fence), owner, ARGV[5])
-    if winner == owner then
+    local winner, token, lost = grant(redis.call('get', fence), place, claim)
+    if winner == place then
         return {'GRANTED', token, lost, now}
     end
 end

@@ -6,6 +6,7 @@ local call = redis.call
 local held = call('hmget', KEYS[1], 'owner', 'attempt', 'token', 'waited', 'lost', 'signal')
 local mine = held[1] == ARGV[1] and held[2] == ARGV[2]
 local successor = ARGV[3]
+local place = successor and successor .. ':' .. ARGV[4]
 
 -- Nobody waits.
 if mine and not successor and not held[4] then
@@ -27,24 +28,27 @@ local now = time[1] * 1000000 + time[2]
 if mine and not held[5] and not held[6] then
     local token = math.max(now, held[3] + 1)
     local text = string.format('%.0f', token)
-    local next, attempt, lease, holds
+    local next, owner, attempt, lease, holds
     if successor and (ARGV[7] == '1' or not held[4]) then
         -- Nobody has a place, or all may wait a little; the successor does not usually have one.
-        if not held[4] or not call('hget', KEYS[3], successor) then
-            next, attempt, lease, holds = successor, ARGV[4], ARGV[5], 1
+        if not held[4] or not call('hget', KEYS[3], place) then
+            next, owner, attempt, lease, holds = place, successor, ARGV[4], ARGV[5], 1
         end
     elseif ARGV[6] ~= '' then
         -- First: at maxmemory Redis refuses HSETNX and HSET only as long as a script has not yet written.
         local first = call('zpopmin', KEYS[2])
         local deadline
-        attempt, deadline, lease, holds =
-            string.match(first[1] and call('hget', KEYS[3], first[1]) or '', '^(%d+) (%d+) (%d+) (%d+)')
-        local usual = attempt and tonumber(deadline) >= now
+        deadline, lease, holds =
+            string.match(first[1] and call('hget', KEYS[3], first[1]) or '', '^(%d+) (%d+) (%d+)$')
+        local usual = deadline and tonumber(deadline) >= now
         if usual and successor then
-            usual = call('hsetnx', KEYS[3], successor, plain(ARGV[4], ARGV[6])) == 1
+            usual = call('hsetnx', KEYS[3], place, plain(ARGV[6])) == 1
         end
         if usual then
-            local mailbox = string.match(KEYS[1], '^[^{]*') .. 'mailbox:' .. string.match(first[1], '^(.*):')
+            local client, thread
+            client, thread, attempt = string.match(first[1], '^(.*):([^:]*):(%d+)$')
+            owner = client .. ':' .. thread
+            local mailbox = string.match(KEYS[1], '^[^{]*') .. 'mailbox:' .. client
             local reached = redis.pcall('publish', mailbox, attempt .. ' ' .. text .. ' 0')
             next = type(reached) == 'number' and reached > 0 and first[1]
         end
@@ -57,13 +61,13 @@ if mine and not held[5] and not held[6] then
     end
     if next then
         call('pexpire', KEYS[1], lease)
-        call('hset', KEYS[1], 'owner', next, 'attempt', attempt, 'holds', holds, 'token', text)
+        call('hset', KEYS[1], 'owner', owner, 'attempt', attempt, 'holds', holds, 'token', text)
         if not call('set', KEYS[4], text, 'xx', 'keepttl') then
             call('set', KEYS[4], text, 'px', MEMORY)
         end
-        if successor and next ~= successor then
+        if successor and next ~= place then
             local score, among = tail()
-            call('zadd', KEYS[2], string.format('%.0f', score), successor)
+            call('zadd', KEYS[2], string.format('%.0f', score), place)
             if not among then
                 call('pexpire', KEYS[2], LINE)
             end
@@ -73,7 +77,7 @@ if mine and not held[5] and not held[6] then
             call('pexpire', KEYS[3], LINE)
             call('pexpire', KEYS[4], MEMORY)
         end
-        if next == successor then
+        if next == place then
             return {'SUCCEEDED', token, 0}
         end
         return successor and {'QUEUED', token, tonumber(lease), now} or {'GRANTED'}
@@ -84,16 +88,6 @@ end
 --@include succession
 
 if mine then
-    return pass_on(held[3] .. '+', successor or '', ARGV[4], ARGV[5], ARGV[6], ARGV[7])
+    return pass_on(held[3] .. '+', successor or '', ARGV[4] or '', ARGV[5], ARGV[6], ARGV[7])
 end
--- An earlier copy may have run unanswered: what it did for the successor is told again, and refreshed.
-if successor then
-    if held[1] == successor and held[2] == ARGV[4] then
-        extend(lock, ARGV[5])
-        return {'SUCCEEDED', tonumber(held[3]), held[5] and 1 or 0}
-    end
-    if place(successor) == tonumber(ARGV[4]) then
-        return {'QUEUED', last_token(), redis.call('pttl', lock), now}
-    end
-end
-return {'GONE'}
+return successor and done_before(successor, ARGV[4], ARGV[5]) or {'GONE'}

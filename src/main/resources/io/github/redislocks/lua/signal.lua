@@ -1,7 +1,7 @@
 -- Moves the first, or all, that wait in a Condition to the queue, once however often it runs.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt of the hold, number of the signal, Condition's id, all (1|0)
--- returns  SIGNALLED, then the owners that were moved, as far as this run moved them | GONE
+-- returns  SIGNALLED, then the places that were moved, as far as this run moved them | GONE
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 
@@ -18,8 +18,8 @@ if held[3] ~= ARGV[3] then
     redis.call('pexpire', lock, redis.call('pttl', lock))
     redis.call('hset', lock, 'signal', ARGV[3])
     repeat
-        local owner = signal(ARGV[4])
-        reply[#reply + 1] = owner
-    until not owner or ARGV[5] == '0'
+        local place = signal(ARGV[4])
+        reply[#reply + 1] = place
+    until not place or ARGV[5] == '0'
 end
 return reply

@@ -7,25 +7,39 @@
 -- returns SUCCEEDED token lost | QUEUED last-token pttl now | GRANTED | FREED crowded(1|0)
 local function pass_on(last, successor, attempt, lease, claim, keep)
     redis.call('del', lock)
+    local place = successor .. ':' .. attempt
     local winner, token, lost
     if successor == '' or keep ~= '1' then
-        winner, token, lost = grant(last, successor, lease)
+        winner, token, lost = grant(last, place, lease)
     end
     if not winner and successor ~= '' then
         token, lost = mint(last)
-        drop(successor)
+        drop(place)
         own(successor, attempt, 1, lease, token, lost)
-        winner = successor
+        winner = place
     end
     if not winner then
         return {'FREED', remember(last)}
     end
-    if winner == successor then
+    if winner == place then
         return {'SUCCEEDED', token, lost}
     end
     if successor ~= '' and claim ~= '' then
-        line_up(successor, tonumber(attempt), 1, tonumber(claim))
+        line_up(place, 1, tonumber(claim))
         return {'QUEUED', token, redis.call('pttl', lock), now}
     end
     return {'GRANTED'}
+end
+
+-- What an earlier copy of the script, which ran unanswered, did for the successor: told again, and refreshed; or nil.
+local function done_before(successor, attempt, lease)
+    local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost')
+    if held[1] == successor and held[2] == attempt then
+        extend(lock, lease)
+        return {'SUCCEEDED', tonumber(held[3]), held[4] and 1 or 0}
+    end
+    if look(successor .. ':' .. attempt) then
+        return {'QUEUED', last_token(), redis.call('pttl', lock), now}
+    end
+    return nil
 end

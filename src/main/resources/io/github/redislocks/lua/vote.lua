@@ -18,15 +18,12 @@ end
 --@include line
 --@include ballot
 
-local placed = place(owner)
-if placed and placed > attempt then
-    return {'STALE'}
-end
+local place = owner .. ':' .. ARGV[2]
 local held = redis.call('hmget', lock, 'owner', 'attempt', 'ballot', 'token', 'after', 'lost')
 if held[1] and held[1] ~= owner then
     local pttl = redis.call('pttl', lock)
     if claim then
-        line_up(owner, attempt, 1, claim)
+        line_up(place, 1, claim)
     end
     return {'TAKEN', held[1], pttl, now}
 end
@@ -73,6 +70,6 @@ redis.call('pexpire', lock, lease)
 count(math.max(highest, token), token, EXPIRED)
 if claim then
     -- Its vote may come to nothing with the others; then this is where it is told.
-    line_up(owner, attempt, 1, claim)
+    line_up(place, 1, claim)
 end
 return {'VOTED', token, last, lost, now}

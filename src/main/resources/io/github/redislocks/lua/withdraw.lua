@@ -29,13 +29,13 @@ if mine then
         count(highest, token, how == 'released' and RELEASED or FORCED)
     end
 end
-local placed = ARGV[5] == 'drop' and place(owner)
-local left = placed and placed <= tonumber(ARGV[2])
+local place = owner .. ':' .. ARGV[2]
+local left = ARGV[5] == 'drop' and look(place)
 if left then
-    drop(owner)
+    drop(place)
 end
 -- Who leaves may have been told before, and takes that with it.
 if (mine or left) and ARGV[5] ~= 'hush' and redis.call('exists', lock) == 0 then
-    rouse(owner)
+    rouse(place)
 end
 return {mine and 'ENDED' or 'GONE'}

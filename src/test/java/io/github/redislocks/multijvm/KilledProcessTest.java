@@ -101,7 +101,7 @@ class KilledProcessTest {
 
     private String[] mailboxes() {
         return jedis.zrange("redis-locks:{job}:queue", 0, -1).stream()
-                .map(owner -> "redis-locks:mailbox:" + owner.substring(0, owner.lastIndexOf(':')))
+                .map(place -> "redis-locks:mailbox:" + place.replaceFirst(":[^:]*:[^:]*$", ""))
                 .toArray(String[]::new);
     }
 }

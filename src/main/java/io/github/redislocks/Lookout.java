@@ -1,0 +1,90 @@
+package io.github.redislocks;
+
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import java.util.HashSet;
+import java.util.Set;
+
+/**
+ * The watchdog's care for threads that wait at the gate, behind a hold of their own client. They send nothing
+ * themselves, and that hold may be renewed in a third of its lease, or never if it named one: so Redis is asked once in
+ * a heartbeat whether it is still there. If not, it is lost, and the first of them has the turn.
+ */
+final class Lookout implements Watchdog.Ward {
+
+    private final Client client;
+
+    Lookout(Client client) {
+        this.client = client;
+    }
+
+    @Override
+    public long inspect(long now, long horizon, Watchdog.Due due) {
+        long next = Long.MAX_VALUE;
+        boolean any = false;
+        for (Attempt attempt : client.attempts.values()) {
+            if (attempt.isAtGate()) {
+                any |= attempt.nextHeartbeatNanos <= horizon;
+                next = Math.min(next, attempt.nextHeartbeatNanos);
+            }
+        }
+        return any ? lookBehind(now, due) : next;
+    }
+
+    /** Looks at the holds behind which anybody waits, not only at those whose time has come: so they are few walks. */
+    private long lookBehind(long now, Watchdog.Due due) {
+        long next = Long.MAX_VALUE;
+        Set<String> locks = new HashSet<>();
+        for (Attempt attempt : client.attempts.values()) {
+            if (attempt.isAtGate()) {
+                locks.add(attempt.keys.lock());
+                attempt.lookAgain(now);
+                next = Math.min(next, attempt.nextHeartbeatNanos);
+            }
+        }
+        for (Hold hold : client.holds.all()) {
+            if (locks.contains(hold.lock()) && hold.isValid(now) && !hold.renewing) {
+                due.add(hold.lock(), () -> new Look(hold));
+            }
+        }
+        return next;
+    }
+
+    private final class Look implements Watchdog.Job {
+
+        private final Hold hold;
+
+        Look(Hold hold) {
+            this.hold = hold;
+        }
+
+        @Override
+        public void begin() {}
+
+        @Override
+        public Call call(long sentNanos, long timeoutNanos) {
+            return Protocol.held(hold);
+        }
+
+        @Override
+        public long patienceNanos() {
+            return LockOptions.HEARTBEAT_MILLIS * 1_000_000;
+        }
+
+        @Override
+        public void answered(Reply reply, long sentNanos) {
+            if (reply.is("GONE")) {
+                client.lose(hold, LockLost.Reason.TAKEN);
+            }
+        }
+
+        @Override
+        public void failed(RedisException failure, long sentNanos) {
+            // The next look asks again.
+        }
+
+        @Override
+        public void end() {}
+    }
+}

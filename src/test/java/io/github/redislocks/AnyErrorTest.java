@@ -1,0 +1,261 @@
+package io.github.redislocks;
+
+import static io.github.redislocks.fixture.twin.Verbs.verb;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Reply;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.Test;
+
+/**
+ * An error of any kind, wherever it is thrown, ends no background work, keeps no lock from others, and is told to the
+ * caller whose call it hit.
+ */
+class AnyErrorTest extends FakeTime {
+
+    /** Throws an error for the next calls of a verb, when they leave the client or when they have run. */
+    private void errorAt(String verb, int times, boolean afterwards) {
+        AtomicInteger left = new AtomicInteger(times);
+        redis.hold(call -> {
+            if (verb(verb).test(call) && left.getAndDecrement() > 0) {
+                if (afterwards) {
+                    redis.runLate(call);
+                }
+                throw new InternalError("of the test, at " + verb);
+            }
+            return false;
+        });
+    }
+
+    private void othersHaveTheLock() {
+        settle();
+        assertThat(server.hash(KEY)).isEmpty();
+        assertThat(server.zset(KEY + ":queue")).isEmpty();
+        assertThat(other.tryLock()).isTrue();
+        other.unlock();
+        assertThat(lock.tryLock()).as("the gate is open").isTrue();
+        lock.unlock();
+        assertThat(losses).isEmpty();
+        assertThat(locks.client().holds.all()).isEmpty();
+        assertThat(locks.client().attempts).isEmpty();
+        assertThat(locks.client().gate.size()).isZero();
+    }
+
+    @Test
+    void unlock_thatMeetsAnError_isGoneOnWith() {
+        for (boolean afterwards : new boolean[] {false, true}) {
+            lock.lock();
+            errorAt("release", 1, afterwards);
+            assertThatThrownBy(lock::unlock).isInstanceOf(InternalError.class);
+            assertThat(lock.isHeldByCurrentThread()).isFalse();
+            othersHaveTheLock();
+        }
+    }
+
+    @Test
+    void lock_rightAfterAnUnlockThatMetAnError_isANewHold() {
+        for (boolean begun : new boolean[] {false, true}) {
+            lock.lock();
+            long token = lock.fencingToken();
+            Hold hold = locks.client().holds.all().iterator().next();
+            if (begun) {
+                hold.beginRelease(clock.nanoTime());
+            }
+            // As if there had been no room on the stack for more.
+            hold.stranded = true;
+            assertThat(lock.isHeldByCurrentThread()).isFalse();
+            whileTimePasses(lock::lock);
+            assertThat(lock.getHoldCount()).isEqualTo(1);
+            assertThat(lock.fencingToken()).isGreaterThan(token);
+            assertThat(lock.previousHolderLost()).isFalse();
+            lock.unlock();
+            othersHaveTheLock();
+        }
+    }
+
+    @Test
+    void unlock_thatMeetsAnError_handsOnAllTheSame() throws InterruptedException {
+        for (boolean afterwards : new boolean[] {false, true}) {
+            lock.lock();
+            Waiter next = new Waiter();
+            next.start();
+            await().until(() -> next.getState() == Thread.State.WAITING);
+            errorAt("release", 1, afterwards);
+            assertThatThrownBy(lock::unlock).isInstanceOf(InternalError.class);
+            await().until(next::holds);
+            next.end();
+            othersHaveTheLock();
+        }
+    }
+
+    @Test
+    void lock_thatMeetsAnError_isNotHeldAndLeavesNothing() {
+        for (boolean afterwards : new boolean[] {false, true}) {
+            errorAt("acquire", 1, afterwards);
+            whileTimePasses(() -> assertThatThrownBy(lock::lock).isInstanceOf(InternalError.class));
+            assertThat(lock.isHeldByCurrentThread()).isFalse();
+            pass(1_200);
+            othersHaveTheLock();
+        }
+    }
+
+    @Test
+    void awaitThatHasToReturn_andMeetsAnError_leavesNothing() {
+        for (boolean afterwards : new boolean[] {false, true}) {
+            lock.lock();
+            errorAt("rejoin", 1, afterwards);
+            whileTimePasses(() -> assertThatThrownBy(
+                            () -> lock.newCondition("ready").await(50, TimeUnit.MILLISECONDS))
+                    .isInstanceOf(InternalError.class));
+            assertThat(lock.isHeldByCurrentThread()).isFalse();
+            pass(1_200);
+            othersHaveTheLock();
+        }
+    }
+
+    @Test
+    void reentryAndInnerUnlock_thatMeetAnError_leaveTheHold() {
+        lock.lock();
+        errorAt("reenter", 1, true);
+        assertThatThrownBy(lock::lock).isInstanceOf(InternalError.class);
+        assertThat(lock.getHoldCount()).isEqualTo(1);
+        lock.lock();
+        errorAt("release_inner", 1, false);
+        assertThatThrownBy(lock::unlock).isInstanceOf(InternalError.class);
+        assertThat(lock.getHoldCount()).isEqualTo(1);
+        lock.unlock();
+        othersHaveTheLock();
+    }
+
+    @Test
+    void await_thatMeetsAnError_leavesNothing() {
+        for (boolean afterwards : new boolean[] {false, true}) {
+            lock.lock();
+            errorAt("await", 1, afterwards);
+            assertThatThrownBy(() -> lock.newCondition("ready").await()).isInstanceOf(InternalError.class);
+            assertThat(lock.isHeldByCurrentThread()).isFalse();
+            othersHaveTheLock();
+        }
+    }
+
+    @Test
+    void renewal_thatMeetsErrors_isSentAgain() {
+        lock.lock();
+        errorAt("renew", 2, false);
+        pass(60_000);
+        lock.ensureHeld();
+        lock.unlock();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void heartbeat_thatMeetsErrors_isSentAgain() throws InterruptedException {
+        other.lock();
+        Waiter waiter = new Waiter();
+        waiter.startAndQueue();
+        errorAt("heartbeat", 2, false);
+        pass(3_000);
+        redis.dropMessages(true);
+        other.unlock();
+        passUntil(waiter::holds);
+        waiter.end();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void leave_thatMeetsErrors_isSentAgain() throws InterruptedException {
+        other.lock();
+        errorAt("leave", 2, false);
+        Thread waiter = new Thread(
+                () -> assertThatThrownBy(() -> lock.lockInterruptibly()).isInstanceOf(InterruptedException.class));
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        waiter.interrupt();
+        passUntil(() -> !waiter.isAlive());
+        pass(1_000);
+        assertThat(server.zset(KEY + ":queue")).isEmpty();
+        other.unlock();
+        othersHaveTheLock();
+    }
+
+    @Test
+    void watchdogThatMeetsAnErrorInItsWalk_comesBack() {
+        lock.lock();
+        AtomicInteger errors = new AtomicInteger();
+        // What the walk asks of a hold.
+        Predicate<Call> renewal = verb("renew");
+        Watchdog watchdog = locks.client().watchdog;
+        Hold hold = locks.client().holds.all().iterator().next();
+        hold.nextRenewalNanos = 0;
+        Errand failing = new Errand(clock, KEY, Long.MAX_VALUE) {
+            @Override
+            Call call() {
+                return Protocol.held(hold);
+            }
+
+            @Override
+            Need need() {
+                if (errors.getAndIncrement() < 3) {
+                    throw new InternalError("of the test, in the walk");
+                }
+                return Need.NOW;
+            }
+
+            @Override
+            long follow(Reply reply, long sentNanos) {
+                return DONE;
+            }
+        };
+        watchdog.run(failing);
+        pass(40_000);
+        assertThat(errors.get()).isGreaterThan(3);
+        lock.ensureHeld();
+        assertThat(redis.log().calls().stream()
+                        .filter(logged -> renewal.test(logged.call()))
+                        .count())
+                .isGreaterThan(3);
+        lock.unlock();
+    }
+
+    @Test
+    void lossThatCannotBeTold_forWantOfAThread_isToldLater() {
+        List<LockLost> told = new ArrayList<>();
+        AtomicInteger refused = new AtomicInteger(2);
+        ThreadFactory scarce = work -> {
+            if (refused.getAndDecrement() > 0) {
+                throw new OutOfMemoryError("unable to create native thread, of the test");
+            }
+            return new Thread(work);
+        };
+        LossReport report = new LossReport(told::add, scarce);
+        report.report(new LockLost("a", 1, "main", LockLost.Reason.EXPIRED));
+        report.startThread();
+        assertThat(told).isEmpty();
+        report.startThread();
+        report.close(Duration.ofSeconds(10));
+        assertThat(told).hasSize(1);
+    }
+
+    @Test
+    void lossThatMeetsAnErrorBeforeItIsTold_isToldByTheWatchdog() {
+        lock.lock();
+        Hold hold = locks.client().holds.all().iterator().next();
+        // As if the thread that found it had met an error at once.
+        assertThat(hold.lose(LockLost.Reason.TAKEN)).isTrue();
+        settle();
+        await().until(() -> losses.size() == 1);
+        settle();
+        assertThat(losses).hasSize(1);
+        assertThat(locks.client().gate.size()).as("its turn has ended").isZero();
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+    }
+}

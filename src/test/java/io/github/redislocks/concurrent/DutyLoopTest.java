@@ -1,0 +1,79 @@
+package io.github.redislocks.concurrent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.PrintStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A background thread goes on, whatever its work throws. */
+@Timeout(20)
+class DutyLoopTest {
+
+    @Test
+    void loop_whoseTurnThrows_goesOn() throws InterruptedException {
+        List<Throwable> thrown =
+                List.of(new IllegalStateException("one"), new OutOfMemoryError("two"), new StackOverflowError("three"));
+        List<Integer> turns = new ArrayList<>();
+        AtomicReference<DutyLoop> self = new AtomicReference<>();
+        DutyLoop loop = new DutyLoop("duty", () -> {
+            int turn = turns.size();
+            turns.add(turn);
+            if (turn == thrown.size()) {
+                self.get().close();
+                return;
+            }
+            if (thrown.get(turn) instanceof Error error) {
+                throw error;
+            }
+            throw new IllegalStateException(thrown.get(turn));
+        });
+        self.set(loop);
+        loop.start();
+        loop.thread().join();
+        assertThat(turns).containsExactly(0, 1, 2, 3);
+    }
+
+    @Test
+    void loop_whoseErrorCannotBeTold_goesOn() throws InterruptedException {
+        int[] turns = {0};
+        AtomicReference<DutyLoop> self = new AtomicReference<>();
+        DutyLoop loop = new DutyLoop("duty", () -> {
+            if (++turns[0] == 2) {
+                self.get().close();
+                return;
+            }
+            throw new IllegalStateException("not to be told") {
+                private static final long serialVersionUID = 1L;
+
+                @Override
+                public StackTraceElement[] getStackTrace() {
+                    throw new OutOfMemoryError("in the logger");
+                }
+
+                @Override
+                public void printStackTrace(PrintStream stream) {
+                    throw new OutOfMemoryError("in the logger");
+                }
+            };
+        });
+        self.set(loop);
+        loop.start();
+        loop.thread().join();
+        assertThat(turns[0]).isEqualTo(2);
+    }
+
+    @Test
+    void loop_closedBeforeItsFirstTurn_takesNone() throws InterruptedException {
+        List<String> turns = new ArrayList<>();
+        DutyLoop loop = new DutyLoop("duty", () -> turns.add("one"));
+        loop.close();
+        loop.start();
+        loop.thread().join();
+        assertThat(turns).isEmpty();
+        assertThat(loop.isClosed()).isTrue();
+    }
+}

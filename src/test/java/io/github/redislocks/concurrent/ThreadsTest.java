@@ -1,0 +1,64 @@
+package io.github.redislocks.concurrent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What a thread of the library takes over from the thread that happens to need it: nothing. */
+@Timeout(20)
+class ThreadsTest {
+
+    private static final InheritableThreadLocal<String> REQUEST = new InheritableThreadLocal<>();
+
+    /** What a thread is like, as it sees itself. */
+    private record Seen(String request, ClassLoader loader, ThreadGroup group, int priority, boolean daemon) {
+
+        static Seen now() {
+            Thread thread = Thread.currentThread();
+            return new Seen(
+                    REQUEST.get(),
+                    thread.getContextClassLoader(),
+                    thread.getThreadGroup(),
+                    thread.getPriority(),
+                    thread.isDaemon());
+        }
+    }
+
+    @SuppressWarnings("ThreadPriorityCheck") // What is tested is that it does not matter.
+    private static Seen madeBy(ThreadGroup group, ClassLoader loader, int priority) throws InterruptedException {
+        AtomicReference<Seen> seen = new AtomicReference<>();
+        Thread maker = new Thread(group, () -> {
+            REQUEST.set("a request of an application");
+            Thread.currentThread().setContextClassLoader(loader);
+            Thread made = Threads.daemon("made", () -> seen.set(Seen.now()));
+            made.start();
+            try {
+                made.join();
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        });
+        maker.setPriority(priority);
+        maker.start();
+        maker.join();
+        return seen.get();
+    }
+
+    @Test
+    void daemon_madeByAnyThread_takesNothingOver() throws Exception {
+        try (URLClassLoader application = new URLClassLoader(new URL[0])) {
+            ThreadGroup group = new ThreadGroup("application");
+            Seen seen = madeBy(group, application, Thread.MIN_PRIORITY);
+            assertThat(seen.request).isNull();
+            assertThat(seen.loader).isEqualTo(Threads.class.getClassLoader()).isNotEqualTo(application);
+            assertThat(group.parentOf(seen.group)).isFalse();
+            assertThat(seen.group.getParent()).isNull();
+            assertThat(seen.priority).isEqualTo(Thread.NORM_PRIORITY);
+            assertThat(seen.daemon).isTrue();
+        }
+    }
+}

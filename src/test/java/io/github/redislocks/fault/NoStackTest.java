@@ -1,0 +1,137 @@
+package io.github.redislocks.fault;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.fixture.RedisServers;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Locking and unlocking at the end of the stack: whatever is thrown, the lock is soon had by others. */
+@Timeout(120)
+class NoStackTest {
+
+    private static final int DEPTHS = 100;
+    private static final long STACK_BYTES = 512 * 1024;
+
+    private final RedisLocks locks = RedisLocks.connect(RedisServers.shared().uri());
+    private final RedisLocks others = RedisLocks.connect(RedisServers.shared().uri());
+
+    @AfterEach
+    void close() {
+        locks.close();
+        others.close();
+    }
+
+    /** Goes as deep as it can, or to a depth, and does something there. */
+    private static final class Diver {
+
+        private final Runnable action;
+        private int depth;
+
+        Diver(Runnable action) {
+            this.action = action;
+        }
+
+        void diveTo(int wanted) {
+            depth++;
+            if (depth < wanted) {
+                diveTo(wanted);
+            } else {
+                action.run();
+            }
+        }
+
+        int bottom() {
+            try {
+                diveTo(Integer.MAX_VALUE);
+            } catch (StackOverflowError e) {
+                return depth;
+            }
+            throw new AssertionError("There is no end of the stack");
+        }
+    }
+
+    private static void onAThreadOfItsOwn(Runnable work) throws InterruptedException {
+        AtomicReference<Throwable> thrown = new AtomicReference<>();
+        Thread thread = new Thread(null, work, "diver", STACK_BYTES);
+        thread.setUncaughtExceptionHandler((diver, e) -> thrown.set(e));
+        thread.start();
+        thread.join();
+        if (thrown.get() != null) {
+            throw new AssertionError(thrown.get());
+        }
+    }
+
+    /** What is done at the bottom with a lock that is locked above it. */
+    private interface Deed {
+        void on(RedisReentrantLock lock);
+    }
+
+    private void atEachDepth(boolean lockedAbove, Deed deed) throws InterruptedException {
+        int[] overflows = {0};
+        for (int i = 0; i < DEPTHS; i++) {
+            int above = i;
+            String name = "stack-" + UUID.randomUUID();
+            RedisReentrantLock lock = locks.reentrantLock(name);
+            onAThreadOfItsOwn(() -> {
+                lock.lock();
+                if (!lockedAbove) {
+                    lock.unlock();
+                }
+                // Compiled or not, the first dive finds the bottom for those that follow.
+                int bottom = new Diver(() -> {}).bottom();
+                try {
+                    new Diver(() -> deed.on(lock)).diveTo(bottom - 2 * above);
+                } catch (StackOverflowError e) {
+                    overflows[0]++;
+                }
+                while (lock.isHeldByCurrentThread()) {
+                    lock.unlock();
+                }
+                assertThat(isHadByAnother(name))
+                        .as("%d frames above the bottom", 2 * above)
+                        .isTrue();
+                assertThat(lock.tryLock()).as("the gate is open").isTrue();
+                lock.unlock();
+            });
+        }
+        assertThat(overflows[0]).as("the end was met").isBetween(10, DEPTHS);
+    }
+
+    private boolean isHadByAnother(String name) {
+        RedisReentrantLock other = others.reentrantLock(name);
+        try {
+            if (other.tryLock(5, TimeUnit.SECONDS)) {
+                other.unlock();
+                return true;
+            }
+            return false;
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void unlock_atTheEndOfTheStack_freesTheLock() throws InterruptedException {
+        atEachDepth(true, RedisReentrantLock::unlock);
+    }
+
+    @Test
+    void lock_atTheEndOfTheStack_leavesNothing() throws InterruptedException {
+        atEachDepth(false, RedisReentrantLock::lock);
+    }
+
+    @Test
+    void innerLockAndUnlock_atTheEndOfTheStack_leaveTheHoldAsItWas() throws InterruptedException {
+        atEachDepth(true, lock -> {
+            lock.lock();
+            lock.unlock();
+        });
+    }
+}

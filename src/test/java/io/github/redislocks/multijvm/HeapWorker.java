@@ -1,0 +1,94 @@
+package io.github.redislocks.multijvm;
+
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisReentrantLock;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.Condition;
+
+/**
+ * A process whose threads use a lock and a Condition of it while its heap is filled again and again. When that is over,
+ * each of them has to come to its end.
+ */
+final class HeapWorker {
+
+    private static final int THREADS = 4;
+    private static final int ROUNDS_AFTERWARDS = 50;
+
+    private static volatile boolean scarce = true;
+    private static final AtomicInteger errors = new AtomicInteger();
+
+    private HeapWorker() {}
+
+    public static void main(String[] args) throws InterruptedException {
+        RedisLocks locks = RedisLocks.connect(args[0]);
+        RedisReentrantLock lock = locks.reentrantLock(args[1]);
+        Condition condition = lock.newCondition("turn");
+        List<Thread> threads = new ArrayList<>();
+        for (int i = 0; i < THREADS; i++) {
+            boolean waits = i % 2 == 0;
+            Thread thread = new Thread(() -> use(lock, condition, waits));
+            thread.start();
+            threads.add(thread);
+        }
+        for (int i = 0; i < Integer.parseInt(args[2]); i++) {
+            fillTheHeap();
+        }
+        scarce = false;
+        System.out.println("plenty after " + errors + " errors");
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        System.out.println("done");
+        locks.close();
+        System.out.println("closed");
+    }
+
+    /** Takes all memory that there is, so that whoever else wants some meets an error, and gives it back. */
+    private static void fillTheHeap() {
+        List<byte[]> hoard = new ArrayList<>(1_000_000);
+        for (int bytes = 1 << 20; bytes >= 16; bytes /= 2) {
+            try {
+                while (true) {
+                    hoard.add(new byte[bytes]);
+                }
+            } catch (OutOfMemoryError full) {
+                // Smaller ones may still fit.
+            }
+        }
+        long until = System.nanoTime() + 50_000_000;
+        while (System.nanoTime() < until && !hoard.isEmpty()) {
+            Thread.onSpinWait();
+        }
+        hoard.clear();
+    }
+
+    private static void use(RedisReentrantLock lock, Condition condition, boolean waits) {
+        int rounds = 0;
+        while (rounds < ROUNDS_AFTERWARDS) {
+            try {
+                round(lock, condition, waits);
+                rounds += scarce ? 0 : 1;
+            } catch (InterruptedException e) {
+                return;
+            } catch (Throwable e) {
+                errors.incrementAndGet();
+            }
+        }
+    }
+
+    private static void round(RedisReentrantLock lock, Condition condition, boolean waits) throws InterruptedException {
+        lock.lock();
+        try {
+            if (waits) {
+                boolean unused = condition.await(20, TimeUnit.MILLISECONDS);
+            } else {
+                condition.signal();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+}
