@@ -85,18 +85,18 @@ final class Client {
         String key = call.keys().get(0);
         try {
             Reply reply = redis.run(call, timeoutNanos);
-            outage(key).answered(call);
+            availability(key).answered(call, clock.nanoTime());
             if (call.acks() != null && reply.is("OK") && !isAcknowledged(key, reply, sent)) {
                 throw new RedisException.Unacknowledged(outages.tooFew(reply));
             }
             return reply;
         } catch (RedisException.Refused e) {
             if (e.passing()) {
-                outage(key).failed(call, e, sent, clock.nanoTime());
+                availability(key).failed(call, e, sent, timeoutNanos, clock.nanoTime());
             }
             throw e;
         } catch (RedisException.Unanswered e) {
-            outage(key).failed(call, e, sent, clock.nanoTime());
+            availability(key).failed(call, e, sent, timeoutNanos, clock.nanoTime());
             throw e;
         }
     }
@@ -111,13 +111,13 @@ final class Client {
         return outages.replication(key);
     }
 
-    /** Since when the server of a lock has not answered. */
-    Outage outage(Keys keys) {
+    /** Whether the server of a lock answers. */
+    Availability availability(Keys keys) {
         return outages.of(keys.lock());
     }
 
-    /** Since when the server of a key has not answered: one may be away while others answer. */
-    Outage outage(String key) {
+    /** Whether the server of a key answers: one may be away while others are not. */
+    Availability availability(String key) {
         return outages.of(key);
     }
 
@@ -161,6 +161,8 @@ final class Client {
         attempt.moves = serverWatch.moves();
         attempt.beganNanos = clock.nanoTime();
         attempts.put(attempt.number, attempt);
+        // So that the watchdog looks up now and then, should the caller be cut short.
+        watchdog.wakeAt(attempt.beganNanos + renewalNanos());
         if (closed) {
             end(attempt);
             throw closedException();

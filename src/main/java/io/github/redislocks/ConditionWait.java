@@ -66,6 +66,7 @@ final class ConditionWait {
                 attempt.stranded = true;
             }
             hold.stranded = hold.isReleasing();
+            client.watchdog.stranded = true;
             client.succession.abandon(attempt, back);
             throw e;
         }
@@ -137,7 +138,7 @@ final class ConditionWait {
             throw stillHeld(began, e);
         }
         attempt.known = true;
-        if (client.outage(hold.keys()).age(now) > client.options.retryFor().toNanos()) {
+        if (now - began > client.options.retryFor().toNanos()) {
             client.holds.remove(hold);
             client.succession.releaseLater(hold, Protocol.release(hold, heir, false, false), heir);
             throw client.unavailable.toDo(
@@ -245,7 +246,7 @@ final class ConditionWait {
             attempt.unanswered(e, notAfter);
             long now = client.clock.nanoTime();
             rejoinAtNanos = now + PAUSE_NANOS;
-            long outage = client.outage(hold.keys()).age(now);
+            long outage = client.availability(hold.keys()).age(now);
             if (outage > client.options.retryFor().toNanos()) {
                 attempt.decide(new Attempt.Failure(client.unavailable.notBack(hold.keys(), outage, e)));
             }

@@ -30,6 +30,9 @@ final class Contention {
 
     private boolean asked;
     private boolean late;
+    /** Since when each lock that Redis gave had lapsed when its answer came; 0 if none has. */
+    private long lapsedSinceNanos;
+
     private boolean answered;
     private boolean busy;
     private long askAtNanos;
@@ -67,6 +70,7 @@ final class Contention {
             if (e instanceof Error) {
                 // Before any call, for which there may be no room on the stack.
                 attempt.stranded = true;
+                client.watchdog.stranded = true;
             }
             client.succession.abandon(attempt, made);
             throw e;
@@ -132,17 +136,30 @@ final class Contention {
     private @Nullable Hold giveUp(long now) {
         boolean mayExist = attempt.mayRun();
         long grace = client.serverWatch.graceNanos(now);
+        boolean known = isKnownToBeBusy(now);
         client.succession.depart(attempt);
         if (grace > 0 && !busy) {
             throw client.unavailable.tooSoon(attempt.keys, grace, mayExist);
         }
-        // Without any answer "busy" is known only if nothing speaks against Redis: others of this client were served.
-        boolean heard = answered || attempt.standing != null;
-        if (unconfirmed
-                || (!heard && (failure != null || client.outage(attempt.keys).age(now) > 0))) {
+        if (lapsedSinceNanos != 0) {
+            throw client.unavailable.tooFar(attempt, mayExist);
+        }
+        if (unconfirmed || !known) {
             throw client.unavailable.notAcquired(attempt.keys, now - attempt.beganNanos, mayExist, failure);
         }
         return null;
+    }
+
+    /**
+     * Whether an attempt that ends was told that the lock is busy; or whether, in its time, Redis answered others of
+     * this client and gave them locks, so that there was only too little time. Who does not wait wants an answer.
+     */
+    private boolean isKnownToBeBusy(long now) {
+        if (answered || attempt.standing != null) {
+            return true;
+        }
+        Availability server = client.availability(attempt.keys);
+        return patience.waits() && server.answeredSince(attempt.beganNanos) && server.age(now) == 0;
     }
 
     private void ask() {
@@ -176,6 +193,7 @@ final class Contention {
                 }
                 case "BUSY" -> {
                     answered = true;
+                    lapsedSinceNanos = 0;
                     if (patience.waits()) {
                         attempt.quick = false;
                         client.mailbox.open(
@@ -188,6 +206,7 @@ final class Contention {
                 }
                 case "QUEUED" -> {
                     answered = true;
+                    lapsedSinceNanos = 0;
                     attempt.queued(sent, reply.number(0), reply.number(1));
                     client.watchdog.wakeAt(attempt.nextHeartbeatNanos);
                 }
@@ -217,7 +236,7 @@ final class Contention {
         attempt.unanswered(e, notAfter);
         long now = pause();
         boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
-        long outage = client.outage(attempt.keys).age(now);
+        long outage = client.availability(attempt.keys).age(now);
         if (hopeless
                 || (!patience.isTimed() && outage > client.options.retryFor().toNanos())) {
             attempt.decide(new Attempt.Failure(client.unavailable.notAcquired(
@@ -280,7 +299,15 @@ final class Contention {
         client.failIfClosed(attempt);
         if (lapsed.confirmed()) {
             // The answer took longer than the lease; do not ask in a tight loop.
-            pause();
+            lapsed(pause());
+        }
+    }
+
+    private void lapsed(long now) {
+        lapsedSinceNanos = lapsedSinceNanos == 0 ? now : lapsedSinceNanos;
+        if (!patience.isTimed()
+                && now - lapsedSinceNanos > client.options.retryFor().toNanos()) {
+            attempt.decide(new Attempt.Failure(client.unavailable.tooFar(attempt, true)));
         }
     }
 

@@ -31,11 +31,11 @@ final class Heartbeats implements Watchdog.Ward {
             if (!attempt.undecided()) {
                 continue;
             }
-            Outage met = client.outage(attempt.keys);
-            long outage = met.age(now);
+            Availability server = client.availability(attempt.keys);
+            long outage = server.age(now);
             if (outage > 0 && !attempt.bearsOutages()) {
-                if (outage > bearable && met.met(attempt.beganNanos)) {
-                    attempt.decide(new Attempt.Failure(client.unavailable.notServed(attempt, outage, met.cause())));
+                if (outage > bearable && server.met(attempt.beganNanos)) {
+                    attempt.decide(new Attempt.Failure(client.unavailable.notServed(attempt, outage, server.cause())));
                     continue;
                 }
                 next = Math.min(next, now + Math.max(PAUSE_NANOS, bearable - outage + 1));

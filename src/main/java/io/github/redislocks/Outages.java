@@ -15,7 +15,7 @@ final class Outages {
     private final LockOptions options;
     private final Clock clock;
     private final Redis redis;
-    private final ConcurrentMap<String, Outage> outages = new ConcurrentHashMap<>();
+    private final ConcurrentMap<String, Availability> servers = new ConcurrentHashMap<>();
     private final ConcurrentMap<String, Outage> replications = new ConcurrentHashMap<>();
 
     Outages(LockOptions options, Clock clock, Redis redis) {
@@ -24,19 +24,22 @@ final class Outages {
         this.redis = redis;
     }
 
-    /** Since when the server of a key has not answered. */
-    Outage of(String key) {
+    /** Whether the server of a key answers. */
+    Availability of(String key) {
         String server = redis.serverOf(key);
         // Nearly always there, and then found without a lambda or a lock.
-        Outage known = outages.get(server);
-        return known != null ? known : outages.computeIfAbsent(server, first -> new Outage(memoryNanos()));
+        Availability known = servers.get(server);
+        return known != null
+                ? known
+                : servers.computeIfAbsent(
+                        server, first -> new Availability(memoryNanos(), options.commandTimeoutNanos()));
     }
 
     /** Notes that calls go to another server now: what failed while nobody was the master says nothing of next time. */
     void moved() {
-        Outage ofNobody = outages.get("");
+        Availability ofNobody = servers.get("");
         if (ofNobody != null) {
-            ofNobody.answered();
+            ofNobody.forget();
         }
     }
 
@@ -47,7 +50,7 @@ final class Outages {
         }
         Outage replication = replication(key);
         if (reply.acks() >= options.replicaAcks()) {
-            replication.answered();
+            replication.end();
             return true;
         }
         long now = clock.nanoTime();

@@ -44,7 +44,7 @@ final class Patience {
             return commandTimeoutNanos;
         }
         long grace = waits ? LockOptions.GRACE_MILLIS * 1_000_000 : 0;
-        return Math.max(1, Math.min(commandTimeoutNanos, Math.max(0, deadlineNanos - now) + grace));
+        return Math.max(1, Math.min(commandTimeoutNanos, deadlineNanos - now + grace));
     }
 
     boolean isTimed() {

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.time.Instant;
@@ -96,9 +97,10 @@ final class RedisCondition implements Condition {
         Hold hold = sync.ensureHeld();
         long number = client.nextNumber();
         long began = client.clock.nanoTime();
+        Call call = Protocol.signal(hold, number, id, all);
         while (true) {
             try {
-                Reply reply = client.run(Protocol.signal(hold, number, id, all), client.options.commandTimeoutNanos());
+                Reply reply = client.run(call, client.options.commandTimeoutNanos());
                 if (reply.is("GONE")) {
                     client.lose(hold, LockLost.Reason.TAKEN);
                     throw Sync.lost(hold);
@@ -112,7 +114,7 @@ final class RedisCondition implements Condition {
                 long now = client.clock.nanoTime();
                 boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
                 if (hopeless
-                        || client.outage(hold.keys()).age(now)
+                        || client.availability(hold.keys()).age(call, now)
                                 > client.options.retryFor().toNanos()) {
                     throw client.unavailable.toDo(
                             sync.keys(),

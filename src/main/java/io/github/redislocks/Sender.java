@@ -203,10 +203,10 @@ final class Sender {
             Outcome outcome = outcomes.get(i);
             answered |= outcome.reply() != null;
             try {
-                tell(jobs.get(i), calls.get(i), outcome, sent);
+                tell(jobs.get(i), calls.get(i), outcome, sent, timeout);
             } catch (Throwable e) {
                 // As if there had been no answer: it is asked for once more.
-                tell(jobs.get(i), calls.get(i), LOST, sent);
+                tell(jobs.get(i), calls.get(i), LOST, sent, timeout);
                 log.error(
                         "The watchdog could not use the answer to {}",
                         calls.get(i).script(),
@@ -216,13 +216,14 @@ final class Sender {
         return answered;
     }
 
-    private void tell(Watchdog.Job job, Call call, Outcome outcome, long sent) {
-        Outage outage = client.outage(call.keys().get(0));
+    private void tell(Watchdog.Job job, Call call, Outcome outcome, long sent, long timeout) {
+        Availability server = client.availability(call.keys().get(0));
+        long now = client.clock.nanoTime();
         if (outcome.reply() != null) {
-            outage.answered(call);
+            server.answered(call, now);
             job.answered(outcome.reply(), sent);
         } else if (outcome.failure() != null) {
-            outage.failed(call, outcome.failure(), sent, client.clock.nanoTime());
+            server.failed(call, outcome.failure(), sent, timeout, now);
             job.failed(outcome.failure(), sent);
         }
     }

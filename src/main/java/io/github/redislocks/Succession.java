@@ -119,13 +119,14 @@ final class Succession {
                 client.end(attempt);
             } else {
                 attempt.stranded = true;
+                client.watchdog.stranded = true;
                 client.watchdog.wakeAt(0);
             }
         }
     }
 
     private void leaveRedis(Attempt attempt) {
-        boolean away = client.outage(attempt.keys).age(client.clock.nanoTime()) > 0;
+        boolean away = client.availability(attempt.keys).silence(client.clock.nanoTime()) > 0;
         Remainder rest = new Remainder();
         if (leaves(attempt, away, rest) && !away) {
             await(rest);

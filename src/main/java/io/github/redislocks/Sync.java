@@ -166,9 +166,10 @@ final class Sync {
                 return hold != null;
             } catch (RedisException.Unacknowledged e) {
                 long now = client.clock.nanoTime();
-                if (!patience.waits() || isTooLate(patience, client.replication(keys.lock()), now)) {
+                if (!patience.waits()
+                        || isTooLate(patience, client.replication(keys.lock()).age(now), now)) {
                     throw client.unavailable.notAcknowledged(
-                            keys, now - began, client.outage(keys).age(now) > 0, e);
+                            keys, now - began, client.availability(keys).silence(now) > 0, e);
                 }
                 backoff = backoff == null ? Backoff.ofRequests() : backoff;
                 client.clock.pause(this, Math.min(backoff.next(), patience.remaining(now)));
@@ -177,10 +178,10 @@ final class Sync {
         }
     }
 
-    private boolean isTooLate(Patience patience, Outage outage, long now) {
+    private boolean isTooLate(Patience patience, long outageNanos, long now) {
         return patience.isTimed()
                 ? patience.remaining(now) <= 0
-                : outage.age(now) > client.options.retryFor().toNanos();
+                : outageNanos > client.options.retryFor().toNanos();
     }
 
     /** Counts a re-entry; false if the hold turned out to be lost, so that the caller has to acquire anew. */
@@ -194,9 +195,9 @@ final class Sync {
             long timeout = Math.min(
                     patience.timeoutNanos(sent, client.options.commandTimeoutNanos()),
                     Math.max(1, hold.deadlineNanos() - sent));
+            Call call = Protocol.reenter(hold, before, leaseMillis);
             try {
-                Reply reply =
-                        client.run(Protocol.reenter(hold, before, leaseMillis).with(client.options.acks()), timeout);
+                Reply reply = client.run(call.with(client.options.acks()), timeout);
                 if (!reply.is("OK")) {
                     client.lose(hold, LockLost.Reason.TAKEN);
                 } else if (hold.extend(client.clock.nanoTime(), sent + LockOptions.validityNanos(leaseMillis))) {
@@ -208,7 +209,9 @@ final class Sync {
                 long now = client.clock.nanoTime();
                 boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
                 boolean unacknowledged = e instanceof RedisException.Unacknowledged;
-                Outage outage = unacknowledged ? client.replication(keys.lock()) : client.outage(keys);
+                long outage = unacknowledged
+                        ? client.replication(keys.lock()).age(now)
+                        : client.availability(keys).age(call, now);
                 if (hopeless || isTooLate(patience, outage, now)) {
                     throw client.unavailable.toDo(
                             keys,
@@ -281,6 +284,7 @@ final class Sync {
             release(hold, sent, until);
         } catch (Throwable e) {
             hold.stranded = true;
+            client.watchdog.stranded = true;
             client.watchdog.wakeAt(0);
             throw e;
         }

@@ -52,6 +52,15 @@ final class Unavailable {
         return new LockUnavailableException(keys.name(), text, mayExist, null);
     }
 
+    /** For an acquisition whose answers took longer than its lease. */
+    LockUnavailableException tooFar(Attempt attempt, boolean mayExist) {
+        String text = "The lock \"" + attempt.keys.name() + "\" was not acquired: the answers of Redis at "
+                + redis.address() + " took longer than the lease of " + attempt.leaseMillis
+                + " ms, so that each had lapsed when it came. Take a lease of several round trips to Redis, or one that"
+                + " is nearer.";
+        return new LockUnavailableException(attempt.keys.name(), text, mayExist, null);
+    }
+
     /** For an acquisition that too few replicas confirmed, and that was given back. */
     LockUnavailableException notAcknowledged(
             Keys keys, long triedNanos, boolean mayExist, RedisException.Unacknowledged cause) {

@@ -91,6 +91,9 @@ final class Watchdog {
     /** When to look again after something went wrong that has nothing to do with Redis, such as want of memory. */
     private static final long AGAIN_NANOS = 100_000_000;
 
+    /** How long a caller's work that was cut short may lie before it is seen, if there was no room to say so. */
+    private static final long LOOK_UP_NANOS = 500_000_000;
+
     /** How long a sender is kept that had nothing to send: its server may be gone. */
     private static final long IDLE_NANOS = 60_000_000_000L;
 
@@ -104,6 +107,11 @@ final class Watchdog {
     private final AtomicLong wakeAtNanos = new AtomicLong(Long.MAX_VALUE);
     /** Set by the scheduler only. */
     private volatile long restUntilNanos;
+    /**
+     * Set by a thread that leaves a hold or an attempt half done: without a call, for which there may be no room on its
+     * stack.
+     */
+    volatile boolean stranded;
 
     Watchdog(Client client) {
         this.client = client;
@@ -159,7 +167,7 @@ final class Watchdog {
         return errands.stream()
                 .anyMatch(errand -> !errand.isDone()
                         && errand.need() == Errand.Need.NOW
-                        && client.outage(errand.key()).age(now) == 0);
+                        && client.availability(errand.key()).age(now) == 0);
     }
 
     private long inspectErrands(long now, long horizon, Due due) {
@@ -184,10 +192,11 @@ final class Watchdog {
     private void turn() {
         long now = client.clock.nanoTime();
         long wakeAt = Math.max(wakeAtNanos.get(), restUntilNanos);
-        if (wakeAt > now) {
-            client.clock.parkUntil(this, wakeAt);
+        if (wakeAt > now && !stranded) {
+            client.clock.parkUntil(this, wakeAt == Long.MAX_VALUE ? wakeAt : Math.min(wakeAt, now + LOOK_UP_NANOS));
             return;
         }
+        stranded = false;
         // Whoever adds something from here on says so anew.
         wakeAtNanos.set(Long.MAX_VALUE);
         long next = now + AGAIN_NANOS;

@@ -499,7 +499,7 @@ class GuardTest extends FakeTime {
         Outage outage = new Outage(100);
         outage.failed(10, 20);
         assertThat(outage.age(50)).isEqualTo(40);
-        outage.answered();
+        outage.end();
         assertThat(outage.age(50)).isZero();
         outage.failed(60, 70);
         assertThat(outage.age(170)).isEqualTo(110);

@@ -9,7 +9,6 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.fixture.twin.HeldCalls;
 import io.github.redislocks.redis.Call;
-import io.github.redislocks.redis.RedisException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -116,28 +115,6 @@ class UnansweredTest extends FakeTime {
         waiter.join();
         assertThat(thrown.get()).isInstanceOf(LockUnavailableException.class).hasMessageContaining("OOM: full");
         other.unlock();
-    }
-
-    @Test
-    void outage_ofRefusals_endsWhenWhatWasRefusedIsAnswered() {
-        Keys keys = Keys.of("redis-locks", "job");
-        Attempt attempt =
-                new Attempt(1, keys, new LocalOwner("a:1"), new Attempt.Wish(30_000, true, false), Patience.endless());
-        Call acquire = Protocol.acquire(attempt, 0, false, 0);
-        Outage outage = new Outage(100);
-        RedisException refused = new RedisException.Refused("OOM", null);
-        outage.failed(acquire, refused, 10, 20);
-        outage.answered(Protocol.locked(keys));
-        assertThat(outage.age(50)).as("that says nothing of acquisitions").isEqualTo(40);
-        assertThat(outage.cause()).isSameAs(refused);
-        outage.answered(Protocol.heartbeat(attempt, 0));
-        assertThat(outage.age(50)).as("it would give a lock").isZero();
-        outage.failed(acquire, refused, 60, 70);
-        outage.answered(acquire);
-        assertThat(outage.age(80)).isZero();
-        outage.failed(acquire, new RedisException.Unanswered("no answer", true, null), 90, 95);
-        outage.answered(Protocol.locked(keys));
-        assertThat(outage.age(96)).as("Redis is there").isZero();
     }
 
     @Test

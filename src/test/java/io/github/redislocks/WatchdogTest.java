@@ -19,7 +19,7 @@ class WatchdogTest extends FakeTime {
     }
 
     private long outage() {
-        return locks.client().outage(KEY).age(clock.nanoTime());
+        return locks.client().availability(KEY).age(clock.nanoTime());
     }
 
     @Test

@@ -1,0 +1,135 @@
+package io.github.redislocks;
+
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Whether a server answers this client, and does what it is asked. Silence is an outage of everything, and any answer
+ * ends it. A refusal is an outage of its kind of script alone, which a success of that kind ends: a full server renews
+ * locks but gives none.
+ */
+final class Availability {
+
+    /** The scripts that give locks and places. */
+    private static final Set<String> GIVING = Set.of("take", "acquire", "heartbeat", "rejoin");
+
+    private static final String GIVE = "give";
+    /** The scripts that keep locks. */
+    private static final Set<String> KEEPING = Set.of("renew", "renew_all");
+
+    private static final String KEEP = "keep";
+
+    private final long memoryNanos;
+    private final long commandTimeoutNanos;
+    private final Outage silence;
+    /** Of requests whose own time was too short to say that the server is away. */
+    private final Outage haste;
+
+    private final Map<String, Outage> refusals = new ConcurrentHashMap<>();
+    private volatile long answeredNanos = Long.MIN_VALUE;
+    private volatile long failedSentNanos = Long.MIN_VALUE;
+    private volatile @Nullable RedisException cause;
+
+    /**
+     * Of a server of which nothing is known.
+     *
+     * @param memoryNanos for how long a failure is remembered
+     * @param commandTimeoutNanos how long it may take to answer
+     */
+    Availability(long memoryNanos, long commandTimeoutNanos) {
+        this.memoryNanos = memoryNanos;
+        this.commandTimeoutNanos = commandTimeoutNanos;
+        this.silence = new Outage(memoryNanos);
+        this.haste = new Outage(memoryNanos);
+    }
+
+    private static String kind(Call call) {
+        String script = call.script().name();
+        return GIVING.contains(script) ? GIVE : KEEPING.contains(script) ? KEEP : script;
+    }
+
+    private void heard(long now) {
+        answeredNanos = now;
+        silence.end();
+        haste.end();
+    }
+
+    /** Notes that a call was answered. */
+    void answered(Call call, long now) {
+        heard(now);
+        Outage refusal = refusals.isEmpty() ? null : refusals.get(kind(call));
+        if (refusal != null) {
+            refusal.end();
+        }
+    }
+
+    /** Notes a failure of a call that was sent at a time, to be answered within a timeout. */
+    void failed(Call call, RedisException failure, long sentNanos, long timeoutNanos, long now) {
+        if (isRefusal(failure)) {
+            heard(now);
+            refusals.computeIfAbsent(kind(call), first -> new Outage(memoryNanos))
+                    .failed(sentNanos, now);
+            if (!kind(call).equals(GIVE)) {
+                return;
+            }
+        } else {
+            boolean ranOut = now - sentNanos >= timeoutNanos;
+            (ranOut && timeoutNanos < commandTimeoutNanos ? haste : silence).failed(sentNanos, now);
+        }
+        cause = failure;
+        failedSentNanos = sentNanos;
+    }
+
+    /** Whether Redis said no, or the first of a quorum's masters did. */
+    private static boolean isRefusal(RedisException failure) {
+        return failure instanceof RedisException.Refused || failure.getCause() instanceof RedisException.Refused;
+    }
+
+    /** Forgets what is known: it is another server now. */
+    void forget() {
+        silence.end();
+        haste.end();
+        refusals.clear();
+    }
+
+    /** How long nothing has been answered; 0 if it answers, or if nobody has waited for long enough to tell. */
+    long silence(long now) {
+        long hasty = haste.age(now);
+        return Math.max(silence.age(now), hasty < commandTimeoutNanos ? 0 : hasty);
+    }
+
+    /** How long no lock could be had of it, or no place in line; 0 if they can. */
+    long age(long now) {
+        return age(GIVE, now);
+    }
+
+    /** How long such a call has not been done; 0 if it would be. */
+    long age(Call call, long now) {
+        return age(kind(call), now);
+    }
+
+    private long age(String kind, long now) {
+        Outage refusal = refusals.get(kind);
+        return Math.max(silence(now), refusal == null ? 0 : refusal.age(now));
+    }
+
+    /** Whether it has answered anything after a time. */
+    boolean answeredSince(long nanos) {
+        return answeredNanos > nanos;
+    }
+
+    /** Whether a request that was sent since a time has failed: what failed before says nothing to who came later. */
+    boolean met(long sinceNanos) {
+        return failedSentNanos > sinceNanos;
+    }
+
+    /** Why no lock can be had, or null if nothing has failed. */
+    @Nullable
+    RedisException cause() {
+        return cause;
+    }
+}

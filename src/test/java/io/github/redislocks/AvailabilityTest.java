@@ -1,0 +1,201 @@
+package io.github.redislocks;
+
+import static io.github.redislocks.fixture.twin.Verbs.verb;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.fixture.twin.Fault;
+import io.github.redislocks.fixture.twin.HeldCalls;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+
+/** What counts as a Redis that is away: what fails callers, and what is only too little time of theirs. */
+class AvailabilityTest extends FakeTime {
+
+    private final RedisException refused = new RedisException.Refused("OOM", null);
+    private final RedisException unanswered = new RedisException.Unanswered("no answer", true, null);
+
+    private final Keys keys = Keys.of("redis-locks", "job");
+    private final Attempt attempt =
+            new Attempt(1, keys, new LocalOwner("a:1"), new Attempt.Wish(30_000, true, false), Patience.endless());
+    private final Call acquire = Protocol.acquire(attempt, 0, false, 0);
+    private final Availability availability = new Availability(1_000, 100);
+
+    @Test
+    void refusal_endsWithASuccessOfItsKindAlone() {
+        availability.failed(acquire, refused, 10, 100, 20);
+        availability.answered(Protocol.locked(keys), 30);
+        assertThat(availability.age(50)).as("that says nothing of acquisitions").isEqualTo(40);
+        assertThat(availability.cause()).isSameAs(refused);
+        availability.answered(Protocol.heartbeat(attempt, 0), 55);
+        assertThat(availability.age(60)).as("it would give a lock").isZero();
+    }
+
+    @Test
+    void refusal_ofAnotherKind_saysNothingOfAcquisitions() {
+        availability.failed(Protocol.locked(keys), refused, 10, 100, 20);
+        assertThat(availability.age(50)).isZero();
+        assertThat(availability.age(Protocol.locked(keys), 50)).isEqualTo(40);
+    }
+
+    @Test
+    void silence_endsWithAnyAnswer() {
+        availability.failed(acquire, unanswered, 10, 100, 20);
+        assertThat(availability.age(50)).isEqualTo(40);
+        assertThat(availability.silence(50)).isEqualTo(40);
+        availability.answered(Protocol.locked(keys), 55);
+        assertThat(availability.age(60)).isZero();
+        availability.failed(acquire, unanswered, 70, 100, 80);
+        availability.failed(Protocol.locked(keys), refused, 85, 100, 90);
+        assertThat(availability.age(95)).as("a refusal is an answer").isZero();
+        assertThat(availability.answeredSince(90)).isFalse();
+        assertThat(availability.answeredSince(89)).isTrue();
+    }
+
+    @Test
+    void requestsWithTooLittleTime_areSilenceOnceNothingWasAnsweredForACommandTimeout() {
+        availability.failed(acquire, unanswered, 10, 5, 15);
+        availability.failed(acquire, unanswered, 50, 5, 55);
+        assertThat(availability.age(109)).isZero();
+        assertThat(availability.age(110)).isEqualTo(100);
+        availability.answered(acquire, 120);
+        availability.failed(acquire, unanswered, 130, 5, 135);
+        assertThat(availability.age(140)).isZero();
+    }
+
+    @Test
+    void connectionThatFails_isSilenceHoweverLittleTimeItsCallHad() {
+        availability.failed(acquire, unanswered, 10, 5, 12);
+        assertThat(availability.age(20)).isEqualTo(10);
+    }
+
+    @Test
+    void waiter_isNotFailedByRefusalsOfOthersCalls() throws InterruptedException {
+        other.lock();
+        AtomicReference<Throwable> thrown = new AtomicReference<>();
+        Thread waiter = new Thread(() -> {
+            try {
+                lock.lock();
+                lock.unlock();
+            } catch (LockUnavailableException e) {
+                thrown.set(e);
+            }
+        });
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        // Busy with a slow script for three seconds, in which somebody goes on asking.
+        for (int i = 0; i < 30; i++) {
+            redis.failNext(1, verb("locked"), Fault.refused("BUSY Redis is busy running a script"));
+            assertThatThrownBy(lock::isLocked).isInstanceOf(LockUnavailableException.class);
+            pass(100);
+        }
+        pass(8_000);
+        other.unlock();
+        waiter.join();
+        assertThat(thrown.get()).isNull();
+    }
+
+    /** A try for 5 ms whose request gets no answer for longer than that. */
+    private final class ShortTry extends Thread {
+
+        private final AtomicReference<Object> result = new AtomicReference<>("none");
+
+        @Override
+        public void run() {
+            try {
+                result.set(lock.tryLock(5, TimeUnit.MILLISECONDS));
+            } catch (LockUnavailableException | InterruptedException e) {
+                result.set(e);
+            }
+        }
+
+        Object resultAfter(Runnable meanwhile) throws InterruptedException {
+            HeldCalls held =
+                    redis.hold(verb("acquire").and(call -> call.keys().get(0).equals(KEY)));
+            start();
+            held.awaitParked(1, Duration.ofSeconds(5));
+            clock.advanceMillis(1);
+            meanwhile.run();
+            clock.advanceMillis(150);
+            passUntil(() -> !isAlive());
+            join();
+            held.release();
+            return result.get();
+        }
+    }
+
+    @Test
+    void timedTry_thatHeardNothing_whileRedisAnsweredOthers_isFalse() throws InterruptedException {
+        assertThat(new ShortTry().resultAfter(() -> assertThat(lock.isLocked()).isFalse()))
+                .isEqualTo(false);
+    }
+
+    @Test
+    void timedTry_thatHeardNothing_whileNobodyDid_throws() throws InterruptedException {
+        assertThat(new ShortTry().resultAfter(() -> {})).isInstanceOf(LockUnavailableException.class);
+    }
+
+    @Test
+    void timedTry_thatHeardNothing_whileRedisRefusesOthers_throws() throws InterruptedException {
+        RedisReentrantLock another = locks.reentrantLock("another");
+        assertThat(new ShortTry().resultAfter(() -> {
+                    redis.failNext(
+                            Integer.MAX_VALUE,
+                            call -> call.keys().get(0).contains("another"),
+                            Fault.refused("OOM command not allowed"));
+                    whileTimePasses(
+                            () -> assertThatThrownBy(another::tryLock).isInstanceOf(LockUnavailableException.class));
+                }))
+                .isInstanceOf(LockUnavailableException.class);
+    }
+
+    /** The same Redis, further away: each call takes a time; and its clock may go another way. */
+    private Redis far(long millis, long stepMillis) {
+        return (Redis) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {Redis.class}, (p, m, args) -> {
+                    boolean run = m.getName().equals("run");
+                    try {
+                        clock.stepServerMillis(run ? stepMillis : 0);
+                        Object result = m.invoke(redis, args);
+                        clock.advanceMillis(run ? millis : 0);
+                        return result;
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
+    }
+
+    @Test
+    void leaseThatNoAnswerOutlasts_isToldAfterItsTime() {
+        try (RedisLocks distant = RedisLocks.on(far(97, 0), LockOptions.DEFAULTS, null, clock)) {
+            RedisReentrantLock remote = distant.reentrantLock("remote");
+            whileTimePasses(() -> {
+                assertThatThrownBy(() -> remote.lock(Duration.ofMillis(100)))
+                        .isInstanceOf(LockUnavailableException.class)
+                        .hasMessageContaining("took longer than the lease of 100 ms");
+                assertThatThrownBy(() -> remote.tryLock(Duration.ofMillis(300), Duration.ofMillis(100)))
+                        .isInstanceOf(LockUnavailableException.class)
+                        .hasMessageContaining("took longer than the lease of 100 ms");
+            });
+            assertThat(server.hash("redis-locks:{remote}")).isEmpty();
+            whileTimePasses(distant::close);
+        }
+    }
+
+    @Test
+    void tryLock_whoseRequestsComeTooLate_doesNotSayThatTheLockIsBusy() {
+        try (RedisLocks distant = RedisLocks.on(far(10, 10_000), LockOptions.DEFAULTS, null, clock)) {
+            RedisReentrantLock remote = distant.reentrantLock("remote");
+            whileTimePasses(() -> assertThatThrownBy(remote::tryLock).isInstanceOf(LockUnavailableException.class));
+            whileTimePasses(distant::close);
+        }
+    }
+}
