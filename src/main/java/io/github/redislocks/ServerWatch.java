@@ -4,6 +4,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -48,6 +49,7 @@ final class ServerWatch {
                 redis.close();
                 throw new LockUnavailableException(redis.address(), objection, false, null);
             }
+            openLane();
         } catch (RedisException e) {
             redis.close();
             throw new LockUnavailableException(
@@ -72,6 +74,22 @@ final class ServerWatch {
                     throw e;
                 }
             }
+        }
+    }
+
+    /**
+     * Has the connection of the background's work made now: at a server that takes no more clients the first renewal
+     * could not connect.
+     */
+    private void openLane() {
+        Call first = Protocol.locked(Keys.ofNobody(options.keyPrefix()));
+        String server = redis.serverOf(first.keys().get(0));
+        RedisException failure = redis.runAll(List.of(first), options.commandTimeoutNanos())
+                .get(0)
+                .failure();
+        // To a master that has just taken over the next check is sent, on that connection.
+        if (failure != null && redis.serverOf(first.keys().get(0)).equals(server)) {
+            throw failure;
         }
     }
 

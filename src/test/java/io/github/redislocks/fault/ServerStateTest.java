@@ -91,6 +91,18 @@ class ServerStateTest {
     }
 
     @Test
+    void takesNoMoreClients_holdIsRenewed() {
+        lock.lock();
+        jedis.configSet("maxclients", "1");
+        await().pollInSameThread()
+                .during(Duration.ofMillis(1_500))
+                .atMost(Duration.ofSeconds(3))
+                .until(() -> lock.isHeldByCurrentThread() && jedis.pttl(KEY) > 200);
+        lock.unlock();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
     void full_holderReentersRenewsAndReleases() {
         lock.lock();
         full(true);
