@@ -34,6 +34,9 @@ final class Protocol {
     /** In the place of a time until which something may run. */
     private static final String NOTHING_RUNS = "0";
 
+    /** From here on a lease says for how much longer the last token is to be remembered. */
+    private static final long LONG_LEASE_MILLIS = 10_000_000;
+
     private Protocol() {}
 
     private static Script script(String name) {
@@ -122,7 +125,7 @@ final class Protocol {
     static Call reenter(Hold hold, int before, long leaseMillis) {
         return new Call(
                 REENTER,
-                List.of(hold.lock()),
+                lockAndPerhapsFence(hold.keys(), leaseMillis >= LONG_LEASE_MILLIS),
                 List.of(
                         hold.owner.id,
                         Long.toString(hold.attempt),
@@ -137,11 +140,15 @@ final class Protocol {
                 List.of(hold.owner.id, Long.toString(hold.attempt), Integer.toString(hold.count)));
     }
 
+    private static List<String> lockAndPerhapsFence(Keys keys, boolean fence) {
+        return fence ? List.of(keys.lock(), keys.fence()) : List.of(keys.lock());
+    }
+
     /** The fence is kept alive as well when asked for: once in an hour is enough. */
     static Call renew(Hold hold, long leaseMillis, boolean fence) {
         return new Call(
                 RENEW,
-                fence ? List.of(hold.lock(), hold.keys().fence()) : List.of(hold.lock()),
+                lockAndPerhapsFence(hold.keys(), fence || leaseMillis >= LONG_LEASE_MILLIS),
                 List.of(hold.owner.id, Long.toString(hold.attempt), Long.toString(leaseMillis)));
     }
 
@@ -162,7 +169,7 @@ final class Protocol {
     static Call confirm(Attempt attempt) {
         return new Call(
                 RENEW,
-                List.of(attempt.keys.lock()),
+                lockAndPerhapsFence(attempt.keys, attempt.leaseMillis >= LONG_LEASE_MILLIS),
                 List.of(attempt.owner.id, Long.toString(attempt.number), Long.toString(attempt.leaseMillis)));
     }
 

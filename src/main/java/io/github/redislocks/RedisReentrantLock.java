@@ -96,8 +96,8 @@ public final class RedisReentrantLock implements Lock {
      * even if Redis hangs.
      *
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
-     * @throws LockUnavailableException if in that time Redis answered this client nothing at all, or refused it locks, so
-     *     that nobody knows whether the lock is busy
+     * @throws LockUnavailableException if in that time Redis answered this client nothing at all, or refused it locks,
+     *     so that nobody knows whether the lock is busy
      */
     @Override
     public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {

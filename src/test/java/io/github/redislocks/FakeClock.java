@@ -1,5 +1,8 @@
 package io.github.redislocks;
 
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -16,6 +19,7 @@ final class FakeClock implements Clock {
 
     private final AtomicLong nanos = new AtomicLong(1);
     private final AtomicLong serverOffsetMicros = new AtomicLong();
+    private final AtomicLong wallOffsetMicros = new AtomicLong();
     private final Map<Thread, Long> parked = new ConcurrentHashMap<>();
     private final Map<Thread, Long> parks = new ConcurrentHashMap<>();
 
@@ -68,6 +72,21 @@ final class FakeClock implements Clock {
     /** How often a thread has parked on it. */
     long parks(Thread thread) {
         return parks.getOrDefault(thread, 0L);
+    }
+
+    /** The wall clock of this machine. */
+    Instant wall() {
+        return Instant.EPOCH.plus(START_MICROS + nanoTime() / 1_000 + wallOffsetMicros.get(), ChronoUnit.MICROS);
+    }
+
+    /** Sets the wall clock of this machine, which moves no other time. */
+    void stepWallMillis(long millis) {
+        wallOffsetMicros.addAndGet(millis * 1_000);
+    }
+
+    @Override
+    public long untilNanos(Instant time) {
+        return Duration.between(wall(), time).toNanos();
     }
 
     /** The time of the in-memory Redis, in microseconds. */

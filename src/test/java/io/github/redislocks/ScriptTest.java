@@ -136,6 +136,10 @@ class ScriptTest {
         return run(Protocol.acquire(attempt(number, owner), FOR_EVER, false, 0));
     }
 
+    private Reply acquireFor(long number, String owner, long leaseMillis) {
+        return run(Protocol.acquire(attempt(number, owner, leaseMillis), FOR_EVER, false, 0));
+    }
+
     private Reply enqueue(long number, String owner) {
         return run(Protocol.acquire(attempt(number, owner), FOR_EVER, true, 0));
     }
@@ -380,6 +384,31 @@ class ScriptTest {
         acquire(1, "a:1");
         run(Protocol.release(hold(1, "a:1", 1), null, false, false));
         assertThat(peek().fencePttl()).isBetween(99_000_000L, 100_000_000L);
+    }
+
+    @Test
+    void leaseOfHours_letsTheFenceLastForADayLonger() {
+        long lease = 86_400_000;
+        acquireFor(1, "a:1", lease);
+        assertThat(peek().fencePttl()).isBetween(185_000_000L, 186_400_000L);
+        run(Protocol.release(hold(1, "a:1", 1), attempt(2, "a:2", 30_000), true, false));
+        assertThat(peek().owner()).isEqualTo("a:2");
+        run(Protocol.release(hold(2, "a:2", 1), attempt(3, "a:3", lease), true, false));
+        assertThat(peek().owner()).isEqualTo("a:3");
+        assertThat(peek().fencePttl()).isBetween(185_000_000L, 186_400_000L);
+    }
+
+    @Test
+    void renewalForHours_andReentryForHours_letTheFenceLastForADayLonger() {
+        long lease = 86_400_000;
+        acquire(1, "a:1");
+        assertThat(peek().fencePttl()).isLessThanOrEqualTo(100_000_000L);
+        run(Protocol.confirm(attempt(1, "a:1", lease)));
+        assertThat(peek().fencePttl()).isBetween(185_000_000L, 186_400_000L);
+        run(Protocol.release(hold(1, "a:1", 1), null, false, false));
+        acquire(2, "a:1");
+        run(Protocol.reenter(hold(2, "a:1", 1), 1, 2 * lease));
+        assertThat(peek().fencePttl()).isBetween(271_000_000L, 272_800_000L);
     }
 
     @Test

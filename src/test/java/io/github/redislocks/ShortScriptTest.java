@@ -112,6 +112,27 @@ class ShortScriptTest {
     }
 
     @Test
+    void take_forHours_letsTheFenceLastForADayLonger() {
+        for (int i = 1; i <= 2; i++) {
+            run(Protocol.take(
+                    new Attempt(
+                            i,
+                            keys,
+                            new LocalOwner("a:1"),
+                            new Attempt.Wish(86_400_000, false, false),
+                            Patience.endless()),
+                    server -> FOR_EVER));
+            assertThat((Long) peek().get(8)).isBetween(185_000_000L, 186_400_000L);
+            assertThat(free(i, "a:1").code()).isEqualTo("OK");
+            assertThat((Long) peek().get(8)).isBetween(185_000_000L, 186_400_000L);
+            if (i == 1) {
+                assertThat(take(10, "a:1").code()).isEqualTo("OK");
+                assertThat(free(10, "a:1").code()).isEqualTo("OK");
+            }
+        }
+    }
+
+    @Test
     void takeAndFree_inTurns_giveTokensThatGrowAndLeaveTheFence() {
         long before = 0;
         for (int i = 1; i <= 5; i++) {

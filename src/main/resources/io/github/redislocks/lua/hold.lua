@@ -1,6 +1,11 @@
 -- Included by the scripts that make holds and places. Needs KEYS lock, queue, waiters, fence and the local now(µs).
 local MEMORY = '100000000'
 
+-- How long a token is to be remembered: more than a day longer than a hold with this lease may last.
+local function memory(lease)
+    return tonumber(lease) < 10000000 and MEMORY or string.format('%.0f', MEMORY + lease)
+end
+
 -- Whether the hold of the last token was released: by the mark behind it in the fence.
 local function released(last)
     local mark = string.sub(last, -1)
@@ -21,7 +26,7 @@ local function hold(lock, fence, owner, attempt, holds, lease, token)
     local text = string.format('%.0f', token)
     redis.call('hset', lock, 'owner', owner, 'attempt', attempt, 'holds', holds, 'token', text)
     redis.call('pexpire', lock, lease)
-    redis.call('set', fence, text, 'px', MEMORY)
+    redis.call('set', fence, text, 'px', memory(lease))
 end
 
 -- How long a line lasts in which nobody moves. Whoever gives the lock to the next lets it last anew, at the latest when

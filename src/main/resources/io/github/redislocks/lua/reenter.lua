@@ -1,5 +1,5 @@
 -- Counts one more hold of the same owner, once however often it runs, and refreshes the lease.
--- KEYS     lock
+-- KEYS     lock, and the fence if the lease is one of hours
 -- ARGV     owner, attempt of the hold, count before, lease(ms)
 -- returns  1 | GONE
 --@include extend
@@ -10,6 +10,9 @@ if held[1] ~= ARGV[1] or held[2] ~= ARGV[2] then
 end
 -- First: at maxmemory Redis refuses HINCRBY only as long as a script has not yet written.
 extend(KEYS[1], ARGV[4])
+if KEYS[2] then
+    redis.call('pexpire', KEYS[2], 100000000 + ARGV[4])
+end
 if held[3] == ARGV[3] then
     redis.call('hincrby', KEYS[1], 'holds', '1')
 end

@@ -63,7 +63,9 @@ if mine and not held[5] and not held[6] then
         call('pexpire', KEYS[1], lease)
         call('hset', KEYS[1], 'owner', owner, 'attempt', attempt, 'holds', holds, 'token', text)
         if not call('set', KEYS[4], text, 'xx', 'keepttl') then
-            call('set', KEYS[4], text, 'px', MEMORY)
+            call('set', KEYS[4], text, 'px', memory(lease))
+        elseif #lease > 7 then
+            call('pexpire', KEYS[4], memory(lease))
         end
         if successor and next ~= place then
             local score, among = tail()
@@ -75,7 +77,7 @@ if mine and not held[5] and not held[6] then
         if string.sub(text, 1, 9) ~= string.sub(held[3], 1, 9) then
             call('pexpire', KEYS[2], LINE)
             call('pexpire', KEYS[3], LINE)
-            call('pexpire', KEYS[4], MEMORY)
+            call('pexpire', KEYS[4], memory(lease))
         end
         if next == place then
             return {'SUCCEEDED', token, 0}

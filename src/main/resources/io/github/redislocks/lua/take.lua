@@ -19,7 +19,10 @@ if last and string.byte(last, -1) == 43 and #last == #token + 1 and last < token
     call('pexpire', KEYS[1], ARGV[3])
     -- The first six digits last for 10,000 s, the fence for ten times as long: seldom to be written.
     call('set', KEYS[2], token, 'keepttl')
-    if string.sub(last, 1, 6) ~= string.sub(token, 1, 6) then
+    if #ARGV[3] > 7 then
+        -- A lease of hours, beyond which the fence lasts as long as after any other.
+        call('pexpire', KEYS[2], 100000000 + ARGV[3])
+    elseif string.sub(last, 1, 6) ~= string.sub(token, 1, 6) then
         call('pexpire', KEYS[2], 100000000)
     end
     return now
@@ -35,5 +38,5 @@ end
 -- Nobody has had it for a day.
 call('hset', KEYS[1], 'owner', ARGV[1], 'attempt', ARGV[2], 'holds', '1', 'token', token)
 call('pexpire', KEYS[1], ARGV[3])
-call('set', KEYS[2], token, 'px', 100000000)
+call('set', KEYS[2], token, 'px', #ARGV[3] > 7 and 100000000 + ARGV[3] or 100000000)
 return now

@@ -9,10 +9,12 @@ import io.github.redislocks.LockLostException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.RedisServer;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
@@ -31,6 +33,38 @@ class CloseTest {
 
     private static long connections(Jedis jedis) {
         return jedis.clientList().lines().filter(line -> !line.isBlank()).count();
+    }
+
+    @Test
+    void close_byTwoThreads_returnsToBothWhenAllIsClosed() throws Exception {
+        CountDownLatch telling = new CountDownLatch(1);
+        CountDownLatch told = new CountDownLatch(1);
+        try (RedisServer server = RedisServer.start();
+                Jedis jedis = server.client()) {
+            RedisLocks locks = RedisLocks.builder()
+                    .uri(server.uri())
+                    .commandTimeout(Duration.ofSeconds(20))
+                    .lockLostListener(loss -> {
+                        telling.countDown();
+                        try {
+                            told.await();
+                        } catch (InterruptedException e) {
+                            Thread.currentThread().interrupt();
+                        }
+                    })
+                    .build();
+            locks.reentrantLock("held").lock();
+            Thread first = new Thread(locks::close);
+            first.start();
+            telling.await();
+            Thread second = new Thread(locks::close);
+            second.start();
+            await().until(() -> second.getState() == Thread.State.WAITING);
+            told.countDown();
+            second.join();
+            assertThat(jedis.exists("redis-locks:{held}")).isFalse();
+            first.join();
+        }
     }
 
     @Test
