@@ -57,6 +57,7 @@ public final class ClusterRedis implements Redis {
         Journey journey = new Journey(masters, call, timeoutNanos);
         while (true) {
             JedisRedis server = journey.next();
+            server.openLane(timeoutNanos);
             Outcome outcome = journey.isAsking()
                     ? server.runAllAsking(List.of(call), journey.left()).get(0)
                     : run(server, call, journey.left());

@@ -42,6 +42,10 @@ final class Commands {
         return new CommandArguments(Command.ASKING);
     }
 
+    static CommandArguments ping() {
+        return new CommandArguments(Command.PING);
+    }
+
     static CommandArguments publish(String channel, String message) {
         return new CommandArguments(Command.PUBLISH).add(channel).add(message);
     }

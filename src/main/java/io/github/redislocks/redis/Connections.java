@@ -7,6 +7,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
@@ -19,18 +21,28 @@ import redis.clients.jedis.JedisClientConfig;
  */
 final class Connections {
 
+    /** Less than the idle times of the load balancers, firewalls and servers that are in use: 50 s and more. */
+    static final long AGED_NANOS = TimeUnit.SECONDS.toNanos(30);
+
     private final HostAndPort address;
     private final JedisClientConfig config;
     private final int bound;
+    private final LongSupplier nanoTime;
     private final Semaphore places;
     private final ConcurrentLinkedDeque<Link> idle = new ConcurrentLinkedDeque<>();
     private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
 
     Connections(HostAndPort address, JedisClientConfig config, int bound) {
+        this(address, config, bound, System::nanoTime);
+    }
+
+    /** By a clock, of which only how long connections have been idle is told. */
+    Connections(HostAndPort address, JedisClientConfig config, int bound, LongSupplier nanoTime) {
         this.address = address;
         this.config = config;
         this.bound = bound;
+        this.nanoTime = nanoTime;
         this.places = new Semaphore(bound);
     }
 
@@ -63,16 +75,33 @@ final class Connections {
         return new Door(address, config, Link.millisUntil(deadline), this);
     }
 
+    /** Keeps it for the next call; those that nobody has needed for long go. */
     void giveBack(Link link) {
+        link.idleSince(nanoTime.getAsLong());
         idle.addFirst(link);
         if (closed) {
-            dropIdle();
+            drop(any -> true);
+        } else if (isAged(idle.peekLast())) {
+            drop(this::isAged);
         }
     }
 
-    void dropIdle() {
-        for (Link link = idle.pollFirst(); link != null; link = idle.pollFirst()) {
-            link.cut();
+    /** Whether a connection has idled for so long that somebody on the way may have forgotten it. */
+    boolean isAged(@Nullable Link link) {
+        return link != null && nanoTime.getAsLong() - link.idleSince() > AGED_NANOS;
+    }
+
+    /** Drops what has idled as long as one that turned out to lead nowhere, or longer. */
+    void dropAsOldAs(Link dead) {
+        drop(link -> link.idleSince() - dead.idleSince() <= 0);
+    }
+
+    private void drop(Predicate<Link> which) {
+        for (Link link : idle) {
+            // Somebody may have taken it meanwhile.
+            if (which.test(link) && idle.remove(link)) {
+                link.cut();
+            }
         }
     }
 

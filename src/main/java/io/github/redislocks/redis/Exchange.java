@@ -19,6 +19,7 @@ import redis.clients.jedis.exceptions.JedisException;
  * take a place in the pool                                 waits until the deadline
  * if a connection is idle, and the thread may block on it
  *     ask on it, here                                      its reads end at the deadline
+ *     if it has idled for long, see first whether it answers
  * else, or if it was stale
  *     let a worker connect and ask, and wait for it        given up at the deadline
  * </pre>
@@ -145,22 +146,48 @@ abstract class Exchange<T> {
         }
     }
 
-    /** Asks on an idle connection; null if there is none, or if it was stale and so are then all. */
+    /** Asks on an idle connection; null if there is none, or if it was stale and so are then all that idled as long. */
     private @Nullable T onIdle() {
         Link idle = pool.takeIdle();
-        if (idle == null) {
+        if (idle == null || (pool.isAged(idle) && !answers(idle))) {
             return null;
         }
         try {
             return talk(idle);
         } catch (JedisConnectionException e) {
+            pool.dropAsOldAs(idle);
             if (Endpoint.isTimeout(e) || pool.isClosed()) {
                 throw e;
             }
-            pool.dropIdle();
             resent = true;
             return null;
         }
+    }
+
+    /**
+     * Whether a connection that nobody has used for long still leads to the server, which has half of the time that is
+     * left to say so: the rest must do to connect and ask.
+     */
+    private boolean answers(Link aged) {
+        door = aged.door();
+        boolean sound = false;
+        try {
+            aged.arm(deadline - leftNanos() / 2);
+            aged.ask(Commands.ping());
+            sound = true;
+        } catch (JedisDataException e) {
+            sound = true; // An error is an answer.
+        } catch (JedisConnectionException e) {
+            pool.dropAsOldAs(aged);
+            if (pool.isClosed()) {
+                throw e;
+            }
+        } finally {
+            if (!sound) {
+                aged.cut();
+            }
+        }
+        return sound;
     }
 
     private T onFresh() {

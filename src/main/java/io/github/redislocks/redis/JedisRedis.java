@@ -1,6 +1,9 @@
 package io.github.redislocks.redis;
 
 import java.util.List;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongSupplier;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
@@ -15,7 +18,8 @@ import redis.clients.jedis.exceptions.JedisNoScriptException;
  * {@link Exchange}.
  *
  * <p>After a restart of the server every idle connection is stale. A call that meets a stale one is sent once more, on
- * a fresh connection, and its reply says so ({@link Reply#resent}); one that ran out of time is not.
+ * a fresh connection, and its reply says so ({@link Reply#resent}); one that ran out of time is not. A connection that
+ * has idled for long is asked before it is used, since a firewall may have forgotten it and would swallow the call.
  */
 public final class JedisRedis implements Redis {
 
@@ -23,6 +27,7 @@ public final class JedisRedis implements Redis {
     private final Connections pool;
     private final Connections lane;
     private final Connections subscriptions;
+    private final AtomicBoolean laneWanted = new AtomicBoolean();
 
     /**
      * Connects to nothing yet.
@@ -32,13 +37,18 @@ public final class JedisRedis implements Redis {
      * @param maxConnections how many calls of {@link #run} may be under way at a time
      */
     public JedisRedis(HostAndPort address, JedisClientConfig config, int maxConnections) {
+        this(address, config, maxConnections, System::nanoTime);
+    }
+
+    /** By a clock of which only how long connections have been idle is told. */
+    JedisRedis(HostAndPort address, JedisClientConfig config, int maxConnections, LongSupplier nanoTime) {
         if (maxConnections < 1) {
             throw new IllegalArgumentException("maxConnections is " + maxConnections + ", and must be 1 or more");
         }
         endpoint = new Endpoint(address.toString(), new Workers(address.toString()));
-        pool = new Connections(address, config, maxConnections);
-        lane = new Connections(address, config, 1);
-        subscriptions = new Connections(address, config, 1);
+        pool = new Connections(address, config, maxConnections, nanoTime);
+        lane = new Connections(address, config, 1, nanoTime);
+        subscriptions = new Connections(address, config, 1, nanoTime);
     }
 
     @Override
@@ -54,6 +64,27 @@ public final class JedisRedis implements Redis {
     /** As {@link #runAll}, for slots that are just being moved to this server. */
     List<Outcome> runAllAsking(List<Call> calls, long timeoutNanos) {
         return new Pipeline(endpoint, lane, timeoutNanos, calls, true).outcomes();
+    }
+
+    /**
+     * Has the lane's connection made in the background, unless that was done before: where no more clients are taken,
+     * the first renewal could not connect.
+     */
+    void openLane(long timeoutNanos) {
+        if (!laneWanted.compareAndSet(false, true)) {
+            return;
+        }
+        try {
+            endpoint.workers().execute(() -> {
+                try {
+                    new Greeting(timeoutNanos).perform(false);
+                } catch (RedisException notNow) {
+                    laneWanted.set(false);
+                }
+            });
+        } catch (RejectedExecutionException closed) {
+            // Nothing is to be renewed any more.
+        }
     }
 
     @Override
@@ -116,6 +147,23 @@ public final class JedisRedis implements Redis {
                 throw error;
             }
             return Commands.confirmed(call, Commands.reply(call, answers.get(0), resent()), answers.get(1));
+        }
+    }
+
+    private final class Greeting extends Exchange<Object> {
+
+        Greeting(long timeoutNanos) {
+            super(endpoint, lane, timeoutNanos);
+        }
+
+        @Override
+        String what() {
+            return "the first connection for renewals";
+        }
+
+        @Override
+        Object on(Link link) {
+            return link.ask(Commands.ping());
         }
     }
 

@@ -13,6 +13,8 @@ final class Link {
     private final Door door;
     private final Connection connection;
     private int timeoutMillis;
+    /** Of the pool, while it lies there. */
+    private volatile long idleSince;
 
     /** Connects and greets: TCP, TLS, HELLO, AUTH, SELECT. Each step is given the door's timeout, not all together. */
     Link(Door door) {
@@ -28,6 +30,14 @@ final class Link {
 
     Door door() {
         return door;
+    }
+
+    void idleSince(long nanos) {
+        idleSince = nanos;
+    }
+
+    long idleSince() {
+        return idleSince;
     }
 
     /** Lets each read from now on last until the deadline at most, or a millisecond if that has passed. */

@@ -28,6 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisClientConfig;
 
 /** How calls find their way when slots move and masters change, on real servers. */
@@ -93,6 +94,20 @@ class ClusterRedisTest {
         servers.migrate(slot, target, anotherMaster());
         assertThat(redis.runAll(List.of(count(name)), SHORT)).containsExactly(Outcome.of(counted(3)));
         assertThat(moves).hasValue(0);
+    }
+
+    @Test
+    void firstCallToANode_opensTheConnectionOfTheBackgroundToo() {
+        redis.run(count(name), LONG);
+        try (Jedis admin = servers.masterOf(name).client()) {
+            await().until(() -> admin.clientList().contains("cmd=ping"));
+            admin.configSet("maxclients", "1");
+            try {
+                assertThat(redis.runAll(List.of(count(name)), LONG)).containsExactly(Outcome.of(counted(2)));
+            } finally {
+                admin.configSet("maxclients", "1000");
+            }
+        }
     }
 
     @Test
