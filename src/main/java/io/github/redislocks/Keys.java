@@ -44,6 +44,11 @@ record Keys(String lock) {
         return tagged(prefix, "%");
     }
 
+    /** The same, of one of many such locks, which lie in different slots of a cluster. */
+    static Keys ofNobody(String prefix, int number) {
+        return tagged(prefix, "%-" + number);
+    }
+
     private static Keys tagged(String prefix, String tag) {
         return new Keys(prefix + ":{" + tag + "}");
     }

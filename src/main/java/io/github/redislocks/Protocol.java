@@ -4,6 +4,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Script;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** Which script says what, with which arguments. What the answers mean stands in the head of each script. */
@@ -27,6 +28,9 @@ final class Protocol {
     private static final Script LOCKED = script("locked");
     private static final Script HELD = script("held");
     private static final Script INSPECT = script("inspect");
+
+    /** So many that a node with most of the slots of its cluster is hardly taken for one that has all. */
+    private static final int SLOTS_CHECKED = 128;
 
     private static final String NO_PLACE = "";
     /** In the place of a time that is known only when the call is sent. */
@@ -225,6 +229,13 @@ final class Protocol {
     /** Whether a hold is still there. */
     static Call held(Hold hold) {
         return new Call(HELD, List.of(hold.lock()), List.of(hold.owner.id, Long.toString(hold.attempt)));
+    }
+
+    /** Looks at locks that nobody can name, in many slots: whether one server has all slots. */
+    static List<Call> checkSlots(String keyPrefix) {
+        return IntStream.range(0, SLOTS_CHECKED)
+                .mapToObj(number -> locked(Keys.ofNobody(keyPrefix, number)))
+                .toList();
     }
 
     static Call locked(Keys keys) {

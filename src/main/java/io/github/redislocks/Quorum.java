@@ -224,7 +224,7 @@ final class Quorum implements Redis {
                 throw new RedisException.Refused(objection, null);
             }
         }
-        return new Reply("CHECKED", List.of("", "master", "", "noeviction", "", "", "", QuorumCalls.NOW));
+        return new Reply("CHECKED", List.of("", "master", "", "noeviction", "", "", "", "", QuorumCalls.NOW));
     }
 
     @Override

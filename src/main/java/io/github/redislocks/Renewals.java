@@ -105,7 +105,7 @@ final class Renewals implements Watchdog.Ward {
     }
 
     private boolean isForBatch(Hold hold, long now) {
-        return client.redis.hasOneSlot() && hold.isRenewed() && !isFenceDue(hold, now);
+        return client.serverWatch.hasOneSlot() && hold.isRenewed() && !isFenceDue(hold, now);
     }
 
     private static boolean isFenceDue(Hold hold, long now) {
@@ -240,6 +240,9 @@ final class Renewals implements Watchdog.Ward {
 
         @Override
         public void failed(RedisException failure, long sentNanos) {
+            if (holds.size() > 1) {
+                client.serverWatch.refused(failure);
+            }
             holds.forEach(hold -> {
                 tryAgain(hold);
                 hold.renewing = false;

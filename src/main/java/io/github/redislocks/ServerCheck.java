@@ -27,6 +27,7 @@ final class ServerCheck {
     private final String command;
     private final String refusal;
     private final String runId;
+    private final String cluster;
 
     /** Reads the answer of {@link Protocol#check}. */
     ServerCheck(String address, Reply answer) {
@@ -38,11 +39,30 @@ final class ServerCheck {
         this.command = answer.text(4).toUpperCase(Locale.ROOT);
         this.refusal = answer.text(5);
         this.runId = answer.text(6);
+        this.cluster = answer.text(7);
     }
 
     /** What tells this start of this server from all others, or empty if it does not say. */
     String runId() {
         return runId;
+    }
+
+    /** Whether one script may name keys of one slot only, as far as the server says. */
+    boolean hasSlots() {
+        return cluster.equals("1");
+    }
+
+    /** Whether a node of a cluster said that the key is on another. */
+    static boolean isElsewhere(@Nullable RedisException failure) {
+        return failure instanceof RedisException.Refused
+                && String.valueOf(failure.getMessage()).startsWith("MOVED");
+    }
+
+    /** Why no lock can be had of one node of a cluster of several. */
+    static String tooSmall(String address) {
+        return "Redis at " + address
+                + " is one node of a cluster, and other nodes have most locks. Connect to the cluster:"
+                + " redis-cluster://" + address + ", better with some more of its nodes.";
     }
 
     /** What works but is not safe, or slow. */

@@ -1,11 +1,13 @@
 package io.github.redislocks;
 
 import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -24,6 +26,8 @@ final class ServerWatch {
     private final Outages outages;
     private final AtomicInteger moves = new AtomicInteger();
     private volatile long graceUntilNanos;
+    /** Whether one script may name the keys of several locks. */
+    private volatile boolean hasOneSlot;
 
     ServerWatch(Client client, Outages outages) {
         this.client = client;
@@ -31,6 +35,7 @@ final class ServerWatch {
         this.clock = client.clock;
         this.options = client.options;
         this.outages = outages;
+        this.hasOneSlot = redis.hasOneSlot();
     }
 
     /** Looks at the server, and learns its time, by which requests are dated; ends the connection if it cannot work. */
@@ -45,6 +50,10 @@ final class ServerWatch {
             server.warnings().forEach(log::warn);
             outages.isAcknowledged(check.keys().get(0), answer, sent);
             String objection = server.objection();
+            if (objection == null && hasOneSlot && server.hasSlots()) {
+                hasOneSlot = false;
+                objection = objectionToSlots();
+            }
             if (objection != null) {
                 redis.close();
                 throw new LockUnavailableException(redis.address(), objection, false, null);
@@ -52,12 +61,42 @@ final class ServerWatch {
             openLane();
         } catch (RedisException e) {
             redis.close();
-            throw new LockUnavailableException(
+            String text = ServerCheck.isElsewhere(e)
+                    ? ServerCheck.tooSmall(redis.address())
+                    : "No connection to Redis at " + redis.address() + ": " + e.getMessage()
+                            + ". Check the address, the user's password and rights, and that the server runs.";
+            throw new LockUnavailableException(redis.address(), text, false, e);
+        }
+    }
+
+    /**
+     * Why a server that keeps to the slots of a cluster can give no locks, or null: it may have all slots itself, or be
+     * a proxy that passes calls on.
+     */
+    private @Nullable String objectionToSlots() {
+        for (Outcome outcome : redis.runAll(Protocol.checkSlots(options.keyPrefix()), options.commandTimeoutNanos())) {
+            if (ServerCheck.isElsewhere(outcome.failure())) {
+                return ServerCheck.tooSmall(redis.address());
+            }
+        }
+        return null;
+    }
+
+    /** Whether one script may name the keys of several locks. */
+    boolean hasOneSlot() {
+        return hasOneSlot;
+    }
+
+    /** Takes a refusal of a script that named the keys of several locks: perhaps none may. */
+    void refused(RedisException failure) {
+        String text = String.valueOf(failure.getMessage());
+        if (hasOneSlot && text.contains("CROSSSLOT")) {
+            hasOneSlot = false;
+            log.warn(
+                    "Redis at {} keeps to the slots of a cluster, though it did not say so: {}. From now on holds are"
+                            + " renewed one by one.",
                     redis.address(),
-                    "No connection to Redis at " + redis.address() + ": " + e.getMessage()
-                            + ". Check the address, the user's password and rights, and that the server runs.",
-                    false,
-                    e);
+                    text);
         }
     }
 

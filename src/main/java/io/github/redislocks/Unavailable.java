@@ -83,6 +83,10 @@ final class Unavailable {
                     + cause.getMessage() + ", and that for " + triedNanos / 1_000_000 + " ms. " + consequence
                     + " Check the replicas and the links to them, or want fewer by replicaAcks.";
         }
+        if (ServerCheck.isElsewhere(cause)) {
+            return "The lock \"" + keys.name() + "\" " + what + ". " + ServerCheck.tooSmall(redis.address()) + ' '
+                    + consequence;
+        }
         boolean refused = cause instanceof RedisException.Refused;
         return "The lock \"" + keys.name() + "\" " + what + ": Redis at " + redis.address()
                 + (refused ? " refused it" : " gave no usable answer for " + triedNanos / 1_000_000 + " ms")

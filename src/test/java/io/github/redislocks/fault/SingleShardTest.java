@@ -1,0 +1,141 @@
+package io.github.redislocks.fault;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.LockLost;
+import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.fixture.ClusterServers;
+import io.github.redislocks.fixture.RedisServer;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import redis.clients.jedis.Jedis;
+
+/** One address whose server keeps to the slots of a cluster: all of them, as managed services have it, or some. */
+@Timeout(60)
+class SingleShardTest {
+
+    private static final int SLOTS = 16_384;
+    private static final int HOLDS = 5;
+    /** Long enough that no stall of the machine costs a hold between two renewals. */
+    private static final Duration LEASE = Duration.ofSeconds(6);
+
+    private final List<LockLost> losses = new CopyOnWriteArrayList<>();
+
+    private static RedisServer shard(RedisServer.Version version) {
+        RedisServer server = RedisServer.start(version, "--cluster-enabled", "yes");
+        try (Jedis jedis = server.client()) {
+            jedis.clusterAddSlots(IntStream.range(0, SLOTS).toArray());
+            await().until(() -> jedis.clusterInfo().contains("cluster_state:ok"));
+            jedis.aclSetUser("clerk", "on", ">secret", "~*", "&*", "+@all", "-info");
+        }
+        return server;
+    }
+
+    private RedisLocks connect(String uri) {
+        return RedisLocks.builder()
+                .uri(uri)
+                .lease(LEASE)
+                .lockLostListener(losses::add)
+                .build();
+    }
+
+    /** Takes a few locks, and returns when each has been renewed or one is lost. */
+    private void holdUntilRenewed(RedisLocks locks) {
+        List<RedisReentrantLock> held = new ArrayList<>();
+        for (int i = 0; i < HOLDS; i++) {
+            RedisReentrantLock lock = locks.reentrantLock("job-" + i);
+            lock.lock();
+            held.add(lock);
+        }
+        List<RedisReentrantLock> due = new ArrayList<>(held);
+        Duration interval = LEASE.dividedBy(3);
+        await().pollInSameThread()
+                .until(() -> held.stream()
+                        .allMatch(lock -> lock.remainingLease().compareTo(LEASE.minus(interval.dividedBy(2))) < 0));
+        await().pollInSameThread().atMost(LEASE.plus(LEASE)).until(() -> {
+            due.removeIf(lock -> lock.remainingLease().compareTo(LEASE.minus(interval.dividedBy(2))) > 0);
+            return due.isEmpty() || !losses.isEmpty();
+        });
+        assertThat(losses).isEmpty();
+        assertThat(held).allMatch(RedisReentrantLock::isHeldByCurrentThread);
+        held.forEach(RedisReentrantLock::unlock);
+    }
+
+    private static String logged(Runnable action) {
+        PrintStream err = System.err;
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(bytes, true, StandardCharsets.UTF_8));
+        try {
+            action.run();
+        } finally {
+            System.setErr(err);
+        }
+        return bytes.toString(StandardCharsets.UTF_8);
+    }
+
+    @ParameterizedTest
+    @EnumSource(RedisServer.Version.class)
+    void shardThatHasAllSlots_holdsOfManySlots_areRenewed(RedisServer.Version version) {
+        try (RedisServer server = shard(version)) {
+            String log = logged(() -> {
+                try (RedisLocks locks = connect(server.uri())) {
+                    holdUntilRenewed(locks);
+                }
+            });
+            assertThat(log).isEmpty();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(RedisServer.Version.class)
+    void shardThatDoesNotSayWhatItIs_holdsOfManySlots_areRenewedAfterARefusal(RedisServer.Version version) {
+        try (RedisServer server = shard(version)) {
+            String log = logged(() -> {
+                try (RedisLocks locks = connect(server.uri().replace("//", "//clerk:secret@"))) {
+                    holdUntilRenewed(locks);
+                }
+            });
+            assertThat(log).containsOnlyOnce("CROSSSLOT").contains("WARN", "one by one");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2})
+    void nodeOfALargerCluster_asASingleServer_isRefused(int node) {
+        RedisServer server = ClusterServers.shared().servers().get(node);
+        assertThatThrownBy(() -> connect(server.uri()).close())
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("redis-cluster://" + server.address());
+    }
+
+    @Test
+    void nodeOfALargerCluster_thatDoesNotSayIt_isNamedByTheFirstLockThatIsElsewhere() {
+        RedisServer server = ClusterServers.shared().masterOf("redis-locks:{%}");
+        try (Jedis jedis = server.client()) {
+            jedis.aclSetUser("clerk", "on", ">secret", "~*", "&*", "+@all", "-info");
+            try (RedisLocks locks = connect(server.uri().replace("//", "//clerk:secret@"))) {
+                assertThatThrownBy(
+                                () -> IntStream.range(0, 20).forEach(i -> locks.withLock("elsewhere-" + i, () -> {})))
+                        .isInstanceOf(LockUnavailableException.class)
+                        .hasMessageContaining("redis-cluster://");
+            } finally {
+                jedis.aclDelUser("clerk");
+            }
+        }
+    }
+}
