@@ -73,7 +73,7 @@ record QuorumMasters(List<RedisUri> all) {
         }
         List<Redis> opened = new ArrayList<>();
         for (RedisUri master : all) {
-            opened.add(master.open(options.maxConnections()));
+            opened.add(master.open(options.maxConnections(), options.commandTimeoutNanos()));
         }
         return new Quorum(opened, options, delay.toMillis());
     }

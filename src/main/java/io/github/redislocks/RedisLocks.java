@@ -373,7 +373,7 @@ public final class RedisLocks implements AutoCloseable {
                         + ", and only the masters of a quorum delay their votes: leave it out, or name a quorum.");
             }
             RedisUri chosen = servers == null ? RedisUri.parse(DEFAULT_URI) : servers;
-            return on(chosen.open(maxConnections), options, listener, Clock.SYSTEM);
+            return on(chosen.open(maxConnections, options.commandTimeoutNanos()), options, listener, Clock.SYSTEM);
         }
     }
 }

@@ -41,9 +41,10 @@ final class ServerWatch {
     /** Looks at the server, and learns its time, by which requests are dated; ends the connection if it cannot work. */
     void start() {
         redis.onMoved(this::moved);
-        long sent = clock.nanoTime();
+        Call check = check().with(options.acks());
         try {
-            Call check = check().with(options.acks());
+            redis.find(check.keys().get(0), options.commandTimeoutNanos());
+            long sent = clock.nanoTime();
             Reply answer = checked(check);
             client.serverTimes.saw(redis.serverOf(check.keys().get(0)), answer, sent);
             ServerCheck server = new ServerCheck(redis.address(), answer);

@@ -31,14 +31,14 @@ public final class ClusterRedis implements Redis {
     private final Workers workers = new Workers("cluster-batch");
     private final AtomicInteger subscriptions = new AtomicInteger();
 
-    ClusterRedis(Topology.Cluster topology, JedisClientConfig config, int maxConnections) {
+    ClusterRedis(Topology.Cluster topology, JedisClientConfig config, int maxConnections, long timeoutNanos) {
         address = topology.nodes().stream()
                 .map(HostAndPort::toString)
                 .collect(Collectors.joining(",", "the cluster of ", ""));
         masters = new ClusterMasters(
                 address,
                 node -> new JedisRedis(node, config, maxConnections),
-                news -> new ClusterWatch(topology.nodes(), config, news));
+                news -> new ClusterWatch(topology.nodes(), config, timeoutNanos, news));
     }
 
     /** Begins to ask the nodes; does not wait for an answer. */
@@ -50,6 +50,11 @@ public final class ClusterRedis implements Redis {
     @Override
     public void onMoved(Runnable listener) {
         masters.onMoved(listener);
+    }
+
+    @Override
+    public void find(String key, long timeoutNanos) {
+        masters.owner(Slots.of(key), System.nanoTime() + timeoutNanos);
     }
 
     @Override

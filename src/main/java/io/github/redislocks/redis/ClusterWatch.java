@@ -5,21 +5,25 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 
 /**
- * The thread that asks the nodes of a cluster who has which slots: one node after the other, once a second, faster
- * while a node does not answer calls, and at once when a call met news.
+ * The thread that has the nodes of a cluster asked who has which slots: one node after the other, once a second, faster
+ * while a node does not answer calls, and at once when a call met news. While an answer is long in coming and somebody
+ * waits for it, the next node is asked as well.
  */
 final class ClusterWatch implements AutoCloseable {
 
@@ -28,14 +32,21 @@ final class ClusterWatch implements AutoCloseable {
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long TROUBLED_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
-    /** For one answer, that others need not wait long; and if all nodes are slower than that. */
-    private static final long TIMEOUT_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+    /** How long an answer may take before the next node is asked; and how long it is waited for at least. */
+    private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    private static final long LONG_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long LEAST_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private enum Answer {
+        HEARD,
+        NONE,
+        NOT_YET
+    }
 
     private final List<HostAndPort> seeds;
     private final JedisClientConfig config;
     private final Consumer<Slots> onNews;
+    private final long timeoutNanos;
     private final Workers workers = new Workers("cluster");
     private final DutyLoop loop = new DutyLoop("redis-locks-cluster", this::watch);
     /** Addresses of nodes that did not answer their last call. */
@@ -49,17 +60,20 @@ final class ClusterWatch implements AutoCloseable {
     /** Of the thread that asks. */
     private long notBeforeNanos = System.nanoTime();
 
-    private long timeoutNanos = TIMEOUT_NANOS;
     /** Whether somebody waits for an answer. */
     private boolean asked;
 
     private volatile boolean closed;
 
-    /** OnNews: told of each change, by the thread that asks, which holds a lock meanwhile. */
-    ClusterWatch(List<HostAndPort> seeds, JedisClientConfig config, Consumer<Slots> onNews) {
+    /**
+     * @param timeoutNanos how long an answer is worth waiting for
+     * @param onNews told of each change, by one thread at a time, which holds a lock meanwhile
+     */
+    ClusterWatch(List<HostAndPort> seeds, JedisClientConfig config, long timeoutNanos, Consumer<Slots> onNews) {
         this.seeds = seeds;
         this.config = config;
         this.onNews = onNews;
+        this.timeoutNanos = Math.max(LEAST_TIMEOUT_NANOS, timeoutNanos);
         this.rota = new Rota(seeds);
     }
 
@@ -133,16 +147,55 @@ final class ClusterWatch implements AutoCloseable {
     private void watch() {
         breathe();
         HostAndPort node = next();
-        boolean answered = false;
+        Answer answer = node == null ? Answer.NOT_YET : answer(node);
+        if ((!isWanted() || node == null) && !closed) {
+            boolean soon = node == null || answer == Answer.NONE || !troubled.isEmpty();
+            LockSupport.parkNanos(this, soon ? TROUBLED_PAUSE_NANOS : PAUSE_NANOS);
+        }
+    }
+
+    /** Has a worker ask, and waits a moment for the answer; what comes later is heard as well. */
+    private Answer answer(HostAndPort node) {
+        CompletableFuture<Answer> answer = new CompletableFuture<>();
+        boolean begun = false;
         try {
-            heard(node, ask(node));
-            answered = true;
+            workers.execute(() -> {
+                answer.complete(ask(node));
+                loop.wake();
+            });
+            begun = true;
+        } catch (RejectedExecutionException closing) {
+            return Answer.NONE;
+        } finally {
+            if (!begun) {
+                failed(node, "it could not be asked");
+            }
+        }
+        long deadline = System.nanoTime() + PATIENCE_NANOS;
+        while (!answer.isDone() && !closed && deadline - System.nanoTime() > 0) {
+            LockSupport.parkNanos(this, deadline - System.nanoTime());
+        }
+        return answer.getNow(Answer.NOT_YET);
+    }
+
+    /** A worker's part. */
+    private Answer ask(HostAndPort node) {
+        String trouble = "it could not be asked";
+        boolean heard = false;
+        try {
+            heard(node, view(node));
+            heard = true;
         } catch (RuntimeException e) {
-            failed(node, e);
+            String message = String.valueOf(e.getMessage());
+            trouble = message.contains("cluster support disabled")
+                    ? node + " is no node of a cluster: for a single server, write redis://" + node
+                    : message;
+        } finally {
+            if (!heard) {
+                failed(node, trouble);
+            }
         }
-        if (!isWanted() && !closed) {
-            LockSupport.parkNanos(this, answered && troubled.isEmpty() ? PAUSE_NANOS : TROUBLED_PAUSE_NANOS);
-        }
+        return heard ? Answer.HEARD : Answer.NONE;
     }
 
     /** Bounds the questions, however many calls want news. */
@@ -165,7 +218,8 @@ final class ClusterWatch implements AutoCloseable {
         }
     }
 
-    private HostAndPort next() {
+    /** Null if each is being asked. */
+    private @Nullable HostAndPort next() {
         lock.lock();
         try {
             return rota.next();
@@ -174,7 +228,7 @@ final class ClusterWatch implements AutoCloseable {
         }
     }
 
-    private ClusterView ask(HostAndPort node) {
+    private ClusterView view(HostAndPort node) {
         Connections connection = connections.computeIfAbsent(node, first -> new Connections(node, config, 1));
         if (closed) {
             connection.close();
@@ -205,11 +259,7 @@ final class ClusterWatch implements AutoCloseable {
         }
     }
 
-    private void failed(HostAndPort node, RuntimeException failure) {
-        String message = String.valueOf(failure.getMessage());
-        String trouble = message.contains("cluster support disabled")
-                ? node + " is no node of a cluster: for a single server, write redis://" + node
-                : message;
+    private void failed(HostAndPort node, String trouble) {
         lock.lock();
         try {
             if (rota.failed(node, trouble) && !closed) {
@@ -217,7 +267,6 @@ final class ClusterWatch implements AutoCloseable {
             }
             if (isHopeless()) {
                 asked = false;
-                timeoutNanos = LONG_TIMEOUT_NANOS;
             }
             news.signalAll();
         } finally {

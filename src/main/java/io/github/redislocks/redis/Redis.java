@@ -39,6 +39,13 @@ public interface Redis extends AutoCloseable {
     void publish(String channel, String message, long timeoutNanos);
 
     /**
+     * Waits until it is known which server a key is on; where there is only one, returns at once.
+     *
+     * @throws RedisException.Unanswered if nobody has said it by then
+     */
+    default void find(String key, long timeoutNanos) {}
+
+    /**
      * Says whom to tell whenever calls are to go to another server, which may know nothing of what the one before said.
      * By then no call goes to that one any more, and none has gone to the other: calls wait until the listener returns.
      * To be said before the first call; told by a thread that must not wait.

@@ -111,9 +111,9 @@ public record RedisUri(
         return new RedisUri(topology, config.build(), duration(text, parameters.get(COMMAND_TIMEOUT)));
     }
 
-    /** The port to it. */
-    public Redis open(int maxConnections) {
-        return topology.open(config, maxConnections);
+    /** The port to it. Timeout: how long an answer is worth waiting for to the question which server to talk to. */
+    public Redis open(int maxConnections, long timeoutNanos) {
+        return topology.open(config, maxConnections, timeoutNanos);
     }
 
     private static List<HostAndPort> addresses(String text, String authority, int defaultPort) {

@@ -24,10 +24,10 @@ public final class SentinelRedis implements Redis {
     private volatile @Nullable JedisRedis master;
     private volatile Runnable onMoved = () -> {};
 
-    SentinelRedis(Topology.Sentinel topology, JedisClientConfig config, int maxConnections) {
+    SentinelRedis(Topology.Sentinel topology, JedisClientConfig config, int maxConnections, long timeoutNanos) {
         masterName = topology.masterName();
         connector = address -> new JedisRedis(address, config, maxConnections);
-        sentinels = new Sentinels(topology, this::found);
+        sentinels = new Sentinels(topology, timeoutNanos, this::found);
     }
 
     /** Begins to ask the Sentinels; does not wait for an answer. */
@@ -57,6 +57,11 @@ public final class SentinelRedis implements Redis {
     @Override
     public void onMoved(Runnable listener) {
         onMoved = listener;
+    }
+
+    @Override
+    public void find(String key, long timeoutNanos) {
+        awaitMaster(System.nanoTime() + timeoutNanos);
     }
 
     @Override

@@ -26,12 +26,13 @@ final class Sentinels implements AutoCloseable {
 
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
     private static final long TROUBLED_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
-    private static final long TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long LEAST_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /** What a Sentinel says: where the master is, and by which failover. */
     record Sighting(HostAndPort address, long epoch) {}
 
     private final String masterName;
+    private final long timeoutNanos;
     private final Consumer<HostAndPort> onMaster;
     private final Workers workers = new Workers("sentinel");
     private final List<Watch> watches;
@@ -42,8 +43,12 @@ final class Sentinels implements AutoCloseable {
     private volatile boolean troubled;
     private volatile boolean closed;
 
-    /** Told of the first master and of each other one, by one thread at a time. */
-    Sentinels(Topology.Sentinel topology, Consumer<HostAndPort> onMaster) {
+    /**
+     * @param timeoutNanos how long an answer is worth waiting for
+     * @param onMaster told of the first master and of each other one, by one thread at a time
+     */
+    Sentinels(Topology.Sentinel topology, long timeoutNanos, Consumer<HostAndPort> onMaster) {
+        this.timeoutNanos = Math.max(LEAST_TIMEOUT_NANOS, timeoutNanos);
         this.masterName = topology.masterName();
         this.onMaster = onMaster;
         this.watches = topology.addresses().stream()
@@ -188,7 +193,7 @@ final class Sentinels implements AutoCloseable {
 
         private void ask() {
             try {
-                heard(this, new SentinelQuestion(endpoint, connection, masterName, TIMEOUT_NANOS).perform(true));
+                heard(this, new SentinelQuestion(endpoint, connection, masterName, timeoutNanos).perform(true));
             } catch (RuntimeException e) {
                 failed(this, e);
             }

@@ -10,8 +10,12 @@ import redis.clients.jedis.JedisClientConfig;
 /** Which servers there are, and how the one to talk to is found among them. */
 public sealed interface Topology {
 
-    /** Makes the port to it. What fails to connect is told by the first call. */
-    Redis open(JedisClientConfig config, int maxConnections);
+    /**
+     * Makes the port to it. What fails to connect is told by the first call.
+     *
+     * @param timeoutNanos how long an answer is worth waiting for to the question which server to talk to
+     */
+    Redis open(JedisClientConfig config, int maxConnections, long timeoutNanos);
 
     /** One server at one address. */
     record Single(HostAndPort address) implements Topology {
@@ -21,7 +25,7 @@ public sealed interface Topology {
         }
 
         @Override
-        public Redis open(JedisClientConfig config, int maxConnections) {
+        public Redis open(JedisClientConfig config, int maxConnections, long timeoutNanos) {
             return new JedisRedis(address, config, maxConnections);
         }
     }
@@ -42,13 +46,13 @@ public sealed interface Topology {
         }
 
         @Override
-        public Redis open(JedisClientConfig config, int maxConnections) {
+        public Redis open(JedisClientConfig config, int maxConnections, long timeoutNanos) {
             if (config.getDatabase() != 0) {
                 throw new IllegalArgumentException(
                         "The database is " + config.getDatabase()
                                 + ", and a cluster has only database 0: leave it out, and tell applications apart by keyPrefix.");
             }
-            return new ClusterRedis(this, config, maxConnections).start();
+            return new ClusterRedis(this, config, maxConnections, timeoutNanos).start();
         }
     }
 
@@ -86,8 +90,8 @@ public sealed interface Topology {
         }
 
         @Override
-        public Redis open(JedisClientConfig masterConfig, int maxConnections) {
-            return new SentinelRedis(this, masterConfig, maxConnections).start();
+        public Redis open(JedisClientConfig masterConfig, int maxConnections, long timeoutNanos) {
+            return new SentinelRedis(this, masterConfig, maxConnections, timeoutNanos).start();
         }
     }
 }

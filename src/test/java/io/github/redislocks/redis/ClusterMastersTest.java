@@ -50,7 +50,7 @@ class ClusterMastersTest {
         List<HostAndPort> seeds = List.of(ONE.address(), TWO.address());
         masters = new ClusterMasters("the cluster", address -> new JedisRedis(address, CONFIG, 1), heard -> {
             news = heard;
-            return new ClusterWatch(seeds, CONFIG, heard);
+            return new ClusterWatch(seeds, CONFIG, SECOND, heard);
         });
         masters.onMoved(() -> {
             List<JedisRedis> owners = new ArrayList<>();

@@ -57,7 +57,7 @@ class ClusterRedisTest {
 
     @BeforeEach
     void open() {
-        redis = RedisUri.parse(servers.uri()).open(4);
+        redis = RedisUri.parse(servers.uri()).open(4, SHORT);
         redis.onMoved(moves::incrementAndGet);
     }
 
@@ -222,7 +222,7 @@ class ClusterRedisTest {
         long began = System.nanoTime();
         List<HostAndPort> seeds = List.of(new HostAndPort("127.0.0.1", 1), hangs.address(), answers);
         JedisClientConfig config = DefaultJedisClientConfig.builder().build();
-        try (Redis fresh = new Topology.Cluster(seeds).open(config, 1)) {
+        try (Redis fresh = new Topology.Cluster(seeds).open(config, 1, SHORT)) {
             assertThat(fresh.run(count(name), LONG).code()).isEqualTo("OK");
         } finally {
             hangs.resume();
@@ -235,7 +235,7 @@ class ClusterRedisTest {
     void serverThatIsNoNode_isToldSoAtOnce() {
         try (RedisServer single = RedisServer.start();
                 Redis wrong = RedisUri.parse(single.uri().replace("redis:", "redis-cluster:"))
-                        .open(1)) {
+                        .open(1, SHORT)) {
             long began = System.nanoTime();
             assertThatThrownBy(() -> wrong.run(count(name), LONG))
                     .isInstanceOf(Unanswered.class)

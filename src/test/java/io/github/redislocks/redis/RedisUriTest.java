@@ -188,7 +188,7 @@ class RedisUriTest {
                 .withMessageContaining("one:26379 is named twice");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new Topology.Cluster(List.of(FIRST))
-                        .open(DefaultJedisClientConfig.builder().database(1).build(), 1))
+                        .open(DefaultJedisClientConfig.builder().database(1).build(), 1, 1))
                 .withMessageContaining("only database 0");
     }
 }

@@ -36,7 +36,7 @@ class SentinelRedisTest {
     @BeforeEach
     void start() {
         servers = SentinelServers.start();
-        redis = RedisUri.parse(servers.uri()).open(8);
+        redis = RedisUri.parse(servers.uri()).open(8, SHORT);
         redis.onMoved(moves::incrementAndGet);
     }
 
@@ -119,7 +119,7 @@ class SentinelRedisTest {
     @Test
     void closed_beforeAMasterIsKnown_wakesWhoWaits() {
         servers.sentinels().forEach(sentinel -> sentinel.pause());
-        Redis waiting = RedisUri.parse(servers.uri()).open(8);
+        Redis waiting = RedisUri.parse(servers.uri()).open(8, SHORT);
         FutureTask<Reply> call = started(() -> waiting.run(PING, LONG));
         assertThat(call.isDone()).isFalse();
         waiting.close();
