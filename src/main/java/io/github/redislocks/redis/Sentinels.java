@@ -1,7 +1,7 @@
 package io.github.redislocks.redis;
 
 import io.github.redislocks.concurrent.DutyLoop;
-import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -17,8 +17,8 @@ import redis.clients.jedis.HostAndPort;
 
 /**
  * What the Sentinels of a master say, each asked again and again by a thread of its own, so that one that hangs delays
- * no other. Each failover has a greater epoch than those before it, and the greatest is believed: a Sentinel that was
- * cut off and comes back with old news leads nobody back.
+ * no other. More than half of them decide, as they do among themselves: one that was cut off and comes back with old
+ * news, or that watches over another server by the same name, leads nobody away.
  */
 final class Sentinels implements AutoCloseable {
 
@@ -27,19 +27,28 @@ final class Sentinels implements AutoCloseable {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
     private static final long TROUBLED_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final long LEAST_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** Which part of a command timeout the first answer waits for the others before there is a first master. */
+    private static final int PATIENCE = 4;
+
+    /** For how long a Sentinel may differ before that is told: not while the news of a failover spread. */
+    private static final long DISSENT_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     /** What a Sentinel says: where the master is, and by which failover. */
     record Sighting(HostAndPort address, long epoch) {}
 
     private final String masterName;
     private final long timeoutNanos;
+    private final long questionNanos;
     private final Consumer<HostAndPort> onMaster;
     private final Workers workers = new Workers("sentinel");
     private final List<Watch> watches;
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition news = lock.newCondition();
-    private @Nullable Sighting master;
+    private volatile @Nullable HostAndPort master;
+    /** When it is late to wait for the other Sentinels before there is a first master; 0 until one has answered. */
+    private long decideAtNanos;
+
     private volatile boolean troubled;
     private volatile boolean closed;
 
@@ -48,7 +57,8 @@ final class Sentinels implements AutoCloseable {
      * @param onMaster told of the first master and of each other one, by one thread at a time
      */
     Sentinels(Topology.Sentinel topology, long timeoutNanos, Consumer<HostAndPort> onMaster) {
-        this.timeoutNanos = Math.max(LEAST_TIMEOUT_NANOS, timeoutNanos);
+        this.timeoutNanos = timeoutNanos;
+        this.questionNanos = Math.max(LEAST_TIMEOUT_NANOS, timeoutNanos);
         this.masterName = topology.masterName();
         this.onMaster = onMaster;
         this.watches = topology.addresses().stream()
@@ -106,15 +116,14 @@ final class Sentinels implements AutoCloseable {
         try {
             from.last = seen;
             from.trouble = null;
-            Sighting known = master;
-            if (closed) {
-                return;
+            long now = System.nanoTime();
+            if (decideAtNanos == 0) {
+                decideAtNanos = now + timeoutNanos / PATIENCE;
             }
-            if (known == null || overrules(seen, known, lastSeen())) {
-                master = seen;
-                if (known == null || !known.address().equals(seen.address())) {
-                    onMaster.accept(seen.address());
-                }
+            decide(now);
+            if (from.noteDissent(master != null && !master.equals(seen.address()), now)) {
+                // The others may know more by now.
+                watches.forEach(watch -> watch.loop.wake());
             }
             news.signalAll();
         } finally {
@@ -122,17 +131,41 @@ final class Sentinels implements AutoCloseable {
         }
     }
 
-    /** Epochs begin anew where somebody makes the Sentinels forget the master and know it again: then most decide. */
-    static boolean overrules(Sighting seen, Sighting known, List<Optional<HostAndPort>> lastSeen) {
-        return seen.epoch() > known.epoch()
-                || (!lastSeen.contains(Optional.of(known.address()))
-                        && 2 * Collections.frequency(lastSeen, Optional.of(seen.address())) > lastSeen.size());
+    private void decide(long now) {
+        boolean late = (decideAtNanos != 0 && now - decideAtNanos >= 0)
+                || watches.stream().allMatch(watch -> watch.last != null || watch.trouble != null);
+        List<Optional<Sighting>> said =
+                watches.stream().map(watch -> Optional.ofNullable(watch.last)).toList();
+        HostAndPort chosen = chosen(master, said, late);
+        if (chosen != null && !chosen.equals(master) && !closed) {
+            master = chosen;
+            onMaster.accept(chosen);
+        }
     }
 
-    private List<Optional<HostAndPort>> lastSeen() {
-        return watches.stream()
-                .map(watch -> Optional.ofNullable(watch.last).map(Sighting::address))
-                .toList();
+    /**
+     * The master that more than half of all Sentinels name. If there is none, it is the one that is known; before one
+     * is known, and late, the one that most name, or the one of the later failover.
+     *
+     * @param said what each Sentinel says, if it does
+     */
+    static @Nullable HostAndPort chosen(@Nullable HostAndPort known, List<Optional<Sighting>> said, boolean late) {
+        List<Sighting> all = said.stream().flatMap(Optional::stream).toList();
+        Sighting first = all.stream()
+                .max(Comparator.comparingLong((Sighting seen) -> votes(seen, all))
+                        .thenComparing(Sighting::epoch))
+                .orElse(null);
+        if (first == null) {
+            return known;
+        }
+        boolean enough = 2 * votes(first, all) > said.size() || (known == null && late);
+        return enough ? first.address() : known;
+    }
+
+    private static long votes(Sighting seen, List<Sighting> all) {
+        return all.stream()
+                .filter(other -> other.address().equals(seen.address()))
+                .count();
     }
 
     private void failed(Watch from, RuntimeException failure) {
@@ -148,6 +181,7 @@ final class Sentinels implements AutoCloseable {
             }
             from.last = null;
             from.trouble = trouble;
+            decide(System.nanoTime());
             news.signalAll();
         } finally {
             lock.unlock();
@@ -180,6 +214,12 @@ final class Sentinels implements AutoCloseable {
         private @Nullable Sighting last;
         /** Why it does not help, or null. */
         private @Nullable String trouble;
+        /** Since when it names another master than most. */
+        private boolean dissented;
+
+        private long dissentsSinceNanos;
+
+        private boolean dissentTold;
 
         Watch(Endpoint endpoint, Connections connection) {
             this.endpoint = endpoint;
@@ -191,14 +231,36 @@ final class Sentinels implements AutoCloseable {
             return "the Sentinel " + endpoint.address();
         }
 
+        /** Notes whether it names another master than most, and tells of it in time; true if that is new. */
+        private boolean noteDissent(boolean dissents, long now) {
+            Sighting seen = last;
+            boolean first = dissents && !dissented;
+            dissented = dissents;
+            if (first) {
+                dissentsSinceNanos = now;
+                dissentTold = false;
+            } else if (dissents && !dissentTold && seen != null && now - dissentsSinceNanos > DISSENT_NANOS) {
+                dissentTold = true;
+                log.warn(
+                        "The master {} is at {}, and {} says that it is at {}: this client stays unless more than half of"
+                                + " the {} Sentinels that it was told of say so. Check that Sentinel.",
+                        masterName,
+                        master,
+                        address(),
+                        seen.address(),
+                        watches.size());
+            }
+            return first;
+        }
+
         private void ask() {
             try {
-                heard(this, new SentinelQuestion(endpoint, connection, masterName, timeoutNanos).perform(true));
+                heard(this, new SentinelQuestion(endpoint, connection, masterName, questionNanos).perform(true));
             } catch (RuntimeException e) {
                 failed(this, e);
             }
             if (!closed) {
-                LockSupport.parkNanos(this, troubled ? TROUBLED_PAUSE_NANOS : PAUSE_NANOS);
+                LockSupport.parkNanos(this, troubled || master == null ? TROUBLED_PAUSE_NANOS : PAUSE_NANOS);
             }
         }
     }

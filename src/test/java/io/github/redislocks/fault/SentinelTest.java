@@ -288,6 +288,58 @@ class SentinelTest {
         });
     }
 
+    private RedisLocks connectAlsoTo(SentinelServer wrong) {
+        RedisLocks client = RedisLocks.builder()
+                .uri(servers.uri().replace("//", "//" + wrong.address() + ","))
+                .lease(LEASE)
+                .commandTimeout(Duration.ofMillis(500))
+                .lockLostListener(losses::add)
+                .build();
+        clients.add(client);
+        return client;
+    }
+
+    /** Whether every lock that is taken for a while is taken on this server. */
+    private static void assertStaysAt(RedisServer master, RedisLocks locks) {
+        AtomicInteger locked = new AtomicInteger();
+        await().during(Duration.ofMillis(1_500)).atMost(Duration.ofSeconds(5)).until(() -> {
+            String name = "later-" + locked.incrementAndGet();
+            locks.withLock(name, () -> {});
+            return exists(master, "redis-locks:{" + name + "}:fence");
+        });
+    }
+
+    @Test
+    void sentinelOfAnotherServer_withAGreaterEpoch_isNotFollowed() {
+        try (RedisServer alien = RedisServer.start();
+                SentinelServer wrong = SentinelServer.startAlone(SentinelServers.MASTER, alien, 99)) {
+            assertStaysAt(servers.master(), connectAlsoTo(wrong));
+            wrong.pause();
+            RedisLocks before = connectAlsoTo(wrong);
+            before.withLock("job", () -> {});
+            wrong.resume();
+            assertStaysAt(servers.master(), before);
+            try (Jedis jedis = alien.client()) {
+                assertThat(jedis.keys("*")).isEmpty();
+            }
+        }
+    }
+
+    @Test
+    void sentinelOfAnotherServer_thatAloneAnsweredAtConnect_isLeftForTheMasterOfMost() {
+        try (RedisServer alien = RedisServer.start();
+                SentinelServer wrong = SentinelServer.startAlone(SentinelServers.MASTER, alien, 99)) {
+            servers.sentinels().forEach(SentinelServer::pause);
+            RedisLocks locks = connectAlsoTo(wrong);
+            RedisReentrantLock lock = locks.reentrantLock("job");
+            lock.lock(Duration.ofMinutes(1));
+            servers.sentinels().forEach(SentinelServer::resume);
+            await().until(() -> losses.size() == 1);
+            assertThat(losses.get(0).reason()).isEqualTo(LockLost.Reason.TAKEN);
+            assertStaysAt(servers.master(), locks);
+        }
+    }
+
     @Test
     void connect_whileTheMasterHangs_reachesTheNewOne() {
         RedisServer old = servers.master();

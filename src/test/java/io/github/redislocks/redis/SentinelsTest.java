@@ -3,9 +3,9 @@ package io.github.redislocks.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.redis.Sentinels.Sighting;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.HostAndPort;
 
@@ -14,37 +14,70 @@ class SentinelsTest {
 
     private static final HostAndPort OLD = new HostAndPort("old", 1);
     private static final HostAndPort NEW = new HostAndPort("new", 1);
-    private static final HostAndPort NOTHING = new HostAndPort("nothing", 1);
+    private static final HostAndPort ALIEN = new HostAndPort("alien", 1);
 
-    private static boolean overrules(Sighting seen, Sighting known, HostAndPort... lastSeen) {
-        List<Optional<HostAndPort>> all = Stream.of(lastSeen)
-                .map(address -> Optional.of(address).filter(named -> !named.equals(NOTHING)))
-                .toList();
-        return Sentinels.overrules(seen, known, all);
+    private static final Sighting BEFORE = new Sighting(OLD, 1);
+    private static final Sighting AFTER = new Sighting(NEW, 2);
+    private static final Sighting WRONG = new Sighting(ALIEN, 99);
+    private static final Sighting AWAY = null;
+
+    private static HostAndPort chosen(HostAndPort known, boolean late, Sighting... said) {
+        List<Optional<Sighting>> all =
+                Arrays.stream(said).map(Optional::ofNullable).toList();
+        return Sentinels.chosen(known, all, late);
+    }
+
+    private static HostAndPort later(Sighting... said) {
+        return chosen(OLD, true, said);
+    }
+
+    private static HostAndPort first(Sighting... said) {
+        return chosen(null, false, said);
+    }
+
+    private static HostAndPort firstAndLate(Sighting... said) {
+        return chosen(null, true, said);
     }
 
     @Test
-    void failoverThatOneHasSeen_isBelieved() {
-        assertThat(overrules(new Sighting(NEW, 2), new Sighting(OLD, 1), NEW, OLD, OLD))
-                .isTrue();
+    void another_thatHalfOfThemName_isNotBelieved() {
+        assertThat(later(AFTER, BEFORE, BEFORE)).isEqualTo(OLD);
+        assertThat(later(AFTER, AWAY, AWAY)).isEqualTo(OLD);
+        assertThat(later(AFTER, AFTER, AWAY, AWAY)).isEqualTo(OLD);
+        assertThat(later(WRONG, BEFORE)).isEqualTo(OLD);
+        assertThat(later(WRONG, BEFORE, BEFORE, AWAY)).isEqualTo(OLD);
     }
 
     @Test
-    void oldNews_ofMost_areNotBelievedWhileOneNamesTheNewMaster() {
-        assertThat(overrules(new Sighting(OLD, 1), new Sighting(NEW, 2), NEW, OLD, OLD))
-                .isFalse();
+    void another_thatMostName_isBelievedWhateverItsEpoch() {
+        assertThat(later(AFTER, AFTER, BEFORE)).isEqualTo(NEW);
+        assertThat(later(AFTER, AFTER, AWAY)).isEqualTo(NEW);
+        assertThat(later(AFTER)).isEqualTo(NEW);
+        assertThat(chosen(ALIEN, true, WRONG, BEFORE, BEFORE, BEFORE)).isEqualTo(OLD);
+        assertThat(chosen(NEW, true, BEFORE, BEFORE, AWAY))
+                .as("epochs that began anew")
+                .isEqualTo(OLD);
     }
 
     @Test
-    void oldNews_ofOneThatIsAlone_areNotBelieved() {
-        assertThat(overrules(new Sighting(OLD, 1), new Sighting(NEW, 2), NOTHING, OLD, NOTHING))
-                .isFalse();
+    void noneThatMostName_leavesTheKnownOne() {
+        assertThat(later(AWAY, AWAY, AWAY)).isEqualTo(OLD);
+        assertThat(later(AFTER, WRONG, AWAY)).isEqualTo(OLD);
+        assertThat(chosen(NEW, true, BEFORE, AWAY, AWAY))
+                .as("old news of one that is alone")
+                .isEqualTo(NEW);
     }
 
     @Test
-    void epochsThatBeganAnew_areBelievedIfMostSayTheSame() {
-        assertThat(overrules(new Sighting(NEW, 0), new Sighting(OLD, 7), NEW, NEW, NOTHING))
-                .isTrue();
-        assertThat(overrules(new Sighting(NEW, 0), new Sighting(OLD, 7), NEW)).isTrue();
+    void firstMaster_isTheOneOfMost_andUntilItIsLateOnlyThat() {
+        assertThat(first(BEFORE, BEFORE, AWAY)).isEqualTo(OLD);
+        assertThat(first(WRONG, AWAY, AWAY, AWAY)).isNull();
+        assertThat(first(AWAY)).isNull();
+        assertThat(firstAndLate(AWAY, AWAY)).isNull();
+        assertThat(firstAndLate(AWAY, BEFORE, AWAY)).isEqualTo(OLD);
+        assertThat(firstAndLate(WRONG, BEFORE, BEFORE, AWAY)).isEqualTo(OLD);
+        assertThat(firstAndLate(BEFORE, AFTER, AWAY))
+                .as("the one of the later failover")
+                .isEqualTo(NEW);
     }
 }
