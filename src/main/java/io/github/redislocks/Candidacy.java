@@ -31,6 +31,7 @@ final class Candidacy {
         /** Memory: how long a hold lasts that nobody renews. */
         Register(Duration memory) {
             all = Caffeine.newBuilder()
+                    .executor(Runnable::run)
                     .expireAfterAccess(memory.plus(LockOptions.MAX_COMMAND_TIMEOUT.multipliedBy(2)))
                     .build();
         }
@@ -72,6 +73,11 @@ final class Candidacy {
             if (ENDS.contains(call.script().name())) {
                 all.invalidate(attempt(call));
             }
+        }
+
+        int size() {
+            all.cleanUp();
+            return (int) all.estimatedSize();
         }
 
         private static Long attempt(Call call) {

@@ -2,80 +2,203 @@ package io.github.redislocks;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
+import com.github.benmanes.caffeine.cache.Expiry;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentMap;
-import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 
 /**
- * What one node of a quorum may still do for attempts: votes that it was asked for, and has not answered or withdrawn.
+ * What one node of a quorum may have of attempts, or may get yet: votes, and places in line. An attempt of which it is
+ * known to have nothing is not remembered, so that there are no more of them than attempts under way, holds, and those
+ * that could not be withdrawn.
  */
 final class LateVotes {
 
-    /** From when on each of those under way cannot be given any more, by attempt: several may be. */
-    private final ConcurrentMap<Long, List<Long>> underWay = new ConcurrentHashMap<>();
-    /** The same for the last one that came to no answer. */
-    private final Cache<Long, Long> unanswered;
-    /** The attempts for which a vote has been sent. */
-    private final Cache<Long, Boolean> sent;
+    /**
+     * A vote that a node is asked for.
+     *
+     * @param place whether it takes a place in line as well
+     * @param quietFromNanos from when on it cannot be given any more
+     */
+    record Question(long attempt, long ballot, boolean place, long leaseMillis, long quietFromNanos) {
 
-    /** Memory: how long a vote lasts that nobody renews. */
-    LateVotes(long memoryNanos) {
-        unanswered = Caffeine.newBuilder()
-                .expireAfterWrite(memoryNanos, TimeUnit.NANOSECONDS)
-                .build();
-        sent = Caffeine.newBuilder()
-                .expireAfterWrite(memoryNanos, TimeUnit.NANOSECONDS)
-                .build();
+        private long lastsUntilNanos() {
+            return quietFromNanos + leaseMillis * 1_000_000;
+        }
+    }
+
+    /** Of one attempt. Looked at and changed only while the cache computes its entry. */
+    private static final class Trace {
+
+        /** Of the votes that it was asked for and has not answered: from when on each cannot be given any more. */
+        private final List<Long> underWay = new ArrayList<>(1);
+        /** The same of the last one of which a copy came to no answer; 0 if there was none. */
+        private long quietFromNanos;
+        /** The last ballot for which there may be a vote; 0 if there is none. */
+        private long ballot;
+        /** Whether there may be a place. */
+        private boolean place;
+        /** When all that has ended by itself. */
+        private long untilNanos;
+
+        private Trace(long untilNanos) {
+            this.untilNanos = untilNanos;
+        }
+
+        private void lasts(long until) {
+            if (until - untilNanos > 0) {
+                untilNanos = until;
+            }
+        }
+
+        private void voted(long number) {
+            ballot = Math.max(ballot, number);
+        }
+
+        private void heard(Question question, Outcome outcome) {
+            underWay.remove((Long) question.quietFromNanos);
+            Reply reply = outcome.reply();
+            boolean copy = reply == null
+                    ? outcome.failure() instanceof RedisException.Unanswered failure && failure.sent()
+                    : reply.resent();
+            boolean voted = copy || (reply != null && reply.is("VOTED"));
+            if (copy && (quietFromNanos == 0 || question.quietFromNanos - quietFromNanos > 0)) {
+                quietFromNanos = question.quietFromNanos;
+            }
+            if (voted) {
+                voted(question.ballot);
+            }
+            place |= question.place && (voted || (reply != null && reply.is("TAKEN")));
+        }
+
+        /** From when on nothing can be given any more; 0 if that is now. */
+        private long quiet(long now) {
+            long last = quietFromNanos != 0 && quietFromNanos - now > 0 ? quietFromNanos : 0;
+            for (long each : underWay) {
+                if (each - now > 0 && (last == 0 || each - last > 0)) {
+                    last = each;
+                }
+            }
+            return last;
+        }
+
+        private boolean mayHaveVote() {
+            return ballot != 0 || !underWay.isEmpty();
+        }
+
+        private boolean isNothing() {
+            return !place && !mayHaveVote();
+        }
+    }
+
+    private final Cache<Long, Trace> traces = Caffeine.newBuilder()
+            .executor(Runnable::run)
+            .expireAfter(new UntilItEnds())
+            .build();
+
+    /** By the real time, as are the times of the questions. */
+    private static final class UntilItEnds implements Expiry<Long, Trace> {
+
+        @Override
+        public long expireAfterCreate(Long attempt, Trace trace, long now) {
+            return Math.max(1, trace.untilNanos - System.nanoTime());
+        }
+
+        @Override
+        public long expireAfterUpdate(Long attempt, Trace trace, long now, long left) {
+            return expireAfterCreate(attempt, trace, now);
+        }
+
+        @Override
+        public long expireAfterRead(Long attempt, Trace trace, long now, long left) {
+            return left;
+        }
     }
 
     /** Notes that a vote is asked for: it is on its way to the node, or waits to be. */
-    void asking(long attempt, long quietFromNanos) {
-        underWay.merge(attempt, List.of(quietFromNanos), LateVotes::joined);
-    }
-
-    private static List<Long> joined(List<Long> some, List<Long> more) {
-        List<Long> all = new ArrayList<>(some);
-        all.addAll(more);
-        return all;
-    }
-
-    /** Notes that a vote is now sent. */
-    void sending(long attempt) {
-        sent.put(attempt, Boolean.TRUE);
-    }
-
-    /** Notes what became of a vote that was asked for. */
-    void asked(long attempt, long quietFromNanos, Outcome outcome) {
-        if (outcome.failure() instanceof RedisException.Unanswered failure && failure.sent()) {
-            unanswered.asMap().merge(attempt, quietFromNanos, Math::max);
-        }
-        underWay.computeIfPresent(attempt, (number, all) -> {
-            List<Long> left = new ArrayList<>(all);
-            left.remove((Long) quietFromNanos);
-            return left.isEmpty() ? null : left;
+    void asking(Question question) {
+        traces.asMap().compute(question.attempt, (number, known) -> {
+            Trace trace = known == null ? new Trace(question.lastsUntilNanos()) : known;
+            trace.lasts(question.lastsUntilNanos());
+            trace.underWay.add(question.quietFromNanos);
+            return trace;
         });
     }
 
-    /** Whether it may have given a vote to an attempt that lasts still. */
-    boolean wasSent(long attempt) {
-        return sent.getIfPresent(attempt) != null;
+    /** Notes what became of a vote that was asked for. */
+    void asked(Question question, Outcome outcome) {
+        traces.asMap().compute(question.attempt, (number, known) -> {
+            Trace trace = known == null ? new Trace(question.lastsUntilNanos()) : known;
+            trace.heard(question, outcome);
+            return trace.isNothing() ? null : trace;
+        });
+    }
+
+    /** Notes that a vote may have been given a new lease. */
+    void kept(Question question) {
+        traces.asMap().compute(question.attempt, (number, known) -> {
+            Trace trace = known == null ? new Trace(question.lastsUntilNanos()) : known;
+            trace.lasts(question.lastsUntilNanos());
+            trace.voted(question.ballot);
+            return trace;
+        });
+    }
+
+    /**
+     * Notes that the node has ended the vote of a ballot, or an earlier one, or never had it.
+     *
+     * @param dropped whether it ended the place as well
+     */
+    void withdrawn(long attempt, long ballot, boolean dropped) {
+        traces.asMap().computeIfPresent(attempt, (number, trace) -> {
+            if (trace.quiet(System.nanoTime()) == 0) {
+                trace.ballot = trace.ballot <= ballot ? 0 : trace.ballot;
+                trace.place &= !dropped;
+            }
+            return trace.isNothing() ? null : trace;
+        });
+    }
+
+    /** Forgets an attempt, whatever there may be. */
+    void forget(long attempt) {
+        traces.invalidate(attempt);
+    }
+
+    /** Whether the node may have a vote of an attempt, or may give one yet. */
+    boolean mayHaveVote(long attempt) {
+        return is(attempt, Trace::mayHaveVote);
+    }
+
+    /** Whether the node may have anything of an attempt, or may get it yet. */
+    boolean mayHave(long attempt) {
+        return is(attempt, trace -> true);
+    }
+
+    private boolean is(long attempt, Predicate<Trace> what) {
+        boolean[] is = new boolean[1];
+        traces.asMap().computeIfPresent(attempt, (number, trace) -> {
+            is[0] = what.test(trace);
+            return trace;
+        });
+        return is[0];
     }
 
     /** From when on no vote of an attempt can be given that was asked for before; 0 if all were answered. */
     long quietFromNanos(long attempt) {
-        List<Long> known = new ArrayList<>(underWay.getOrDefault(attempt, List.of()));
-        Long late = unanswered.getIfPresent(attempt);
-        if (late != null) {
-            known.add(late);
-        }
-        long now = System.nanoTime();
-        return known.stream()
-                .filter(quiet -> quiet - now > 0)
-                .max(Long::compare)
-                .orElse(0L);
+        long[] quiet = new long[1];
+        traces.asMap().computeIfPresent(attempt, (number, trace) -> {
+            quiet[0] = trace.quiet(System.nanoTime());
+            return trace;
+        });
+        return quiet[0];
+    }
+
+    /** How many attempts it remembers. */
+    int size() {
+        traces.cleanUp();
+        return (int) traces.estimatedSize();
     }
 }

@@ -69,6 +69,11 @@ abstract class Poll {
         return Long.MAX_VALUE;
     }
 
+    /** Whether a node has to be asked: if not, it is as if it had answered that it has nothing. */
+    boolean concerns(QuorumNode node) {
+        return true;
+    }
+
     /** Told before a node is asked, with the time from which on the request cannot run any more. */
     void asking(QuorumNode node, long quietFromNanos) {}
 
@@ -81,7 +86,8 @@ abstract class Poll {
     final void heard(QuorumNode node, Outcome outcome) {
         hearing.lock();
         try {
-            if (result == null && outcomes.set(node.index, outcome) == null) {
+            if (result == null && outcomes.get(node.index) == null) {
+                outcomes.set(node.index, outcome);
                 heard += outcome.reply() == null ? 0 : 1;
                 if (heard == majority && outcome.reply() != null) {
                     long now = System.nanoTime();

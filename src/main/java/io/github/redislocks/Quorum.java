@@ -47,10 +47,10 @@ final class Quorum implements Redis {
         this.restartDelayMillis = restartDelayMillis;
         long leftover = Math.max(restartDelayMillis, 2 * options.leaseMillis()) * 1_000_000;
         candidacies = new Candidacy.Register(Duration.ofNanos(leftover));
-        calls = new QuorumCalls(masters.size(), restartDelayMillis, leftover);
+        calls = new QuorumCalls(masters.size(), restartDelayMillis);
         Call check = Protocol.check(options.keyPrefix(), Keys.mailbox(options.keyPrefix(), "check"));
         for (Redis master : masters) {
-            nodes.add(new QuorumNode(nodes.size(), master, check, options, leftover, scheduler));
+            nodes.add(new QuorumNode(nodes.size(), master, check, options, calls, scheduler));
         }
         address = masters.stream().map(Redis::address).collect(Collectors.joining(", ", "a quorum of ", ""));
     }
@@ -101,8 +101,11 @@ final class Quorum implements Redis {
         Outcome end() {
             Outcome end = outcome == null ? Outcome.of(unanswered(call + " came to no end")) : outcome;
             if (candidacy != null) {
-                candidacies.forgetBusy(call, end);
-                candidacy.exit();
+                try {
+                    candidacies.forgetBusy(call, end);
+                } finally {
+                    candidacy.exit();
+                }
             }
             return end;
         }
@@ -196,6 +199,12 @@ final class Quorum implements Redis {
             Thread.currentThread().interrupt();
         }
         return true;
+    }
+
+    /** Of how many attempts something is remembered, over all nodes. */
+    int remembered() {
+        return candidacies.size()
+                + nodes.stream().mapToInt(QuorumNode::remembered).sum();
     }
 
     /** The token to want: the time, by the node whose clock is furthest ahead. */

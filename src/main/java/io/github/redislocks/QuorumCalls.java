@@ -1,6 +1,8 @@
 package io.github.redislocks;
 
 import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.Script;
 import java.util.List;
 import java.util.Locale;
@@ -25,25 +27,16 @@ final class QuorumCalls {
 
     private final int nodes;
     private final long restartDelayMillis;
-    private final long leftoverNanos;
     private final AtomicLong ballots = new AtomicLong();
 
-    /**
-     * @param restartDelayMillis how long a node must have run before it votes
-     * @param leftoverNanos how long what is forgotten may last on a node
-     */
-    QuorumCalls(int nodes, long restartDelayMillis, long leftoverNanos) {
+    /** @param restartDelayMillis how long a node must have run before it votes */
+    QuorumCalls(int nodes, long restartDelayMillis) {
         this.nodes = nodes;
         this.restartDelayMillis = restartDelayMillis;
-        this.leftoverNanos = leftoverNanos;
     }
 
     int nodes() {
         return nodes;
-    }
-
-    long leftoverNanos() {
-        return leftoverNanos;
     }
 
     long nextBallot() {
@@ -72,10 +65,16 @@ final class QuorumCalls {
                         renewal ? "1" : "0"));
     }
 
-    Call withdraw(
-            List<String> keys, String owner, long attempt, long ballot, Withdrawal.End end, Withdrawal.Place place) {
+    Call withdraw(Withdrawal.Order order) {
         return new Call(
-                WITHDRAW, keys, List.of(owner, Long.toString(attempt), Long.toString(ballot), word(end), word(place)));
+                WITHDRAW,
+                order.keys(),
+                List.of(
+                        order.owner(),
+                        Long.toString(order.attempt()),
+                        Long.toString(order.ballot()),
+                        word(order.end()),
+                        word(order.place())));
     }
 
     /** As the scripts have it. */
@@ -83,39 +82,30 @@ final class QuorumCalls {
         return value.name().toLowerCase(Locale.ROOT);
     }
 
-    private Call keep(Call call, String leaseMillis, String countBefore) {
-        List<String> args = call.args();
-        return new Call(
-                KEEP,
-                call.keys(),
-                List.of(args.get(0), args.get(1), Long.toString(nextBallot()), leaseMillis, countBefore));
-    }
-
     /** For a candidate that has won already: that a majority still has it. */
     Poll kept(Vote.Candidate candidate) {
         List<String> args = List.of(candidate.owner(), Long.toString(candidate.attempt()));
-        String lease = Long.toString(candidate.leaseMillis());
-        Call keep = keep(new Call(KEEP, candidate.keys().subList(0, 1), args), lease, NO_REENTRY);
-        return new Affirmation(nodes, keep, Set.of("OK"), "OK", patienceNanos(candidate.leaseMillis()));
+        Call call = new Call(KEEP, candidate.keys().subList(0, 1), args);
+        return keeping(call, candidate.leaseMillis(), NO_REENTRY);
     }
 
     /** Of a call that asks for no votes. */
     Poll poll(Call call) {
         List<String> args = call.args();
         return switch (call.script().name()) {
-            case "renew" -> keeping(call, args.get(2), NO_REENTRY);
-            case "reenter" -> keeping(call, args.get(3), args.get(2));
+            case "renew" -> keeping(call, Long.parseLong(args.get(2)), NO_REENTRY);
+            case "reenter" -> keeping(call, Long.parseLong(args.get(3)), args.get(2));
             case "release_inner" -> new Affirmation(nodes, call, Set.of("OK"), "OK", Long.MAX_VALUE);
             case "release" -> ending(call, Withdrawal.End.RELEASED);
             case "leave" -> ending(call, args.get(2).equals("1") ? Withdrawal.End.LOST : Withdrawal.End.UNHELD);
             case "force" -> {
-                Call force = withdraw(
+                Call force = withdraw(new Withdrawal.Order(
                         call.keys(),
                         WHOEVER,
                         Long.parseLong(args.get(0)),
                         0,
                         Withdrawal.End.LOST,
-                        Withdrawal.Place.KEEP);
+                        Withdrawal.Place.KEEP));
                 yield new Affirmation(nodes, force, Set.of("ENDED"), "FREED", Long.MAX_VALUE);
             }
             case "held" -> new Affirmation(nodes, call, Set.of("OK"), "OK", Long.MAX_VALUE);
@@ -126,14 +116,35 @@ final class QuorumCalls {
         };
     }
 
-    private Poll keeping(Call call, String leaseMillis, String countBefore) {
-        long patience = patienceNanos(Long.parseLong(leaseMillis));
-        return new Affirmation(nodes, keep(call, leaseMillis, countBefore), Set.of("OK"), "OK", patience);
+    private Poll keeping(Call call, long leaseMillis, String countBefore) {
+        String owner = call.args().get(0);
+        long attempt = Long.parseLong(call.args().get(1));
+        long ballot = nextBallot();
+        Call keep = new Call(
+                KEEP,
+                call.keys(),
+                List.of(owner, Long.toString(attempt), Long.toString(ballot), Long.toString(leaseMillis), countBefore));
+        return new Affirmation(nodes, keep, Set.of("OK"), "OK", patienceNanos(leaseMillis)) {
+            @Override
+            void asked(QuorumNode node, long quietFromNanos, Outcome outcome) {
+                Reply reply = outcome.reply();
+                if (reply == null || reply.is("OK")) {
+                    node.lateVotes.kept(new LateVotes.Question(attempt, ballot, false, leaseMillis, quietFromNanos));
+                }
+            }
+        };
     }
 
     private Poll ending(Call call, Withdrawal.End end) {
         List<String> args = call.args();
         return new Withdrawal(
-                this, call.keys(), args.get(0), Long.parseLong(args.get(1)), nextBallot(), end, Withdrawal.Place.DROP);
+                this,
+                new Withdrawal.Order(
+                        call.keys(),
+                        args.get(0),
+                        Long.parseLong(args.get(1)),
+                        nextBallot(),
+                        end,
+                        Withdrawal.Place.DROP));
     }
 }

@@ -29,6 +29,7 @@ final class QuorumNode {
     private static final Logger log = LoggerFactory.getLogger(RedisLocks.class);
 
     private static final Set<String> TELL_TIME = Set.of("VOTED", "TAKEN", "YOUNG", "LATE");
+    private static final Outcome NOTHING = Outcome.of(new Reply("GONE", List.of()));
     private static final long IDLE_SECONDS = 5;
     private static final long LOOK_AGAIN_NANOS = 10_000_000_000L;
     /** More than the error of the estimate of a node's time, which is a round trip. */
@@ -37,7 +38,7 @@ final class QuorumNode {
     final int index;
     final Redis redis;
     final ServerTime time = new ServerTime();
-    final LateVotes lateVotes;
+    final LateVotes lateVotes = new LateVotes();
 
     private final Call check;
     private final ThreadPoolExecutor calls;
@@ -55,13 +56,12 @@ final class QuorumNode {
             Redis redis,
             Call check,
             LockOptions options,
-            long memoryNanos,
+            QuorumCalls quorum,
             ScheduledExecutorService scheduler) {
         this.index = index;
         this.redis = redis;
         this.check = check;
-        this.lateVotes = new LateVotes(memoryNanos);
-        this.reminders = new Reminders(this, scheduler);
+        this.reminders = new Reminders(this, quorum, scheduler);
         this.calls = threads(options.maxConnections(), "redis-locks-node-" + redis.address());
         this.lane = threads(1, "redis-locks-lane-" + redis.address());
     }
@@ -88,22 +88,52 @@ final class QuorumNode {
     /** Puts these questions to the node and returns at once; each poll hears what became of its own. */
     void ask(List<? extends Poll> polls, long deadlineNanos, boolean background) {
         long quiet = deadlineNanos + LATE_MARGIN_NANOS;
+        List<Poll> concerned = concerned(polls);
+        if (concerned.isEmpty()) {
+            return;
+        }
         // From now on, not only when it is sent: a withdrawal may overtake it on the way there.
-        polls.forEach(poll -> poll.asking(this, quiet));
+        concerned.forEach(poll -> poll.asking(this, quiet));
         try {
-            (background ? lane : calls).execute(() -> answer(polls, deadlineNanos, background));
+            (background ? lane : calls).execute(() -> answer(concerned, deadlineNanos, background));
         } catch (RejectedExecutionException e) {
-            tell(polls, quiet, unsent(redis.address() + ": closed"));
+            tell(concerned, quiet, unsent(redis.address() + ": closed"));
+        } catch (Throwable e) {
+            // No thread could be started: this node is one less, and the others have been asked or will be.
+            tell(concerned, quiet, unsent(redis.address() + ": " + e));
         }
     }
 
-    /** Asks once more from a time on. */
-    void again(Withdrawal withdrawal, long notBeforeNanos) {
-        reminders.add(withdrawal, notBeforeNanos);
+    /** Those that it has to be asked; the others hear that it has nothing. */
+    private List<Poll> concerned(List<? extends Poll> polls) {
+        List<Poll> concerned = new ArrayList<>(polls.size());
+        for (Poll poll : polls) {
+            if (poll.concerns(this)) {
+                concerned.add(poll);
+            } else {
+                poll.heard(this, NOTHING);
+            }
+        }
+        return concerned;
     }
 
-    private void answer(List<? extends Poll> polls, long deadlineNanos, boolean background) {
+    /** Asks once more from a time on. */
+    void again(Withdrawal.Order order, long notBeforeNanos) {
+        reminders.add(order, notBeforeNanos);
+    }
+
+    /** Of how many attempts it remembers something. */
+    int remembered() {
+        return lateVotes.size() + reminders.size();
+    }
+
+    private void answer(List<? extends Poll> asked, long deadlineNanos, boolean background) {
         long now = System.nanoTime();
+        // What was on its way when it was asked may have been answered meanwhile.
+        List<Poll> polls = concerned(asked);
+        if (polls.isEmpty()) {
+            return;
+        }
         long quiet = deadlineNanos + LATE_MARGIN_NANOS;
         long deadline = deadlineNanos;
         for (Poll poll : polls) {
@@ -120,7 +150,7 @@ final class QuorumNode {
         }
         try {
             checkOnce(deadline - now);
-            List<Poll> late = pass(new ArrayList<>(polls), deadline, quiet, background);
+            List<Poll> late = pass(polls, deadline, quiet, background);
             if (!late.isEmpty() && deadline - System.nanoTime() > 0) {
                 // They told the time, by which the next ones are not late.
                 late = pass(late, deadline, quiet, background);
@@ -131,8 +161,9 @@ final class QuorumNode {
             tell(polls, quiet, Outcome.of(named(e)));
         } catch (Throwable e) {
             reachability.unknown();
+            // Of those that have been told nothing it is not known whether they were sent.
+            tell(polls, quiet, Outcome.of(new RedisException.Unanswered(redis.address() + ": " + e, true, e)));
             log.error("A call to {} failed", redis.address(), e);
-            tell(polls, quiet, unsent(redis.address() + ": " + e));
         }
     }
 
@@ -194,8 +225,11 @@ final class QuorumNode {
     }
 
     private void tell(Poll poll, long quietFromNanos, Outcome outcome) {
-        poll.asked(this, quietFromNanos, outcome);
-        poll.heard(this, outcome);
+        try {
+            poll.asked(this, quietFromNanos, outcome);
+        } finally {
+            poll.heard(this, outcome);
+        }
     }
 
     private static Outcome unsent(String message) {

@@ -31,16 +31,11 @@ final class Reaffirmation extends Affirmation {
 
     @Override
     void asking(QuorumNode node, long quietFromNanos) {
-        node.lateVotes.asking(holder.attempt(), quietFromNanos);
-    }
-
-    @Override
-    void sending(QuorumNode node) {
-        node.lateVotes.sending(holder.attempt());
+        node.lateVotes.asking(holder.question(ballot, quietFromNanos));
     }
 
     @Override
     void asked(QuorumNode node, long quietFromNanos, Outcome outcome) {
-        node.lateVotes.asked(holder.attempt(), quietFromNanos, outcome);
+        node.lateVotes.asked(holder.question(ballot, quietFromNanos), outcome);
     }
 }

@@ -14,30 +14,43 @@ import java.util.concurrent.atomic.AtomicBoolean;
 /** What one node of a quorum is to be asked once more, each not before its time: in batches, a few in a second. */
 final class Reminders {
 
+    /** What comes beyond these is forgotten: it ends with its lease. */
+    static final int MOST = 10_000;
+
     private static final int BATCH = 500;
     private static final long PAUSE_NANOS = 50_000_000;
     private static final long TIMEOUT_NANOS = 1_000_000_000;
 
     private final QuorumNode node;
+    private final QuorumCalls calls;
     private final ScheduledExecutorService scheduler;
     /** The last one of each attempt: it ends what the ones before would have ended. */
     private final ConcurrentMap<Long, Reminder> reminders = new ConcurrentHashMap<>();
 
     private final AtomicBoolean scheduled = new AtomicBoolean();
 
-    Reminders(QuorumNode node, ScheduledExecutorService scheduler) {
+    Reminders(QuorumNode node, QuorumCalls calls, ScheduledExecutorService scheduler) {
         this.node = node;
+        this.calls = calls;
         this.scheduler = scheduler;
     }
 
-    private record Reminder(Withdrawal withdrawal, long notBeforeNanos) {}
+    private record Reminder(Withdrawal.Order order, long notBeforeNanos) {}
 
-    void add(Withdrawal withdrawal, long notBeforeNanos) {
+    void add(Withdrawal.Order order, long notBeforeNanos) {
+        if (reminders.size() >= MOST && !reminders.containsKey(order.attempt())) {
+            node.lateVotes.forget(order.attempt());
+            return;
+        }
         reminders.merge(
-                withdrawal.attempt(),
-                new Reminder(withdrawal, notBeforeNanos),
-                (one, other) -> one.withdrawal.ballot() > other.withdrawal.ballot() ? one : other);
+                order.attempt(),
+                new Reminder(order, notBeforeNanos),
+                (one, other) -> one.order.ballot() > other.order.ballot() ? one : other);
         schedule();
+    }
+
+    int size() {
+        return reminders.size();
     }
 
     private void schedule() {
@@ -46,29 +59,40 @@ final class Reminders {
                 Future<?> unused = scheduler.schedule(this::send, PAUSE_NANOS, TimeUnit.NANOSECONDS);
             } catch (RejectedExecutionException e) {
                 // Closed: what is left ends with its lease.
+            } catch (Throwable e) {
+                // No thread could be started: the next one tries again.
+                scheduled.set(false);
+                throw e;
             }
         }
     }
 
     private void send() {
         scheduled.set(false);
-        long now = System.nanoTime();
+        try {
+            List<Withdrawal> due = due(System.nanoTime());
+            if (!due.isEmpty()) {
+                node.ask(due, System.nanoTime() + TIMEOUT_NANOS, true);
+            }
+        } finally {
+            if (!reminders.isEmpty()) {
+                schedule();
+            }
+        }
+    }
+
+    private List<Withdrawal> due(long now) {
         List<Withdrawal> due = new ArrayList<>();
         for (Map.Entry<Long, Reminder> each : reminders.entrySet()) {
             Reminder reminder = each.getValue();
-            if (reminder.withdrawal.isOver(now)) {
+            if (!node.lateVotes.mayHave(each.getKey())) {
                 reminders.remove(each.getKey(), reminder);
             } else if (now - reminder.notBeforeNanos >= 0
                     && due.size() < BATCH
                     && reminders.remove(each.getKey(), reminder)) {
-                due.add(reminder.withdrawal);
+                due.add(new Withdrawal(calls, reminder.order));
             }
         }
-        if (!due.isEmpty()) {
-            node.ask(due, now + TIMEOUT_NANOS, true);
-        }
-        if (!reminders.isEmpty()) {
-            schedule();
-        }
+        return due;
     }
 }

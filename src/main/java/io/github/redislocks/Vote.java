@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A poll of all nodes of a quorum for their votes. Won with a majority that gave one token; its validity counts from
- * before the first request, as every lease does. Lost votes are withdrawn from all nodes, also from those that said no
- * or nothing. This is the algorithm of Salvatore Sanfilippo, "Distributed Locks with Redis" (Redlock).
+ * before the first request, as every lease does. Lost votes are withdrawn from all nodes that gave one or may yet. This
+ * is the algorithm of Salvatore Sanfilippo, "Distributed Locks with Redis" (Redlock).
  *
  * <p>Tokens grow over majorities: a node counts the greatest that it has given, and gives the wanted one only if it is
  * greater, else the next. Two majorities share a node, which had the token of the last hold; so whatever is given by a
@@ -40,7 +40,12 @@ final class Vote extends Poll {
             long leaseMillis,
             @Nullable String claimMillis,
             String suspect,
-            String success) {}
+            String success) {
+
+        LateVotes.Question question(long ballot, long quietFromNanos) {
+            return new LateVotes.Question(attempt, ballot, claimMillis != null, leaseMillis, quietFromNanos);
+        }
+    }
 
     private final QuorumCalls calls;
     private final Candidate candidate;
@@ -80,17 +85,12 @@ final class Vote extends Poll {
 
     @Override
     void asking(QuorumNode node, long quietFromNanos) {
-        node.lateVotes.asking(candidate.attempt, quietFromNanos);
-    }
-
-    @Override
-    void sending(QuorumNode node) {
-        node.lateVotes.sending(candidate.attempt);
+        node.lateVotes.asking(candidate.question(ballot, quietFromNanos));
     }
 
     @Override
     void asked(QuorumNode node, long quietFromNanos, Outcome outcome) {
-        node.lateVotes.asked(candidate.attempt, quietFromNanos, outcome);
+        node.lateVotes.asked(candidate.question(ballot, quietFromNanos), outcome);
     }
 
     @Override
@@ -152,7 +152,9 @@ final class Vote extends Poll {
 
     private Withdrawal withdrawal(Withdrawal.Place place) {
         return new Withdrawal(
-                calls, candidate.keys, candidate.owner, candidate.attempt, ballot, Withdrawal.End.UNHELD, place);
+                calls,
+                new Withdrawal.Order(
+                        candidate.keys, candidate.owner, candidate.attempt, ballot, Withdrawal.End.UNHELD, place));
     }
 
     private Reply busy(long pttl) {

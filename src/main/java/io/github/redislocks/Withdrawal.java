@@ -30,62 +30,63 @@ final class Withdrawal extends Affirmation {
         HUSH
     }
 
+    /**
+     * What is to be ended: a ballot that came to nothing, whose place in line stays; or an attempt, with its place.
+     *
+     * @param ballot votes for later ones stay
+     */
+    record Order(List<String> keys, String owner, long attempt, long ballot, End end, Place place) {}
+
     private static final long PAUSE_NANOS = 500_000_000;
 
-    private final End end;
-    private final long attempt;
-    private final long ballot;
-    private final long untilNanos;
+    private final Order order;
     /** By node: from when on no vote can be given that had not been answered when this was sent; 0 if all had. */
     private final AtomicLongArray quietFromNanos;
 
-    /** Of one ballot that came to nothing; its place in line stays. Or of an attempt that ends, with its place. */
-    Withdrawal(QuorumCalls calls, List<String> keys, String owner, long attempt, long ballot, End end, Place place) {
+    Withdrawal(QuorumCalls calls, Order order) {
         super(
                 calls.nodes(),
-                calls.withdraw(keys, owner, attempt, ballot, end, place),
-                end == End.RELEASED ? Set.of("ENDED") : Set.of("ENDED", "GONE"),
-                end == End.RELEASED ? "FREED" : "DONE",
+                calls.withdraw(order),
+                order.end == End.RELEASED ? Set.of("ENDED") : Set.of("ENDED", "GONE"),
+                order.end == End.RELEASED ? "FREED" : "DONE",
                 Long.MAX_VALUE);
-        this.end = end;
-        this.attempt = attempt;
-        this.ballot = ballot;
-        this.untilNanos = System.nanoTime() + calls.leftoverNanos();
+        this.order = order;
         this.quietFromNanos = new AtomicLongArray(calls.nodes());
     }
 
-    long attempt() {
-        return attempt;
+    /** The end of a hold is told to all; else those that have nothing of it are left alone. */
+    @Override
+    boolean concerns(QuorumNode node) {
+        return order.end != End.UNHELD || mayEnd(node);
     }
 
-    long ballot() {
-        return ballot;
-    }
-
-    boolean isOver(long now) {
-        return now - untilNanos >= 0;
+    private boolean mayEnd(QuorumNode node) {
+        return order.place == Place.DROP
+                ? node.lateVotes.mayHave(order.attempt)
+                : node.lateVotes.mayHaveVote(order.attempt);
     }
 
     @Override
     void sending(QuorumNode node) {
-        quietFromNanos.set(node.index, node.lateVotes.quietFromNanos(attempt));
+        quietFromNanos.set(node.index, node.lateVotes.quietFromNanos(order.attempt));
     }
 
     @Override
     void asked(QuorumNode node, long ownQuietFromNanos, Outcome outcome) {
         if (outcome.failure() != null) {
-            if (end == End.UNHELD && !node.lateVotes.wasSent(attempt)) {
-                return;
+            if (mayEnd(node)) {
+                node.again(
+                        order, System.nanoTime() + ThreadLocalRandom.current().nextLong(PAUSE_NANOS));
             }
-            long next = System.nanoTime() + ThreadLocalRandom.current().nextLong(PAUSE_NANOS);
-            node.again(this, next);
+            return;
+        }
+        // A vote that was asked for and not answered may still be given, after this; and one that has been answered
+        // since this was sent may have been.
+        long quiet = node.lateVotes.quietFromNanos(order.attempt);
+        if (quiet != 0 || quietFromNanos.get(node.index) != 0) {
+            node.again(order, quiet != 0 ? quiet : System.nanoTime());
         } else {
-            // A vote that was asked for and not answered may still be given, after this; and one that has been answered
-            // since this was sent may have been.
-            long quiet = node.lateVotes.quietFromNanos(attempt);
-            if (quiet != 0 || quietFromNanos.get(node.index) != 0) {
-                node.again(this, quiet != 0 ? quiet : System.nanoTime());
-            }
+            node.lateVotes.withdrawn(order.attempt, order.ballot, order.place == Place.DROP);
         }
     }
 }

@@ -24,7 +24,7 @@ class QuorumPollTest {
     private static final Reply YOUNG = new Reply("YOUNG", List.of(1_000L, 1L));
 
     private final Keys keys = Keys.of("redis-locks:quorum", "job");
-    private final QuorumCalls calls = new QuorumCalls(3, 0, 10 * SECOND);
+    private final QuorumCalls calls = new QuorumCalls(3, 0);
     private final Vote.Candidate candidate =
             new Vote.Candidate(keys.all(), "client:1", ATTEMPT, 3_000, null, "0", "OK");
     private final InMemoryRedis redis = new InMemoryRedis();
@@ -37,7 +37,7 @@ class QuorumPollTest {
         }
     };
     private final Call check = Protocol.check("redis-locks:quorum", "mailbox");
-    private final QuorumNode node = new QuorumNode(0, redis, check, LockOptions.DEFAULTS, 10 * SECOND, scheduler);
+    private final QuorumNode node = new QuorumNode(0, redis, check, LockOptions.DEFAULTS, calls, scheduler);
 
     @AfterEach
     void close() {
@@ -112,58 +112,152 @@ class QuorumPollTest {
         return lost.after().call(node, 0, 0).args().get(4);
     }
 
+    private LateVotes.Question question(long ballot, boolean place) {
+        return new LateVotes.Question(ATTEMPT, ballot, place, 3_000, System.nanoTime() + SECOND);
+    }
+
+    /** A vote that the node was asked for, and what became of it. */
+    private void voted(Outcome outcome, boolean place) {
+        LateVotes.Question question = question(1, place);
+        node.lateVotes.asking(question);
+        node.lateVotes.asked(question, outcome);
+    }
+
+    private static Outcome unanswered(boolean sent) {
+        return Outcome.of(new RedisException.Unanswered("away", sent, null));
+    }
+
     /** Whether the master will be asked once more, after a withdrawal that it did not hear. */
-    private boolean isRepeated(Withdrawal.End end) {
-        Outcome unheard = Outcome.of(new RedisException.Unanswered("away", false, null));
-        withdrawal(end).asked(node, System.nanoTime() + SECOND, unheard);
+    private boolean isRepeated(Withdrawal.End end, Withdrawal.Place place) {
+        withdrawal(end, place).asked(node, System.nanoTime() + SECOND, unanswered(false));
         return reminders.get() > 0;
     }
 
+    private boolean isRepeated(Withdrawal.End end) {
+        return isRepeated(end, Withdrawal.Place.DROP);
+    }
+
+    private Withdrawal withdrawal(Withdrawal.End end, Withdrawal.Place place) {
+        return new Withdrawal(
+                calls, new Withdrawal.Order(keys.all(), candidate.owner(), ATTEMPT, calls.nextBallot(), end, place));
+    }
+
     private Withdrawal withdrawal(Withdrawal.End end) {
-        return new Withdrawal(calls, keys.all(), candidate.owner(), ATTEMPT, 1, end, Withdrawal.Place.KEEP);
+        return withdrawal(end, Withdrawal.Place.DROP);
     }
 
     @Test
     void withdrawal_ofAVoteThatWasNeverSent_isNotRepeated() {
-        node.lateVotes.asking(ATTEMPT, System.nanoTime() + SECOND);
+        voted(unanswered(false), true);
         assertThat(isRepeated(Withdrawal.End.UNHELD)).isFalse();
+        assertThat(isRepeated(Withdrawal.End.RELEASED)).isFalse();
+        assertThat(isRepeated(Withdrawal.End.LOST)).isFalse();
+        assertThat(node.remembered()).isZero();
     }
 
     @Test
-    void withdrawal_ofAVoteThatWasSent_isRepeated() {
-        node.lateVotes.sending(ATTEMPT);
+    void withdrawal_ofAVoteThatMayHaveBeenGiven_isRepeated() {
+        voted(unanswered(true), false);
         assertThat(isRepeated(Withdrawal.End.UNHELD)).isTrue();
     }
 
     @Test
-    void withdrawal_ofAHold_isRepeatedWhateverWasSent() {
+    void withdrawal_ofAVoteOnItsWay_isRepeated() {
+        node.lateVotes.asking(question(1, false));
+        assertThat(isRepeated(Withdrawal.End.UNHELD)).isTrue();
+    }
+
+    @Test
+    void withdrawal_ofAVoteThatWasGiven_isRepeated() {
+        voted(Outcome.of(voted(10, 0, 0)), false);
         assertThat(isRepeated(Withdrawal.End.RELEASED)).isTrue();
+    }
+
+    @Test
+    void withdrawal_ofAVoteThatAnotherHas_isRepeatedForThePlaceAlone() {
+        voted(Outcome.of(takenBy("other:1")), true);
+        assertThat(isRepeated(Withdrawal.End.UNHELD, Withdrawal.Place.KEEP)).isFalse();
+        assertThat(isRepeated(Withdrawal.End.UNHELD, Withdrawal.Place.DROP)).isTrue();
+    }
+
+    @Test
+    void withdrawal_concernsOnlyMastersThatMayHaveWhatItEnds() {
+        assertThat(withdrawal(Withdrawal.End.UNHELD).concerns(node)).isFalse();
+        assertThat(withdrawal(Withdrawal.End.RELEASED).concerns(node)).isTrue();
+        voted(Outcome.of(takenBy("other:1")), true);
+        assertThat(withdrawal(Withdrawal.End.UNHELD, Withdrawal.Place.HUSH).concerns(node))
+                .isFalse();
+        assertThat(withdrawal(Withdrawal.End.UNHELD).concerns(node)).isTrue();
+        voted(Outcome.of(voted(10, 0, 0)), true);
+        assertThat(withdrawal(Withdrawal.End.UNHELD, Withdrawal.Place.HUSH).concerns(node))
+                .isTrue();
     }
 
     /** The master may have given the vote behind the withdrawal, whose answer was the later one all the same. */
     @Test
     void withdrawal_sentBeforeAVoteWasAnswered_isRepeatedOnce() {
-        long quiet = System.nanoTime() + SECOND;
         Outcome ended = Outcome.of(new Reply("ENDED", List.of()));
+        LateVotes.Question question = question(1, false);
         Withdrawal withdrawal = withdrawal(Withdrawal.End.RELEASED);
-        node.lateVotes.asking(ATTEMPT, quiet);
+        node.lateVotes.asking(question);
         withdrawal.sending(node);
-        node.lateVotes.asked(ATTEMPT, quiet, Outcome.of(takenBy("other:1")));
-        withdrawal.asked(node, quiet, ended);
+        node.lateVotes.asked(question, Outcome.of(takenBy("other:1")));
+        withdrawal.asked(node, 0, ended);
         assertThat(reminders).hasValue(1);
         withdrawal.sending(node);
-        withdrawal.asked(node, quiet, ended);
+        withdrawal.asked(node, 0, ended);
         assertThat(reminders).hasValue(1);
     }
 
     @Test
     void withdrawal_sentAfterAllVotesWereAnswered_isNotRepeated() {
-        long quiet = System.nanoTime() + SECOND;
         Withdrawal withdrawal = withdrawal(Withdrawal.End.RELEASED);
-        node.lateVotes.asking(ATTEMPT, quiet);
-        node.lateVotes.asked(ATTEMPT, quiet, Outcome.of(takenBy("other:1")));
+        voted(Outcome.of(voted(10, 0, 0)), true);
         withdrawal.sending(node);
-        withdrawal.asked(node, quiet, Outcome.of(new Reply("ENDED", List.of())));
+        withdrawal.asked(node, 0, Outcome.of(new Reply("ENDED", List.of())));
         assertThat(reminders).hasValue(0);
+        assertThat(node.remembered()).isZero();
+    }
+
+    @Test
+    void withdrawal_behindAVoteThatWasSentTwice_isRepeatedWhenTheFirstCopyCannotRun() {
+        Withdrawal withdrawal = withdrawal(Withdrawal.End.RELEASED);
+        voted(Outcome.of(new Reply("VOTED", List.of(10L, 0L, 0L, 1L), true)), false);
+        withdrawal.sending(node);
+        withdrawal.asked(node, 0, Outcome.of(new Reply("ENDED", List.of())));
+        assertThat(reminders).hasValue(1);
+    }
+
+    /** The vote of the later ballot may have been given behind it. */
+    @Test
+    void withdrawal_ofAnEarlierBallot_doesNotForgetALaterVote() {
+        Withdrawal earlier = withdrawal(Withdrawal.End.UNHELD, Withdrawal.Place.KEEP);
+        earlier.sending(node);
+        LateVotes.Question later = question(calls.nextBallot(), false);
+        node.lateVotes.asking(later);
+        node.lateVotes.asked(later, Outcome.of(voted(10, 0, 0)));
+        earlier.asked(node, 0, Outcome.of(new Reply("GONE", List.of())));
+        assertThat(node.lateVotes.mayHaveVote(ATTEMPT)).isTrue();
+    }
+
+    @Test
+    void lease_thatWasMadeLonger_isRememberedForAsLong() {
+        long past = System.nanoTime() - 3 * SECOND;
+        node.lateVotes.kept(new LateVotes.Question(1, 1, false, 2_999, past));
+        node.lateVotes.kept(new LateVotes.Question(2, 1, false, 2_999, past));
+        node.lateVotes.kept(new LateVotes.Question(2, 2, false, 60_000, past));
+        assertThat(node.lateVotes.mayHave(1)).isFalse();
+        assertThat(node.lateVotes.mayHave(2)).isTrue();
+    }
+
+    @Test
+    void withdrawals_beyondABound_areForgotten() {
+        for (int attempt = 0; attempt < Reminders.MOST + 100; attempt++) {
+            node.lateVotes.kept(new LateVotes.Question(attempt, 1, false, 60_000, System.nanoTime()));
+            Withdrawal.Order order = new Withdrawal.Order(
+                    keys.all(), candidate.owner(), attempt, 2, Withdrawal.End.LOST, Withdrawal.Place.DROP);
+            new Withdrawal(calls, order).asked(node, 0, unanswered(false));
+        }
+        assertThat(node.remembered()).isEqualTo(2 * Reminders.MOST);
     }
 }

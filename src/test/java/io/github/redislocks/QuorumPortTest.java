@@ -164,7 +164,7 @@ class QuorumPortTest {
         InMemoryRedis face = server.another();
         HeldCalls held = face.hold(call -> true);
         Call check = Protocol.check("redis-locks:quorum", "mailbox");
-        QuorumNode node = new QuorumNode(0, face, check, LockOptions.DEFAULTS, SECOND, scheduler);
+        QuorumNode node = new QuorumNode(0, face, check, LockOptions.DEFAULTS, new QuorumCalls(1, 0), scheduler);
         Poll poll = Affirmation.ofAll(1, check);
         long sent = System.nanoTime();
         node.ask(List.of(poll), sent + 10 * SECOND, false);

@@ -27,7 +27,7 @@ class QuorumScriptTest {
     private final AtomicLong micros = new AtomicLong(1_790_000_000_999_000L);
 
     private final InMemoryRedis redis = new InMemoryRedis(micros::get);
-    private final QuorumCalls calls = new QuorumCalls(3, 0, SECOND);
+    private final QuorumCalls calls = new QuorumCalls(3, 0);
 
     @AfterEach
     void close() {
@@ -52,7 +52,8 @@ class QuorumScriptTest {
     }
 
     private Reply withdraw(String owner, Withdrawal.End end, Withdrawal.Place place) {
-        return redis.run(calls.withdraw(keys.all(), owner, 1, calls.nextBallot(), end, place), SECOND);
+        Withdrawal.Order order = new Withdrawal.Order(keys.all(), owner, 1, calls.nextBallot(), end, place);
+        return redis.run(calls.withdraw(order), SECOND);
     }
 
     private void release(String owner) {
@@ -75,7 +76,7 @@ class QuorumScriptTest {
 
     @Test
     void vote_startedLateInASecond_isNotGivenBeforeTheServerHasRunSoLong() {
-        QuorumCalls careful = new QuorumCalls(3, LEASE_MILLIS, SECOND);
+        QuorumCalls careful = new QuorumCalls(3, LEASE_MILLIS);
         redis.restart();
         pass(2_001);
         // Redis says 3 s, the difference of two times in whole seconds.
