@@ -95,6 +95,9 @@ final class Client {
                 availability(key).failed(call, e, sent, timeoutNanos, clock.nanoTime());
             }
             throw e;
+        } catch (RedisException.Unready e) {
+            availability(key).answered(call, clock.nanoTime());
+            throw e;
         } catch (RedisException.Unanswered e) {
             availability(key).failed(call, e, sent, timeoutNanos, clock.nanoTime());
             throw e;

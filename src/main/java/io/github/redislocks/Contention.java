@@ -144,6 +144,10 @@ final class Contention {
         if (lapsedSinceNanos != 0) {
             throw client.unavailable.tooFar(attempt, mayExist);
         }
+        boolean heard = answered || attempt.standing != null;
+        if (!heard && failure instanceof RedisException.Unready unready) {
+            throw client.unavailable.notYet(attempt.keys, mayExist, unready);
+        }
         if (unconfirmed || !known) {
             throw client.unavailable.notAcquired(attempt.keys, now - attempt.beganNanos, mayExist, failure);
         }
@@ -237,7 +241,14 @@ final class Contention {
         long now = pause();
         boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
         long outage = client.availability(attempt.keys).age(now);
-        if (hopeless
+        if (e instanceof RedisException.Unready unready) {
+            // Some master may have its place.
+            attempt.known = true;
+            if (!patience.waits()) {
+                attempt.decide(
+                        new Attempt.Failure(client.unavailable.notYet(attempt.keys, attempt.mayRun(), unready)));
+            }
+        } else if (hopeless
                 || (!patience.isTimed() && outage > client.options.retryFor().toNanos())) {
             attempt.decide(new Attempt.Failure(client.unavailable.notAcquired(
                     attempt.keys, Math.max(outage, now - attempt.beganNanos), attempt.mayRun(), e)));

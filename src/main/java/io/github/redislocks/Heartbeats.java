@@ -130,7 +130,10 @@ final class Heartbeats implements Watchdog.Ward {
         public void failed(RedisException failure, long sentNanos) {
             attempt.unanswered(failure, notAfter);
             attempt.heartbeatInFlight = false;
-            attempt.nextHeartbeatNanos = client.clock.nanoTime() + PAUSE_NANOS;
+            long pause = failure instanceof RedisException.Unready
+                    ? LockOptions.heartbeatMillis(attempt.leaseMillis) * 1_000_000
+                    : PAUSE_NANOS;
+            attempt.nextHeartbeatNanos = client.clock.nanoTime() + pause;
             leaveIfEnded();
         }
 

@@ -174,6 +174,19 @@ abstract class Poll {
 
         /** That no majority could be had, with what each node said. */
         Outcome noMajority(String what, int majority) {
+            String text = reasons(what, majority);
+            boolean refused = silent == 0
+                    && !failures.isEmpty()
+                    && failures.stream()
+                            .allMatch(failure -> failure instanceof RedisException.Refused r && !r.passing());
+            return Outcome.of(
+                    refused
+                            ? new RedisException.Refused(text, failures.get(0))
+                            : new RedisException.Unanswered(text, true, failures.isEmpty() ? null : failures.get(0)));
+        }
+
+        /** What each node said that did not help to a majority. */
+        String reasons(String what, int majority) {
             List<String> reasons = new ArrayList<>();
             for (RedisException failure : failures) {
                 reasons.add(String.valueOf(failure.getMessage()));
@@ -185,15 +198,7 @@ abstract class Poll {
                 reasons.add("one has just started, and gives no vote for another " + young.number(0) + " ms");
             }
             int nodes = replies.size() + failures.size() + silent;
-            String text = what + " needs " + majority + " of " + nodes + " masters: " + String.join("; ", reasons);
-            boolean refused = silent == 0
-                    && !failures.isEmpty()
-                    && failures.stream()
-                            .allMatch(failure -> failure instanceof RedisException.Refused r && !r.passing());
-            return Outcome.of(
-                    refused
-                            ? new RedisException.Refused(text, failures.get(0))
-                            : new RedisException.Unanswered(text, true, failures.isEmpty() ? null : failures.get(0)));
+            return what + " needs " + majority + " of " + nodes + " masters: " + String.join("; ", reasons);
         }
     }
 }

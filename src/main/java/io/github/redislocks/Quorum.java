@@ -13,9 +13,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Independent masters, of which a majority decides, as if they were one Redis: what the client asks is asked of all of
@@ -29,6 +32,9 @@ final class Quorum implements Redis {
     /** How often votes are asked for in one call that finds them split. */
     private static final int ROUNDS = 8;
 
+    private static final long SAY_AGAIN_NANOS = 10_000_000_000L;
+    private static final Logger log = LoggerFactory.getLogger(RedisLocks.class);
+
     private final List<QuorumNode> nodes = new ArrayList<>();
     private final QuorumCalls calls;
     private final Candidacy.Register candidacies;
@@ -36,6 +42,8 @@ final class Quorum implements Redis {
     private final long timeoutNanos;
     private final long restartDelayMillis;
     private final String address;
+    /** When it was last said that the masters have just started; 0 if never. */
+    private final AtomicLong saidNanos = new AtomicLong();
 
     /**
      * @param masters an odd number, three or more, each with data of its own
@@ -94,6 +102,9 @@ final class Quorum implements Redis {
             poll = result.next();
             if (poll == null) {
                 split = result.split();
+                if (result.outcome().failure() instanceof RedisException.Unready unready) {
+                    say(unready);
+                }
                 outcome = candidacy == null ? result.outcome() : candidacy.answer(call, result.outcome());
             }
         }
@@ -108,6 +119,15 @@ final class Quorum implements Redis {
                 }
             }
             return end;
+        }
+    }
+
+    /** Whoever calls lock() waits, and might wonder what for. */
+    private void say(RedisException.Unready unready) {
+        long now = System.nanoTime();
+        long last = saidNanos.get();
+        if ((last == 0 || now - last > SAY_AGAIN_NANOS) && saidNanos.compareAndSet(last, now)) {
+            log.warn("At {} {}: lock() waits for them", address, unready.getMessage());
         }
     }
 

@@ -201,7 +201,7 @@ final class Sender {
         boolean answered = false;
         for (int i = 0; i < jobs.size(); i++) {
             Outcome outcome = outcomes.get(i);
-            answered |= outcome.reply() != null;
+            answered |= outcome.reply() != null || outcome.failure() instanceof RedisException.Unready;
             try {
                 tell(jobs.get(i), calls.get(i), outcome, sent, timeout);
             } catch (Throwable e) {
@@ -222,6 +222,9 @@ final class Sender {
         if (outcome.reply() != null) {
             server.answered(call, now);
             job.answered(outcome.reply(), sent);
+        } else if (outcome.failure() instanceof RedisException.Unready unready) {
+            server.answered(call, now);
+            job.failed(unready, sent);
         } else if (outcome.failure() != null) {
             server.failed(call, outcome.failure(), sent, timeout, now);
             job.failed(outcome.failure(), sent);

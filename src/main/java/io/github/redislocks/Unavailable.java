@@ -61,6 +61,14 @@ final class Unavailable {
         return new LockUnavailableException(attempt.keys.name(), text, mayExist, null);
     }
 
+    /** For an acquisition that came too soon after masters of a quorum had started. */
+    LockUnavailableException notYet(Keys keys, boolean mayExist, RedisException.Unready cause) {
+        String text = "The lock \"" + keys.name() + "\" was not acquired: at Redis at " + redis.address() + " "
+                + cause.getMessage() + ". lock() waits for them. Try again then, or wait longer; set restartDelay to"
+                + " Duration.ZERO only if a master that restarts has forgotten nothing.";
+        return new LockUnavailableException(keys.name(), text, mayExist, cause);
+    }
+
     /** For an acquisition that too few replicas confirmed, and that was given back. */
     LockUnavailableException notAcknowledged(
             Keys keys, long triedNanos, boolean mayExist, RedisException.Unacknowledged cause) {

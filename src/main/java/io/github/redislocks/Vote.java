@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
@@ -147,7 +148,16 @@ final class Vote extends Poll {
             int pause = 1 + ThreadLocalRandom.current().nextInt(SPLIT_MILLIS);
             return new Result(Outcome.of(busy(pause)), null, withdrawal, true);
         }
-        return new Result(heard.noMajority("the lock", majority), null, withdrawal, false);
+        long[] young = heard.replies("YOUNG").stream()
+                .mapToLong(reply -> reply.number(0))
+                .sorted()
+                .toArray();
+        int missing = majority - free - taken.size();
+        // As many as are needed answer, and say for how long some of them will give no vote.
+        Outcome outcome = young.length < missing
+                ? heard.noMajority("the lock", majority)
+                : Outcome.of(new RedisException.Unready(heard.reasons("the lock", majority), young[missing - 1]));
+        return new Result(outcome, null, withdrawal, false);
     }
 
     private Withdrawal withdrawal(Withdrawal.Place place) {

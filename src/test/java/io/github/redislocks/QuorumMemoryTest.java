@@ -76,12 +76,13 @@ class QuorumMemoryTest {
         QuorumTwins.Client holder = masters.connect();
         holder.reachOnly("ABC");
         holder.lock.lock();
-        for (int i = 0; i < 10; i++) {
+        for (int i = 0; i < 40; i++) {
             assertThat(client.lock.tryLock()).isFalse();
         }
-        assertThat(client.nodes.subList(0, 3)).allMatch(node -> node.log().count("withdraw") == 0);
+        // One that has not answered yet is asked as well: if this machine stalls, that happens.
+        assertThat(client.nodes.subList(0, 3)).allMatch(node -> node.log().count("withdraw") < 20);
         await().atMost(SOON).until(() -> masters.votes().equals("ABC"));
-        assertThat(client.nodes.subList(3, 5)).allMatch(node -> node.log().count("withdraw") > 0);
+        assertThat(client.nodes.subList(3, 5)).allMatch(node -> node.log().count("withdraw") >= 20);
     }
 
     @Test

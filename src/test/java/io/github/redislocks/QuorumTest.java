@@ -199,7 +199,60 @@ class QuorumTest {
         masters.servers("CDE").forEach(InMemoryRedis::restart);
         assertThatThrownBy(two.lock::tryLock)
                 .isInstanceOf(LockUnavailableException.class)
-                .hasMessageContaining("has just started, and gives no vote for another");
+                .hasMessageContaining("has just started, and gives no vote for another")
+                .hasMessageContaining("lock() waits for them");
+    }
+
+    /** As when a site starts: the masters answer from the first moment on, and vote later than retryFor would wait. */
+    @Test
+    void lock_freshMasters_waitsUntilTheyVote() throws InterruptedException {
+        masters.servers("ABCDE").forEach(InMemoryRedis::restart);
+        QuorumTwins.Client impatient = masters.connect(Clock.SYSTEM, Duration.ZERO);
+        Thread locker = new Thread(() -> {
+            impatient.lock.lock();
+            impatient.lock.unlock();
+        });
+        locker.start();
+        await().atMost(SOON).until(() -> impatient.runs("vote") >= 2 * QuorumTwins.NODES);
+        assertThat(locker.isAlive()).as("waits, whatever retryFor is").isTrue();
+        masters.servers("ABC").forEach(server -> server.stepMillis(LEASE.toMillis() + 2_000));
+        locker.join(SOON.toMillis());
+        assertThat(locker.isAlive()).isFalse();
+        awaitFree(masters);
+    }
+
+    @Test
+    void tryLock_freshMasters_waitsItsTimeAndSaysForHowLongTheyDoNotVote() {
+        masters.servers("CDE").forEach(InMemoryRedis::restart);
+        long began = System.nanoTime();
+        assertThatThrownBy(() -> two.lock.tryLock(200, TimeUnit.MILLISECONDS))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageMatching("(?s).*gives no vote for another [34]\\d\\d\\d ms.*");
+        assertThat(System.nanoTime() - began).isGreaterThanOrEqualTo(TimeUnit.MILLISECONDS.toNanos(200));
+        await().atMost(SOON)
+                .until(() -> masters.servers.stream()
+                        .allMatch(server -> server.zset(KEY + ":queue").isEmpty()));
+    }
+
+    @Test
+    void lock_mastersRestartUnderAWaiter_waitsUntilTheyVote() throws InterruptedException {
+        QuorumTwins.Client impatient = masters.connect(Clock.SYSTEM, Duration.ZERO);
+        one.lock.lock();
+        Thread waiter = new Thread(() -> {
+            impatient.lock.lock();
+            impatient.lock.unlock();
+        });
+        waiter.start();
+        await().atMost(SOON)
+                .until(() -> masters.servers.stream()
+                        .allMatch(server -> server.zset(KEY + ":queue").size() == 1));
+        masters.servers("ABCDE").forEach(InMemoryRedis::restart);
+        int asked = impatient.runs("vote");
+        await().atMost(SOON).until(() -> impatient.runs("vote") >= asked + 2 * QuorumTwins.NODES);
+        assertThat(waiter.isAlive()).isTrue();
+        masters.servers("ABCDE").forEach(server -> server.stepMillis(LEASE.toMillis() + 2_000));
+        waiter.join(SOON.toMillis());
+        assertThat(waiter.isAlive()).isFalse();
     }
 
     @Test

@@ -40,10 +40,9 @@ final class QuorumTwins implements AutoCloseable {
         final RedisLocks locks;
         final RedisReentrantLock lock;
 
-        private Client(Clock clock) {
+        private Client(Clock clock, Duration retryFor) {
             servers.forEach(server -> nodes.add(server.another()));
-            LockOptions options =
-                    new LockOptions("redis-locks:quorum", lease, Duration.ofSeconds(10), Duration.ofSeconds(1), 8);
+            LockOptions options = new LockOptions("redis-locks:quorum", lease, retryFor, Duration.ofSeconds(1), 8);
             locks = RedisLocks.on(new Quorum(nodes, options, restartDelay.toMillis()), options, losses::add, clock);
             lock = locks.reentrantLock("job");
             clients.add(locks);
@@ -68,7 +67,11 @@ final class QuorumTwins implements AutoCloseable {
 
     /** One that renews and sends heartbeats by this clock; the masters, and the questions to them, have their own. */
     Client connect(Clock clock) {
-        return new Client(clock);
+        return connect(clock, Duration.ofSeconds(10));
+    }
+
+    Client connect(Clock clock, Duration retryFor) {
+        return new Client(clock, retryFor);
     }
 
     InMemoryRedis server(char name) {

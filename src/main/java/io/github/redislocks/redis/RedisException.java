@@ -32,6 +32,25 @@ public abstract sealed class RedisException extends RuntimeException {
         }
     }
 
+    /** An answer: that it can be done only after a time. */
+    public static final class Unready extends RedisException {
+
+        @Serial
+        private static final long serialVersionUID = 1L;
+
+        private final long waitMillis;
+
+        public Unready(String message, long waitMillis) {
+            super(message, null);
+            this.waitMillis = waitMillis;
+        }
+
+        /** How long from now on it cannot be done, as far as is known. */
+        public long waitMillis() {
+            return waitMillis;
+        }
+    }
+
     /** An answer that too few replicas confirmed: what the server did may be lost with it. */
     public static final class Unacknowledged extends RedisException {
 
