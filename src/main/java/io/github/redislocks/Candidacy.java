@@ -92,6 +92,8 @@ final class Candidacy {
     private final String suspect;
     private final Semaphore turn = new Semaphore(1, true);
     private volatile @Nullable Reply won;
+    /** What the last renewal of the hold found, or is about to. */
+    private volatile Reaffirmation.Round round = Reaffirmation.Round.NONE;
 
     private Candidacy(List<String> keys, String suspect) {
         this.keys = keys;
@@ -137,7 +139,9 @@ final class Candidacy {
         List<String> args = call.args();
         Vote.Candidate holder = new Vote.Candidate(
                 keys, args.get(0), Long.parseLong(args.get(1)), Long.parseLong(args.get(2)), null, suspect, OK);
-        return new Reaffirmation(calls, call, holder, winning.number(0));
+        Reaffirmation next = new Reaffirmation(calls, call, holder, winning.number(0), round);
+        round = next.round();
+        return next;
     }
 
     /** What the client is answered; notes whether the votes were won. */

@@ -22,6 +22,8 @@ final class QuorumCalls {
     static final long MIN_PATIENCE_NANOS = 20_000_000;
     private static final int PATIENCES_PER_LEASE = 10;
     private static final String NO_REENTRY = "";
+    /** In place of a token: nothing is renewed. */
+    private static final long NO_HOLD = -1;
     /** In place of the owner of a vote that is ended by its token. */
     private static final String WHOEVER = "";
 
@@ -48,7 +50,17 @@ final class QuorumCalls {
         return Math.max(MIN_PATIENCE_NANOS, leaseMillis * 1_000_000 / PATIENCES_PER_LEASE);
     }
 
-    Call vote(Vote.Candidate candidate, long ballot, long token, boolean renewal, long notAfterMicros) {
+    /** For a candidate. */
+    Call vote(Vote.Candidate candidate, long ballot, long token, long notAfterMicros) {
+        return vote(candidate, ballot, token, NO_HOLD, notAfterMicros);
+    }
+
+    /** Lapsed: the token of a later vote that has ended there by its lease and came to nothing, or 0. */
+    Call renewal(Vote.Candidate holder, long ballot, long token, long lapsed, long notAfterMicros) {
+        return vote(holder, ballot, token, lapsed, notAfterMicros);
+    }
+
+    private Call vote(Vote.Candidate candidate, long ballot, long token, long lapsed, long notAfterMicros) {
         return new Call(
                 VOTE,
                 candidate.keys(),
@@ -62,7 +74,8 @@ final class QuorumCalls {
                         candidate.suspect(),
                         Long.toString(token),
                         Long.toString(restartDelayMillis),
-                        renewal ? "1" : "0"));
+                        lapsed == NO_HOLD ? "0" : "1",
+                        Long.toString(Math.max(0, lapsed))));
     }
 
     Call withdraw(Withdrawal.Order order) {

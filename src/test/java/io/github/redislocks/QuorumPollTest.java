@@ -12,6 +12,7 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -37,17 +38,22 @@ class QuorumPollTest {
         }
     };
     private final Call check = Protocol.check("redis-locks:quorum", "mailbox");
-    private final QuorumNode node = new QuorumNode(0, redis, check, LockOptions.DEFAULTS, calls, scheduler);
+    private final List<QuorumNode> nodes = IntStream.range(0, 3)
+            .mapToObj(i -> new QuorumNode(i, redis, check, LockOptions.DEFAULTS, calls, scheduler))
+            .toList();
+    private final QuorumNode node = nodes.get(0);
 
     @AfterEach
     void close() {
         scheduler.shutdownNow();
-        node.shutDown();
-        node.close(System.nanoTime() + SECOND);
+        nodes.forEach(each -> {
+            each.shutDown();
+            each.close(System.nanoTime() + SECOND);
+        });
     }
 
     private static Reply voted(long token, long after, long lost) {
-        return new Reply("VOTED", List.of(token, after, lost, 1L));
+        return new Reply("VOTED", List.of(token, after, lost, 0L, 1L));
     }
 
     private static Reply takenBy(String owner) {
@@ -60,7 +66,37 @@ class QuorumPollTest {
 
     private Outcome renewal(Reply... replies) {
         Call renew = new Call(check.script(), List.of(keys.lock()), List.of());
-        return result(new Reaffirmation(calls, renew, candidate, 10), replies).outcome();
+        return result(new Reaffirmation(calls, renew, candidate, 10, Reaffirmation.Round.NONE), replies)
+                .outcome();
+    }
+
+    /** What a renewal says to this node, after one that was answered so: the first answer was its own. */
+    private String lapsedAfter(Reply... replies) {
+        Call renew = new Call(check.script(), List.of(keys.lock()), List.of());
+        Reaffirmation first = new Reaffirmation(calls, renew, candidate, 10, Reaffirmation.Round.NONE);
+        for (int i = 0; i < replies.length; i++) {
+            first.asked(nodes.get(i), 0, Outcome.of(replies[i]));
+        }
+        Reaffirmation second = new Reaffirmation(calls, renew, candidate, 10, first.round());
+        return second.call(nodes.get(0), 0, 0).args().get(10);
+    }
+
+    private static Reply kept(boolean resent) {
+        return new Reply("VOTED", List.of(10L, 0L, 0L, 1L, 1L), resent);
+    }
+
+    @Test
+    void renewal_afterAMajorityKeptTheirVotes_saysWhichLaterVoteWasNone() {
+        Reply lapsed = new Reply("GONE", List.of(20L));
+        assertThat(lapsedAfter(lapsed, kept(false), kept(false))).isEqualTo("20");
+        assertThat(lapsedAfter(lapsed, kept(false), voted(10, 0, 0)))
+                .as("one of them may have voted for the later one")
+                .isEqualTo("0");
+        assertThat(lapsedAfter(lapsed, kept(false), kept(true)))
+                .as("the copy before may have been given it")
+                .isEqualTo("0");
+        assertThat(lapsedAfter(new Reply("GONE", List.of(0L)), kept(false), kept(false)))
+                .isEqualTo("0");
     }
 
     @Test
@@ -222,7 +258,7 @@ class QuorumPollTest {
     @Test
     void withdrawal_behindAVoteThatWasSentTwice_isRepeatedWhenTheFirstCopyCannotRun() {
         Withdrawal withdrawal = withdrawal(Withdrawal.End.RELEASED);
-        voted(Outcome.of(new Reply("VOTED", List.of(10L, 0L, 0L, 1L), true)), false);
+        voted(Outcome.of(new Reply("VOTED", List.of(10L, 0L, 0L, 0L, 1L), true)), false);
         withdrawal.sending(node);
         withdrawal.asked(node, 0, Outcome.of(new Reply("ENDED", List.of())));
         assertThat(reminders).hasValue(1);

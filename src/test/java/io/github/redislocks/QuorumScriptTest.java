@@ -38,17 +38,24 @@ class QuorumScriptTest {
         micros.addAndGet(millis * 1_000);
     }
 
-    private Reply vote(QuorumCalls by, String owner, long token, boolean renewal, String claim, long notAfter) {
-        Vote.Candidate candidate = new Vote.Candidate(keys.all(), owner, 1, LEASE_MILLIS, claim, "0", "OK");
-        return redis.run(by.vote(candidate, by.nextBallot(), token, renewal, notAfter), SECOND);
+    private Vote.Candidate candidate(String owner, String claim) {
+        return new Vote.Candidate(keys.all(), owner, 1, LEASE_MILLIS, claim, "0", "OK");
+    }
+
+    private Reply vote(QuorumCalls by, String owner, long token, String claim, long notAfter) {
+        return redis.run(by.vote(candidate(owner, claim), by.nextBallot(), token, notAfter), SECOND);
     }
 
     private Reply vote(String owner, long token) {
-        return vote(calls, owner, token, false, null, FOR_EVER);
+        return vote(calls, owner, token, null, FOR_EVER);
     }
 
     private Reply renew(String owner, long token) {
-        return vote(calls, owner, token, true, null, FOR_EVER);
+        return renew(owner, token, 0);
+    }
+
+    private Reply renew(String owner, long token, long lapsed) {
+        return redis.run(calls.renewal(candidate(owner, null), calls.nextBallot(), token, lapsed, FOR_EVER), SECOND);
     }
 
     private Reply withdraw(String owner, Withdrawal.End end, Withdrawal.Place place) {
@@ -63,15 +70,14 @@ class QuorumScriptTest {
     }
 
     private Reply voted(long token, long after, long lost) {
-        return new Reply("VOTED", List.of(token, after, lost, micros.get()));
+        return new Reply("VOTED", List.of(token, after, lost, 0L, micros.get()));
     }
 
     /** Lets a client stand in line behind the holder, and keeps what it is told. */
     private void lineUp(String client) {
         Redis.Subscription unused = redis.subscribe(Keys.mailbox(PREFIX, client), SECOND);
         redis.holdMessages();
-        assertThat(vote(calls, client + ":1", 1, false, "4500", FOR_EVER).code())
-                .isEqualTo("TAKEN");
+        assertThat(vote(calls, client + ":1", 1, "4500", FOR_EVER).code()).isEqualTo("TAKEN");
     }
 
     @Test
@@ -80,25 +86,24 @@ class QuorumScriptTest {
         redis.restart();
         pass(2_001);
         // Redis says 3 s, the difference of two times in whole seconds.
-        assertThat(vote(careful, "a:1", 10, false, null, FOR_EVER))
+        assertThat(vote(careful, "a:1", 10, null, FOR_EVER))
                 .isEqualTo(new Reply("YOUNG", List.of(1_000L, micros.get())));
         pass(1_000);
-        assertThat(vote(careful, "a:1", 10, false, null, FOR_EVER)).isEqualTo(voted(10, 0, 0));
+        assertThat(vote(careful, "a:1", 10, null, FOR_EVER)).isEqualTo(voted(10, 0, 0));
     }
 
     @Test
     void vote_thatComesAfterItsTime_changesNothing() {
-        assertThat(vote(calls, "a:1", 10, false, null, micros.get() - 1))
-                .isEqualTo(new Reply("LATE", List.of(micros.get())));
+        assertThat(vote(calls, "a:1", 10, null, micros.get() - 1)).isEqualTo(new Reply("LATE", List.of(micros.get())));
         assertThat(redis.keys()).isEmpty();
-        assertThat(vote(calls, "a:1", 10, false, null, micros.get())).isEqualTo(voted(10, 0, 0));
+        assertThat(vote(calls, "a:1", 10, null, micros.get())).isEqualTo(voted(10, 0, 0));
     }
 
     @Test
     void vote_askedForAgainWithAShorterLease_lastsAsLongAsBefore() {
         vote("a:1", 10);
         Vote.Candidate brief = new Vote.Candidate(keys.all(), "a:1", 1, 200, null, "0", "OK");
-        assertThat(redis.run(calls.vote(brief, calls.nextBallot(), 10, false, FOR_EVER), SECOND)
+        assertThat(redis.run(calls.vote(brief, calls.nextBallot(), 10, FOR_EVER), SECOND)
                         .code())
                 .isEqualTo("VOTED");
         assertThat(redis.pttl(keys.lock())).isEqualTo(LEASE_MILLIS);
@@ -161,6 +166,36 @@ class QuorumScriptTest {
         assertThat(redis.string(keys.fence())).isEqualTo("20 10 1");
         release("a:1");
         assertThat(vote("c:1", 15).number(0)).as("greater than all").isEqualTo(21);
+    }
+
+    /** A holder whose other votes were never gone: then the later one cannot have been of a hold. */
+    @Test
+    void renewal_behindALaterVoteThatLapsed_isGivenIfThatCameToNothing() {
+        vote("dead:1", 20);
+        assertThat(renew("a:1", 10, 20).code()).as("not while it lasts").isEqualTo("TAKEN");
+        pass(LEASE_MILLIS + 1);
+        assertThat(renew("a:1", 10)).isEqualTo(new Reply("GONE", List.of(20L)));
+        assertThat(renew("a:1", 10, 19)).isEqualTo(new Reply("GONE", List.of(20L)));
+        assertThat(renew("a:1", 10, 20)).isEqualTo(voted(10, 20, 1));
+        assertThat(redis.string(keys.fence())).isEqualTo("20 10 1");
+        assertThat(renew("a:1", 10, 20)).isEqualTo(new Reply("VOTED", List.of(10L, 20L, 1L, 1L, micros.get())));
+    }
+
+    @Test
+    void renewal_behindALaterHoldThatEnded_isGoneWhateverIsBelieved() {
+        vote("b:1", 20);
+        release("b:1");
+        assertThat(renew("a:1", 10, 20)).isEqualTo(new Reply("GONE", List.of(0L)));
+        vote("b:1", 30);
+        withdraw("b:1", Withdrawal.End.LOST, Withdrawal.Place.KEEP);
+        assertThat(renew("a:1", 10, 30)).isEqualTo(new Reply("GONE", List.of(0L)));
+    }
+
+    @Test
+    void renewal_ofAHoldThatEndedHere_isGoneWhateverIsBelieved() {
+        vote("a:1", 10);
+        release("a:1");
+        assertThat(renew("a:1", 10, 10)).isEqualTo(new Reply("GONE", List.of(0L)));
     }
 
     @Test

@@ -113,6 +113,32 @@ class QuorumTest {
         assertThat(two.lock.previousHolderLost()).isFalse();
     }
 
+    /** A client that died has left a vote on D and on E, of which a majority knows nothing. */
+    @Test
+    void renewal_behindTheVoteOfADeadRival_hasTheMasterAgainWhenThatHasLapsed() {
+        one.reachOnly("ABC");
+        one.lock.lock();
+        List<HeldCalls> withdrawals = two.nodes.subList(3, 5).stream()
+                .map(node -> node.hold(script("withdraw")))
+                .toList();
+        assertThat(two.lock.tryLock()).isFalse();
+        withdrawals.forEach(held -> held.awaitParked(1, SOON));
+        two.reachOnly("");
+        assertThat(masters.votes()).isEqualTo("ABCDE");
+        masters.servers("DE").forEach(server -> server.stepMillis(LEASE.toMillis() + 1));
+        assertThat(masters.votes()).isEqualTo("ABC");
+        one.reachOnly("ABCDE");
+        await().atMost(SOON).until(() -> masters.votes().equals("ABCDE"));
+        // Two others may fail now.
+        masters.servers("AB").forEach(InMemoryRedis::restart);
+        long renewals = one.nodes.get(4).log().count("vote");
+        await().atMost(SOON).until(() -> one.nodes.get(4).log().count("vote") >= renewals + 3);
+        assertThat(one.lock.isHeldByCurrentThread()).isTrue();
+        assertThat(masters.losses).isEmpty();
+        one.lock.unlock();
+        assertThat(masters.losses).isEmpty();
+    }
+
     @Test
     void renewal_onItsWayWhileTheHoldIsReleased_isTakenBack() {
         one.reachOnly("ABCD");

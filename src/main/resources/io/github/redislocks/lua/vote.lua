@@ -3,12 +3,16 @@
 -- ARGV     owner, attempt, ballot: a number that grows with every vote its client asks for, lease(ms), notAfter(µs),
 --          claim(ms), or '' for no place in line, suspect: as in acquire, token: the one wanted, uptime(ms): a server that
 --          has not run for so long may have forgotten a vote, and gives no new one; 0 if it has forgotten none,
---          renewal: 1 if the token is that of a hold, which must not have ended; else 0
--- returns  VOTED token after lost now: token is the one wanted or, if that was counted before, the next; after is the
---          token of the hold before, and lost is above 0 unless that was released | TAKEN owner pttl now
---          | YOUNG wait(ms) now | GONE | STALE | LATE now
+--          renewal: 1 if the token is that of a hold, which must not have ended; else 0,
+--          lapsed: of a renewal, the token of a later vote that ended here by its lease and is known to have come to
+--          nothing; or 0
+-- returns  VOTED token after lost kept now: token is the one wanted or, if that was counted before, the next; after is
+--          the token of the hold before, and lost is above 0 unless that was released; kept is 1 if the vote was there
+--          | TAKEN owner pttl now | YOUNG wait(ms) now | GONE lapsed: the token of a later vote that ended by its lease,
+--          or 0 | STALE | LATE now
 local owner, attempt, ballot, lease = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 local claim, wanted, uptime = tonumber(ARGV[6]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local renewal, lapsed = ARGV[10] == '1', tonumber(ARGV[11])
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[5]) then
@@ -29,7 +33,7 @@ if held[1] and held[1] ~= owner then
 end
 
 local highest, last, lost = counted()
-local token = (wanted > highest or ARGV[10] == '1') and wanted or highest + 1
+local token = (wanted > highest or renewal) and wanted or highest + 1
 local holder = tonumber(held[2] or 0)
 if held[1] then
     if holder > attempt then
@@ -44,11 +48,15 @@ if held[1] then
         if tonumber(held[3]) < ballot then
             redis.call('hset', lock, 'ballot', ballot)
         end
-        return {'VOTED', token, tonumber(held[5]), tonumber(held[6]), now}
+        return {'VOTED', token, tonumber(held[5]), tonumber(held[6]), 1, now}
     end
 end
-if ARGV[10] == '1' and (last > wanted or last == wanted and lost ~= EXPIRED) then
-    return {'GONE'}
+if renewal and last >= wanted then
+    -- What came later may have been a hold, unless its client never had a majority.
+    local later = last > wanted and lost == EXPIRED and last or 0
+    if last > wanted and (later == 0 or later ~= lapsed) or last == wanted and lost ~= EXPIRED then
+        return {'GONE', later}
+    end
 end
 if uptime > 0 then
     -- The difference of two times in whole seconds: it may tell a second too much.
@@ -72,4 +80,4 @@ if claim then
     -- Its vote may come to nothing with the others; then this is where it is told.
     line_up(place, 1, claim)
 end
-return {'VOTED', token, last, lost, now}
+return {'VOTED', token, last, lost, 0, now}
