@@ -45,7 +45,7 @@ class ModelTest {
         assertThat(modules())
                 .extracting(Path::getFileName)
                 .extracting(Path::toString)
-                .containsExactly("Condition.tla", "Fencing.tla", "Lease.tla", "Queue.tla");
+                .containsExactly("Condition.tla", "Fencing.tla", "Lease.tla", "Queue.tla", "Succession.tla");
     }
 
     @ParameterizedTest

@@ -1,0 +1,408 @@
+----------------------------- MODULE Succession -----------------------------
+(***************************************************************************)
+(* Who of one client has its turn next, and what an attempt that is over    *)
+(* may leave in Redis: one lock, the threads of one client at their gate,   *)
+(* and a rival in another client. A request is sent, runs, is answered; it  *)
+(* may run late, or twice, and its answer may be lost. Release and leave    *)
+(* name the first thread at the gate as heir, which may go meanwhile.       *)
+(*                                                                         *)
+(* No time: a request of an acquire or a heartbeat that nobody waits for    *)
+(* may end unrun at any moment (notAfter), a release or a leave never does. *)
+(* Each copy, each answer lost and each lease that ends costs one of Faults.*)
+(***************************************************************************)
+EXTENDS Naturals, Sequences, FiniteSets, TLC
+
+CONSTANTS
+    Threads,    \* of the client
+    Outside,    \* those of them that do not pass the gate: by a fair lock of the same name, or tryLock()
+    Attempts,   \* calls of tryLock(time) of all threads together: each may give up at any time
+    Rivals,     \* how often the rival queues
+    Faults,
+    Key,        \* what a place in line is of: "attempt", or "thread" as it once was
+    Broken      \* the rule that is left out, or "nothing"
+
+VARIABLES
+    srv,        \* Redis: the attempt that is the owner, and those that have a place, in order
+    at,         \* the attempts
+    gate,       \* who of the client has the turn, and who waits for it, in order
+    reqs,       \* releases and leaves under way that hand a turn on
+    strays,     \* copies of requests that may run, though nobody waits for an answer
+    rivals,     \* how often the rival may still queue
+    faults      \* how many are left
+
+vars == <<srv, at, gate, reqs, strays, rivals, faults>>
+
+Nobody == 0
+Rival == Attempts + 1
+Mine == 1..Attempts
+
+(***************************************************************************)
+(* The scripts. Each gives an answer and a new state.                      *)
+(***************************************************************************)
+
+ThreadOf(a) == IF a = Rival THEN "rival" ELSE at[a].thread
+
+\* Whether a place is the one of this attempt, as Redis finds it.
+Same(p, a) == IF Key = "thread" THEN ThreadOf(p) = ThreadOf(a) ELSE p = a
+
+Out(ans, s) == [ans |-> ans, s |-> s]
+Places(s, a) == {i \in 1..Len(s.line) : Same(s.line[i], a)}
+HasPlace(s, a) == Places(s, a) # {}
+Dropped(s, a) == [s EXCEPT !.line = SelectSeq(@, LAMBDA p : ~Same(p, a))]
+
+\* line_up in line.lua
+LineUp(s, a) ==
+    IF \E i \in 1..Len(s.line) : s.line[i] = a THEN s ELSE [s EXCEPT !.line = Append(Dropped(s, a).line, a)]
+
+\* Whether Redis knows of a later attempt of the same thread; a matter of places by thread only.
+Stale(s, a) ==
+    Key = "thread" /\ \/ \E i \in Places(s, a) : s.line[i] > a
+                      \/ s.owner \in Mine /\ ThreadOf(s.owner) = ThreadOf(a) /\ s.owner > a
+
+\* grant in line.lua: the first place is the owner, by its own attempt.
+Grant(s) == IF s.line = <<>> THEN [s EXCEPT !.owner = Nobody] ELSE [owner |-> Head(s.line), line |-> Tail(s.line)]
+
+\* pass_on in succession.lua
+PassOn(s, heir, keep) ==
+    LET \* By thread, an older place of the heir has to go before it is found.
+        t == IF Key = "thread" /\ heir # Nobody /\ ~(\E i \in 1..Len(s.line) : s.line[i] = heir) /\ Broken # "olderPlace"
+             THEN Dropped(s, heir) ELSE s
+        won == IF heir = Nobody \/ ~keep THEN Grant(t) ELSE [t EXCEPT !.owner = Nobody]
+    IN
+    IF won.owner = Nobody
+    THEN IF heir = Nobody THEN Out("FREED", won) ELSE Out("SUCCEEDED", [Dropped(won, heir) EXCEPT !.owner = heir])
+    ELSE IF heir = Nobody THEN Out("GRANTED", won)
+    ELSE IF Same(won.owner, heir) THEN Out("SUCCEEDED", won)
+    ELSE Out("QUEUED", LineUp(won, heir))
+
+\* done_before in succession.lua
+DoneBefore(s, heir, otherwise) ==
+    IF heir = Nobody THEN Out(otherwise, s)
+    ELSE IF s.owner = heir THEN Out("SUCCEEDED", s)
+    ELSE IF \E i \in 1..Len(s.line) : s.line[i] = heir THEN Out("QUEUED", s)
+    ELSE Out(otherwise, s)
+
+\* acquire.lua, mode barge
+\* @lua acquire.lua @java Protocol#acquire
+Acquire(s, r) ==
+    LET own == [Dropped(s, r.a) EXCEPT !.owner = r.a] IN
+    IF Stale(s, r.a) /\ Broken # "staleAsk" THEN Out("STALE", s)
+    ELSE IF s.owner = r.a THEN Out("OK", s)
+    ELSE IF s.owner = Nobody THEN Out("OK", own)
+    \* What an earlier attempt of the thread left behind: the thread knows nothing of it.
+    ELSE IF ThreadOf(s.owner) = ThreadOf(r.a) /\ s.owner < r.a THEN Out("OK", own)
+    ELSE Out("QUEUED", LineUp(s, r.a))
+
+\* heartbeat.lua
+\* @lua heartbeat.lua @java Protocol#heartbeat
+Beat(s, r) ==
+    LET won == Grant(LineUp(s, r.a)) IN
+    IF s.owner = r.a THEN Out("GRANTED", s)
+    ELSE IF Stale(s, r.a) /\ Broken # "staleBeat" THEN Out("STALE", s)
+    ELSE IF s.owner # Nobody THEN Out("QUEUED", LineUp(s, r.a))
+    ELSE Out(IF won.owner = r.a THEN "GRANTED" ELSE "QUEUED", won)
+
+\* release.lua
+\* @lua release.lua @java Protocol#release
+Release(s, r) == IF s.owner = r.a THEN PassOn(s, r.heir, r.keep) ELSE DoneBefore(s, r.heir, "GONE")
+
+\* leave.lua
+\* @lua leave.lua @java Protocol#leave
+Leave(s, r) ==
+    LET mine == {i \in Places(s, r.a) : s.line[i] = r.a \/ Broken = "leavesOlder"}
+        given(p) == IF p \in mine THEN r.heir ELSE s.line[p]
+        left == IF mine = {} THEN s
+                ELSE IF r.heir # Nobody /\ ~HasPlace(s, r.heir) THEN [s EXCEPT !.line = [p \in 1..Len(@) |-> given(p)]]
+                ELSE [s EXCEPT !.line = SelectSeq(@, LAMBDA p : ~(p = r.a \/ (Broken = "leavesOlder" /\ Same(p, r.a))))]
+    IN
+    IF s.owner = r.a THEN PassOn(left, r.heir, FALSE) ELSE DoneBefore(left, r.heir, "DONE")
+
+Run(s, r) ==
+    CASE r.op = "acquire" -> Acquire(s, r)
+      [] r.op = "beat" -> Beat(s, r)
+      [] r.op = "release" -> Release(s, r)
+      [] r.op = "leave" -> Leave(s, r)
+
+(***************************************************************************)
+(* Requests. Acquire and heartbeat run and are answered in one step, unless *)
+(* a fault comes between: what happens while they are under way is as if    *)
+(* they were sent later. Release and leave that hand a turn on are not.     *)
+(***************************************************************************)
+
+Copy(op, a, heir, keep) == [op |-> op, a |-> a, heir |-> heir, keep |-> keep]
+\* A request whose answer hands the turn on.
+Handing(op, a, heir, turn, keep) ==
+    [op |-> op, a |-> a, heir |-> heir, turn |-> turn, keep |-> keep, st |-> "sent", ans |-> "", more |-> FALSE]
+
+MayRun(a) == {s \in strays : s.a = a /\ s.op \in {"acquire", "beat"}}
+
+Fault == faults > 0 /\ faults' = faults - 1
+NoFault == UNCHANGED faults
+
+\* @world
+RunLate(s) ==
+    /\ srv' = Run(srv, s).s
+    /\ strays' = strays \ {s}
+    /\ UNCHANGED <<at, gate, reqs, rivals, faults>>
+
+\* Its time is over: notAfter.
+\* @world
+TooLate(s) ==
+    /\ s.op \in {"acquire", "beat"}
+    /\ strays' = strays \ {s}
+    /\ UNCHANGED <<srv, at, gate, reqs, rivals, faults>>
+
+(***************************************************************************)
+(* The client                                                              *)
+(***************************************************************************)
+
+Alive(a) == at[a].st \notin {"new", "over", "lost"}
+Over(me) == [me EXCEPT !.st = "over", !.known = FALSE, !.told = FALSE, !.unsure = FALSE]
+
+\* The gate once this attempt's turn has ended, and the attempts: the first that waits has the turn, and will ask.
+ExitGate(a) ==
+    IF gate.turn # a THEN gate
+    ELSE IF gate.line = <<>> THEN [gate EXCEPT !.turn = Nobody]
+    ELSE [turn |-> Head(gate.line), line |-> Tail(gate.line)]
+Exits(next, a) == IF gate.turn = a /\ gate.line # <<>> THEN [next EXCEPT ![Head(gate.line)].st = "turn"] ELSE next
+
+FirstAtGate(a) == IF gate.turn = a /\ gate.line # <<>> THEN Head(gate.line) ELSE Nobody
+InDoubt(me) == me.doubt \/ (me.beat /\ Broken # "beatAnswered")
+Named(next, heir) == IF heir = Nobody THEN next ELSE [next EXCEPT ![heir].known = TRUE]
+
+\* A leave without an heir is to be sent: once the hold of the attempt has ended.
+LeaveDue(me) == [me EXCEPT !.leave = "due"]
+
+\* @lua - @java Gate#enter
+Begin(t) ==
+    \E a \in Mine :
+        /\ at[a].st = "new" /\ \A b \in Mine : b < a => at[b].st # "new"
+        /\ \A b \in Mine : at[b].thread = t => ~Alive(b)
+        /\ at' = [at EXCEPT ![a].thread = t, ![a].st = IF gate.turn = Nobody \/ t \in Outside THEN "turn" ELSE "gate"]
+        /\ gate' = IF t \in Outside THEN gate
+                   ELSE IF gate.turn = Nobody THEN [gate EXCEPT !.turn = a]
+                   ELSE [gate EXCEPT !.line = Append(@, a)]
+        /\ UNCHANGED <<srv, reqs, strays, rivals, faults>>
+
+\* The hold begins. What may still run is followed by a leave; and such a hold names no heir.
+Settled(me) ==
+    [me EXCEPT !.st = "held", !.told = FALSE, !.unsure = InDoubt(me), !.leave = IF me.doubt THEN "due" ELSE @]
+
+\* An acquire is answered; or is answered on its second copy, while the first may run; or is not answered, and has run or not.
+\* @lua acquire.lua @java Contention#ask
+Ask(a) ==
+    LET copy == Copy("acquire", a, Nobody, FALSE)
+        out == Run(srv, copy)
+        known == [at[a] EXCEPT !.known = TRUE, !.told = FALSE]
+        me(doubt) == LET m == [known EXCEPT !.doubt = @ \/ doubt] IN
+            CASE out.ans = "OK" -> Settled(m) [] out.ans = "QUEUED" -> [m EXCEPT !.st = "line"] [] OTHER -> m
+    IN
+    /\ at[a].st = "turn"
+    /\ \/ srv' = out.s /\ at' = [at EXCEPT ![a] = me(FALSE)] /\ UNCHANGED strays /\ NoFault
+       \/ srv' = out.s /\ at' = [at EXCEPT ![a] = me(Broken # "copyForgotten")] /\ strays' = strays \union {copy} /\ Fault
+       \/ srv' = out.s /\ at' = [at EXCEPT ![a] = [known EXCEPT !.doubt = TRUE]] /\ UNCHANGED strays /\ Fault
+       \/ UNCHANGED srv /\ at' = [at EXCEPT ![a] = [known EXCEPT !.doubt = TRUE]] /\ strays' = strays \union {copy} /\ Fault
+    /\ UNCHANGED <<gate, reqs, rivals>>
+
+\* @lua heartbeat.lua @java Heartbeats.Heartbeat#call
+StartBeat(a) ==
+    /\ at[a].st = "line" /\ ~at[a].beat
+    /\ at' = [at EXCEPT ![a].beat = TRUE]
+    /\ UNCHANGED <<srv, gate, reqs, strays, rivals, faults>>
+
+\* As an acquire; but its attempt may have ended meanwhile, or have its hold already.
+\* @lua heartbeat.lua @java Heartbeats.Heartbeat#answered
+EndBeat(a) ==
+    LET copy == Copy("beat", a, Nobody, FALSE)
+        out == Run(srv, copy)
+        me(doubt) == LET m == [at[a] EXCEPT !.beat = FALSE, !.doubt = @ \/ doubt] IN
+            IF m.st # "line" THEN IF Broken = "endedBeat" THEN m ELSE LeaveDue(m) ELSE m
+        answered(doubt) == IF at[a].st = "line" /\ out.ans = "GRANTED" THEN Settled(me(doubt)) ELSE me(doubt)
+    IN
+    /\ at[a].beat
+    /\ \/ srv' = out.s /\ at' = [at EXCEPT ![a] = answered(FALSE)] /\ UNCHANGED strays /\ NoFault
+       \/ srv' = out.s /\ at' = [at EXCEPT ![a] = answered(Broken # "copyForgotten")] /\ strays' = strays \union {copy} /\ Fault
+       \/ srv' = out.s /\ at' = [at EXCEPT ![a] = me(TRUE)] /\ UNCHANGED strays /\ Fault
+       \/ UNCHANGED srv /\ at' = [at EXCEPT ![a] = me(TRUE)] /\ strays' = strays \union {copy} /\ Fault
+    /\ UNCHANGED <<gate, reqs, rivals>>
+
+\* A message tells of a grant. Who waits at the gate has no date for it, and waits for the turn.
+\* @lua line.lua @java Mailbox#deliver
+Told(a) ==
+    /\ srv.owner = a
+    /\ \/ at[a].st = "line" /\ at' = [at EXCEPT ![a] = Settled(@)]
+       \/ at[a].st = "gate" /\ ~at[a].told /\ at' = [at EXCEPT ![a].told = TRUE]
+    /\ UNCHANGED <<srv, gate, reqs, strays, rivals, faults>>
+
+\* At the gate a caller goes without a word: who named it, if anybody did, looks after it. With the turn, it leaves Redis.
+\* @lua leave.lua @java Succession#depart
+GiveUp(a) ==
+    LET me == at[a]
+        gone == [at EXCEPT ![a] = Over(@)]
+        quick == ~me.known \/ (InDoubt(me) /\ Broken # "heirInDoubt")
+        heir == FirstAtGate(a)
+    IN
+    /\ IF me.st = "gate"
+       THEN at' = gone /\ gate' = [gate EXCEPT !.line = SelectSeq(@, LAMBDA b : b # a)] /\ UNCHANGED reqs
+       ELSE /\ me.st \in {"turn", "line"}
+            /\ IF quick
+               THEN /\ at' = Exits([gone EXCEPT ![a].leave = IF me.known THEN "due" ELSE @], a)
+                    /\ gate' = ExitGate(a)
+                    /\ UNCHANGED reqs
+               ELSE /\ at' = Named(gone, heir)
+                    /\ reqs' = reqs \union {Handing("leave", a, heir, a, FALSE)}
+                    /\ UNCHANGED gate
+    /\ UNCHANGED <<srv, strays, rivals, faults>>
+
+\* @lua release.lua @java Sync#release
+StartRelease(a) ==
+    LET heir == IF at[a].unsure /\ Broken # "heirInDoubt" THEN Nobody ELSE FirstAtGate(a) IN
+    /\ at[a].st = "held"
+    /\ at' = Named([at EXCEPT ![a].st = "releasing", ![a].unsure = FALSE], heir)
+    /\ \E keep \in IF heir = Nobody THEN {FALSE} ELSE BOOLEAN :
+        reqs' = reqs \union {Handing("release", a, heir, a, keep)}
+    /\ UNCHANGED <<srv, gate, strays, rivals, faults>>
+
+\* Its deadline passes: the hold is lost, and ends in Redis with its lease.
+\* @lua - @java Client#ended
+Lapse(a) ==
+    /\ at[a].st = "held" /\ Fault
+    /\ at' = Exits([at EXCEPT ![a] = [Over(@) EXCEPT !.st = "lost"]], a)
+    /\ gate' = ExitGate(a)
+    /\ UNCHANGED <<srv, reqs, strays, rivals>>
+
+\* Its thread does not wait for the answer any longer. The release goes on as an errand, and with it the turn.
+\* @lua release.lua @java Succession#releaseLater
+ReleaseLater(r) ==
+    LET gone == [at EXCEPT ![r.a] = Over(@)] IN
+    /\ r.op = "release" /\ at[r.a].st = "releasing" /\ Fault
+    /\ at' = IF Broken = "lostExits" THEN Exits(gone, r.a) ELSE gone
+    /\ gate' = IF Broken = "lostExits" THEN ExitGate(r.a) ELSE gate
+    /\ UNCHANGED <<srv, reqs, strays, rivals>>
+
+\* Redis runs a request that hands a turn on. A leave also says whether it has to be sent again.
+\* @lua succession.lua @java Client#run
+Serve(r) ==
+    LET out == Run(srv, r) IN
+    /\ r.st = "sent"
+    /\ srv' = out.s
+    /\ reqs' = (reqs \ {r}) \union {[r EXCEPT !.st = "ran", !.ans = out.ans,
+                                              !.more = r.op = "leave" /\ at[r.a].doubt /\ MayRun(r.a) # {}]}
+    /\ UNCHANGED <<at, gate, strays, rivals, faults>>
+
+\* The same call is sent again, whether it has run or not.
+\* @lua - @java Errand#failed
+Again(r) ==
+    /\ Fault
+    /\ strays' = strays \union (IF r.st = "sent" THEN {Copy(r.op, r.a, r.heir, r.keep)} ELSE {})
+    /\ IF Broken = "exitUnanswered" /\ r.op = "leave"
+       THEN /\ at' = Exits([at EXCEPT ![r.a] = LeaveDue(@)], r.turn)
+            /\ gate' = ExitGate(r.turn)
+            /\ reqs' = reqs \ {r}
+       ELSE /\ reqs' = (reqs \ {r}) \union {[r EXCEPT !.st = "sent", !.ans = "", !.more = FALSE]}
+            /\ UNCHANGED <<at, gate>>
+    /\ UNCHANGED <<srv, rivals>>
+
+\* The answer hands the turn on: to the heir, if Redis has served it or put it in line; else to the first that waits.
+\* @lua succession.lua @java Succession#inherit
+HandOn(r) ==
+    LET heir == r.heir
+        named == heir # Nobody /\ r.ans \in {"SUCCEEDED", "QUEUED"}
+        waits == \E i \in 1..Len(gate.line) : gate.line[i] = heir
+        ended == CASE r.op = "release" -> [at EXCEPT ![r.a] = IF @.st = "releasing" THEN Over(@) ELSE @]
+                   [] OTHER -> [at EXCEPT ![r.a].leave = IF r.more /\ Broken # "leaveOnce" THEN "late" ELSE @]
+        \* A message came first, of a grant that could not be dated: it asks.
+        served(me) == IF me.told THEN [me EXCEPT !.st = "turn", !.told = FALSE] ELSE Settled(me)
+        second == FirstAtGate(r.turn)
+    IN
+    /\ r.st = "ran"
+    /\ IF ~named \/ (Broken = "goneStays" /\ ~waits)
+       THEN at' = Exits(ended, r.turn) /\ gate' = ExitGate(r.turn) /\ reqs' = reqs \ {r}
+       ELSE IF gate.turn = r.turn /\ waits
+       THEN /\ gate' = [turn |-> heir, line |-> SelectSeq(gate.line, LAMBDA b : b # heir)]
+            /\ at' = [ended EXCEPT ![heir] = IF r.ans = "SUCCEEDED" THEN served(@) ELSE [@ EXCEPT !.st = "line", !.told = FALSE]]
+            /\ reqs' = reqs \ {r}
+       ELSE IF gate.turn = heir
+       THEN at' = ended /\ reqs' = reqs \ {r} /\ UNCHANGED gate
+       \* The heir has gone, and is taken out of Redis, with the next as heir.
+       ELSE /\ at' = Named(ended, second)
+            /\ reqs' = (reqs \ {r}) \union {Handing("leave", heir, second, r.turn, FALSE)}
+            /\ UNCHANGED gate
+    /\ UNCHANGED <<srv, strays, rivals, faults>>
+
+\* A leave that hands nothing on; sent again when nothing of its attempt can run any more. A copy of it may run again.
+\* @lua leave.lua @java Errand#call
+LeaveLater(a) ==
+    LET copy == Copy("leave", a, Nobody, FALSE)
+        more == at[a].doubt /\ MayRun(a) # {} /\ Broken # "leaveOnce"
+    IN
+    /\ at[a].leave = "due" \/ (at[a].leave = "late" /\ MayRun(a) = {})
+    /\ at[a].st \notin {"held", "releasing"} \/ Broken = "leaveHeld"
+    /\ srv' = Run(srv, copy).s
+    /\ at' = [at EXCEPT ![a].leave = IF more THEN "late" ELSE "no", ![a].doubt = @ /\ (more \/ Alive(a))]
+    /\ \/ UNCHANGED strays /\ NoFault
+       \/ strays' = strays \union {copy} /\ Fault
+    /\ UNCHANGED <<gate, reqs, rivals>>
+
+\* A lease ends of an attempt that does not hold, and is not about to be told that it does. Of claims see Queue.
+\* @world
+Expire ==
+    /\ srv.owner \in Mine /\ at[srv.owner].st \notin {"held", "line"} /\ Fault
+    /\ \A r \in reqs : r.st = "ran" => srv.owner # r.heir
+    /\ srv' = [srv EXCEPT !.owner = Nobody]
+    /\ UNCHANGED <<at, gate, reqs, strays, rivals>>
+
+\* The rival asks, releases, finds a free lock by its heartbeat, or goes.
+\* @world
+Other ==
+    LET queues == \E i \in 1..Len(srv.line) : srv.line[i] = Rival IN
+    /\ IF srv.owner = Rival THEN srv' = Grant(srv) /\ UNCHANGED rivals
+       ELSE IF queues
+       THEN srv' = (IF srv.owner = Nobody THEN Grant(srv) ELSE Dropped(srv, Rival)) /\ UNCHANGED rivals
+       ELSE /\ rivals > 0 /\ rivals' = rivals - 1
+            /\ srv' = IF srv.owner = Nobody THEN [srv EXCEPT !.owner = Rival] ELSE LineUp(srv, Rival)
+    /\ UNCHANGED <<at, gate, reqs, strays, faults>>
+
+-----------------------------------------------------------------------------
+
+Init ==
+    /\ srv = [owner |-> Nobody, line |-> <<>>]
+    /\ at = [a \in Mine |-> [thread |-> "", st |-> "new", known |-> FALSE, told |-> FALSE, beat |-> FALSE,
+                             doubt |-> FALSE, unsure |-> FALSE, leave |-> "no"]]
+    /\ gate = [turn |-> Nobody, line |-> <<>>]
+    /\ reqs = {} /\ strays = {} /\ rivals = Rivals /\ faults = Faults
+
+Next ==
+    \/ Other \/ Expire
+    \/ \E t \in Threads : Begin(t)
+    \/ \E a \in 1..Attempts :
+        \/ Ask(a) \/ StartBeat(a) \/ EndBeat(a) \/ Told(a) \/ GiveUp(a) \/ StartRelease(a) \/ Lapse(a) \/ LeaveLater(a)
+    \/ \E r \in reqs : Serve(r) \/ Again(r) \/ HandOn(r) \/ ReleaseLater(r)
+    \/ \E s \in strays : RunLate(s) \/ TooLate(s)
+
+Symmetry == Permutations(Threads \ Outside)
+
+Spec == Init /\ [][Next]_vars
+
+-----------------------------------------------------------------------------
+
+\* Whoever calls itself the holder is the owner in Redis, by this very attempt. So at most one does.
+Honest == \A a \in Mine : at[a].st = "held" => srv.owner = a
+
+\* Whoever was told that it queues has its place, or the lock.
+Placed == \A a \in Mine : at[a].st = "line" => srv.owner = a \/ \E i \in 1..Len(srv.line) : srv.line[i] = a
+
+\* Nothing is under way but, perhaps, copies of releases and leaves.
+Quiet ==
+    /\ reqs = {} /\ \A s \in strays : s.op \in {"release", "leave"}
+    /\ \A a \in Mine : ~at[a].beat /\ (at[a].leave = "no" \/ Alive(a))
+
+\* Then nothing is left in Redis of an attempt that is over: nobody would have it, and nobody get it.
+NoOrphan ==
+    Quiet => \A a \in Mine : at[a].st = "over" => srv.owner # a /\ \A i \in 1..Len(srv.line) : srv.line[i] # a
+
+\* Then whoever waits at the gate waits for one that lives: that asks, has a place, or holds.
+NoLostTurn ==
+    Quiet => IF gate.turn = Nobody THEN gate.line = <<>> ELSE at[gate.turn].st \in {"turn", "line", "held"}
+
+=============================================================================
