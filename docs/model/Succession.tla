@@ -16,13 +16,14 @@ CONSTANTS
     Threads,    \* of the client
     Outside,    \* those of them that do not pass the gate: by a fair lock of the same name, or tryLock()
     Attempts,   \* calls of tryLock(time) of all threads together: each may give up at any time
+    Waits,      \* how many of them are waits in a Condition instead, each for a hold that it gives up
     Rivals,     \* how often the rival queues
     Faults,
     Key,        \* what a place in line is of: "attempt", or "thread" as it once was
     Broken      \* the rule that is left out, or "nothing"
 
 VARIABLES
-    srv,        \* Redis: the attempt that is the owner, and those that have a place, in order
+    srv,        \* Redis: the attempt that is the owner, those that have a place, in order, and those in the Condition
     at,         \* the attempts
     gate,       \* who of the client has the turn, and who waits for it, in order
     reqs,       \* releases and leaves under way that hand a turn on
@@ -40,6 +41,8 @@ Mine == 1..Attempts
 (* The scripts. Each gives an answer and a new state.                      *)
 (***************************************************************************)
 
+\* The attempt that waits in the Condition for the hold of this one.
+Waiting(a) == CHOOSE b \in Mine : at[b].of = a
 ThreadOf(a) == IF a = Rival THEN "rival" ELSE at[a].thread
 
 \* Whether a place is the one of this attempt, as Redis finds it.
@@ -60,7 +63,8 @@ Stale(s, a) ==
                       \/ s.owner \in Mine /\ ThreadOf(s.owner) = ThreadOf(a) /\ s.owner > a
 
 \* grant in line.lua: the first place is the owner, by its own attempt.
-Grant(s) == IF s.line = <<>> THEN [s EXCEPT !.owner = Nobody] ELSE [owner |-> Head(s.line), line |-> Tail(s.line)]
+Grant(s) ==
+    IF s.line = <<>> THEN [s EXCEPT !.owner = Nobody] ELSE [s EXCEPT !.owner = Head(s.line), !.line = Tail(s.line)]
 
 \* pass_on in succession.lua
 PassOn(s, heir, keep) ==
@@ -98,6 +102,7 @@ Acquire(s, r) ==
 Beat(s, r) ==
     LET won == Grant(LineUp(s, r.a)) IN
     IF s.owner = r.a THEN Out("GRANTED", s)
+    ELSE IF r.a \in s.cond THEN Out("WAITING", s)
     ELSE IF Stale(s, r.a) /\ Broken # "staleBeat" THEN Out("STALE", s)
     ELSE IF s.owner # Nobody THEN Out("QUEUED", LineUp(s, r.a))
     ELSE Out(IF won.owner = r.a THEN "GRANTED" ELSE "QUEUED", won)
@@ -114,14 +119,35 @@ Leave(s, r) ==
         left == IF mine = {} THEN s
                 ELSE IF r.heir # Nobody /\ ~HasPlace(s, r.heir) THEN [s EXCEPT !.line = [p \in 1..Len(@) |-> given(p)]]
                 ELSE [s EXCEPT !.line = SelectSeq(@, LAMBDA p : ~(p = r.a \/ (Broken = "leavesOlder" /\ Same(p, r.a))))]
+        out == [left EXCEPT !.cond = @ \ {r.a}]
     IN
-    IF s.owner = r.a THEN PassOn(left, r.heir, FALSE) ELSE DoneBefore(left, r.heir, "DONE")
+    IF s.owner = r.a THEN PassOn(out, r.heir, FALSE) ELSE DoneBefore(out, r.heir, "DONE")
+
+\* await.lua: the attempt of the hold has the next as the one that waits.
+\* @lua await.lua @java Protocol#await
+Await(s, r) ==
+    LET waiting == Waiting(r.a) IN
+    IF s.owner = r.a THEN PassOn([s EXCEPT !.cond = @ \union {waiting}], r.heir, r.keep)
+    ELSE IF s.owner = waiting \/ waiting \in s.cond \/ HasPlace(s, waiting) THEN DoneBefore(s, r.heir, "WAITING")
+    ELSE Out("GONE", s)
+
+\* rejoin.lua, without its answer SIGNALLED: for that see Condition.
+\* @lua rejoin.lua @java Protocol#rejoin
+Rejoin(s, r) ==
+    LET left == [s EXCEPT !.cond = @ \ {r.a}]
+        won == Grant(LineUp(left, r.a))
+    IN
+    IF s.owner = r.a THEN Out("GRANTED", s)
+    ELSE IF s.owner # Nobody THEN Out("QUEUED", LineUp(left, r.a))
+    ELSE Out(IF won.owner = r.a THEN "GRANTED" ELSE "QUEUED", won)
 
 Run(s, r) ==
     CASE r.op = "acquire" -> Acquire(s, r)
       [] r.op = "beat" -> Beat(s, r)
       [] r.op = "release" -> Release(s, r)
       [] r.op = "leave" -> Leave(s, r)
+      [] r.op = "await" -> Await(s, r)
+      [] r.op = "rejoin" -> Rejoin(s, r)
 
 (***************************************************************************)
 (* Requests. Acquire and heartbeat run and are answered in one step, unless *)
@@ -134,7 +160,12 @@ Copy(op, a, heir, keep) == [op |-> op, a |-> a, heir |-> heir, keep |-> keep]
 Handing(op, a, heir, turn, keep) ==
     [op |-> op, a |-> a, heir |-> heir, turn |-> turn, keep |-> keep, st |-> "sent", ans |-> "", more |-> FALSE]
 
-MayRun(a) == {s \in strays : s.a = a /\ s.op \in {"acquire", "beat"}}
+Dated == {"acquire", "beat", "rejoin"} \union (IF Broken = "awaitUndated" THEN {} ELSE {"await"})
+\* An await is a request of the attempt that waits; if it has no date, then that has the doubt of the hold.
+Of(s) == IF s.op = "await" THEN Waiting(s.a) ELSE s.a
+Before(me) == IF Broken = "awaitUndated" THEN me.of ELSE Nobody
+MayRun(a) == {s \in strays : s.op \in Dated /\ (Of(s) = a \/ s.a = Before(at[a]))}
+MayHaveRun(me) == me.doubt \/ (Before(me) # Nobody /\ at[Before(me)].doubt)
 
 Fault == faults > 0 /\ faults' = faults - 1
 NoFault == UNCHANGED faults
@@ -148,7 +179,7 @@ RunLate(s) ==
 \* Its time is over: notAfter.
 \* @world
 TooLate(s) ==
-    /\ s.op \in {"acquire", "beat"}
+    /\ s.op \in Dated
     /\ strays' = strays \ {s}
     /\ UNCHANGED <<srv, at, gate, reqs, rivals, faults>>
 
@@ -167,7 +198,7 @@ ExitGate(a) ==
 Exits(next, a) == IF gate.turn = a /\ gate.line # <<>> THEN [next EXCEPT ![Head(gate.line)].st = "turn"] ELSE next
 
 FirstAtGate(a) == IF gate.turn = a /\ gate.line # <<>> THEN Head(gate.line) ELSE Nobody
-InDoubt(me) == me.doubt \/ (me.beat /\ Broken # "beatAnswered")
+InDoubt(me) == MayHaveRun(me) \/ (me.beat /\ Broken # "beatAnswered")
 Named(next, heir) == IF heir = Nobody THEN next ELSE [next EXCEPT ![heir].known = TRUE]
 
 \* A leave without an heir is to be sent: once the hold of the attempt has ended.
@@ -186,7 +217,7 @@ Begin(t) ==
 
 \* The hold begins. What may still run is followed by a leave; and such a hold names no heir.
 Settled(me) ==
-    [me EXCEPT !.st = "held", !.told = FALSE, !.unsure = InDoubt(me), !.leave = IF me.doubt THEN "due" ELSE @]
+    [me EXCEPT !.st = "held", !.told = FALSE, !.unsure = InDoubt(me), !.leave = IF MayHaveRun(me) THEN "due" ELSE @]
 
 \* An acquire is answered; or is answered on its second copy, while the first may run; or is not answered, and has run or not.
 \* @lua acquire.lua @java Contention#ask
@@ -206,7 +237,7 @@ Ask(a) ==
 
 \* @lua heartbeat.lua @java Heartbeats.Heartbeat#call
 StartBeat(a) ==
-    /\ at[a].st = "line" /\ ~at[a].beat
+    /\ at[a].st \in {"line", "waits"} /\ ~at[a].beat
     /\ at' = [at EXCEPT ![a].beat = TRUE]
     /\ UNCHANGED <<srv, gate, reqs, strays, rivals, faults>>
 
@@ -216,8 +247,11 @@ EndBeat(a) ==
     LET copy == Copy("beat", a, Nobody, FALSE)
         out == Run(srv, copy)
         me(doubt) == LET m == [at[a] EXCEPT !.beat = FALSE, !.doubt = @ \/ doubt] IN
-            IF m.st # "line" THEN IF Broken = "endedBeat" THEN m ELSE LeaveDue(m) ELSE m
-        answered(doubt) == IF at[a].st = "line" /\ out.ans = "GRANTED" THEN Settled(me(doubt)) ELSE me(doubt)
+            IF m.st \notin {"line", "waits"} THEN IF Broken = "endedBeat" THEN m ELSE LeaveDue(m) ELSE m
+        answered(doubt) ==
+            IF at[a].st \notin {"line", "waits"} \/ out.ans = "WAITING" THEN me(doubt)
+            ELSE IF out.ans = "GRANTED" THEN Settled(me(doubt))
+            ELSE [me(doubt) EXCEPT !.st = "line"]
     IN
     /\ at[a].beat
     /\ \/ srv' = out.s /\ at' = [at EXCEPT ![a] = answered(FALSE)] /\ UNCHANGED strays /\ NoFault
@@ -230,7 +264,7 @@ EndBeat(a) ==
 \* @lua line.lua @java Mailbox#deliver
 Told(a) ==
     /\ srv.owner = a
-    /\ \/ at[a].st = "line" /\ at' = [at EXCEPT ![a] = Settled(@)]
+    /\ \/ at[a].st \in {"line", "waits"} /\ at' = [at EXCEPT ![a] = Settled(@)]
        \/ at[a].st = "gate" /\ ~at[a].told /\ at' = [at EXCEPT ![a].told = TRUE]
     /\ UNCHANGED <<srv, gate, reqs, strays, rivals, faults>>
 
@@ -244,7 +278,7 @@ GiveUp(a) ==
     IN
     /\ IF me.st = "gate"
        THEN at' = gone /\ gate' = [gate EXCEPT !.line = SelectSeq(@, LAMBDA b : b # a)] /\ UNCHANGED reqs
-       ELSE /\ me.st \in {"turn", "line"}
+       ELSE /\ me.st \in {"turn", "line", "waits"}
             /\ IF quick
                THEN /\ at' = Exits([gone EXCEPT ![a].leave = IF me.known THEN "due" ELSE @], a)
                     /\ gate' = ExitGate(a)
@@ -262,6 +296,42 @@ StartRelease(a) ==
     /\ \E keep \in IF heir = Nobody THEN {FALSE} ELSE BOOLEAN :
         reqs' = reqs \union {Handing("release", a, heir, a, keep)}
     /\ UNCHANGED <<srv, gate, strays, rivals, faults>>
+
+\* The hold is given up for the next attempt, which waits in the Condition.
+\* @lua await.lua @java ConditionWait#giveUp
+StartAwait(a) ==
+    \E w \in Mine :
+        LET heir == IF at[a].unsure /\ Broken # "heirInDoubt" THEN Nobody ELSE FirstAtGate(a) IN
+        /\ at[w].st = "new" /\ \A b \in Mine : b < w => at[b].st # "new"
+        /\ Cardinality({b \in Mine : at[b].of # Nobody}) < Waits
+        /\ at[a].st = "held"
+        /\ at' = Named([at EXCEPT ![a].st = "releasing", ![a].unsure = FALSE,
+                                  ![w].st = "giving", ![w].thread = at[a].thread, ![w].of = a], heir)
+        /\ \E keep \in IF heir = Nobody THEN {FALSE} ELSE BOOLEAN :
+            reqs' = reqs \union {Handing("await", a, heir, a, keep)}
+        /\ UNCHANGED <<srv, gate, strays, rivals, faults>>
+
+\* Who holds the lock gives a signal.
+\* @lua signal.lua @java RedisCondition#signal
+Signal ==
+    /\ srv.owner # Nobody
+    /\ \E w \in srv.cond : srv' = [srv EXCEPT !.cond = @ \ {w}, !.line = Append(@, w)]
+    /\ UNCHANGED <<at, gate, reqs, strays, rivals, faults>>
+
+\* Timed out or interrupted. As an acquire.
+\* @lua rejoin.lua @java ConditionWait#rejoin
+StartRejoin(a) ==
+    LET copy == Copy("rejoin", a, Nobody, FALSE)
+        out == Run(srv, copy)
+        me(doubt) == LET m == [at[a] EXCEPT !.doubt = @ \/ doubt] IN
+            IF out.ans = "GRANTED" THEN Settled(m) ELSE [m EXCEPT !.st = "line"]
+    IN
+    /\ at[a].st = "waits"
+    /\ \/ srv' = out.s /\ at' = [at EXCEPT ![a] = me(FALSE)] /\ UNCHANGED strays /\ NoFault
+       \/ srv' = out.s /\ at' = [at EXCEPT ![a] = me(Broken # "copyForgotten")] /\ strays' = strays \union {copy} /\ Fault
+       \/ srv' = out.s /\ at' = [at EXCEPT ![a].doubt = TRUE] /\ UNCHANGED strays /\ Fault
+       \/ UNCHANGED srv /\ at' = [at EXCEPT ![a].doubt = TRUE] /\ strays' = strays \union {copy} /\ Fault
+    /\ UNCHANGED <<gate, reqs, rivals>>
 
 \* Its deadline passes: the hold is lost, and ends in Redis with its lease.
 \* @lua - @java Client#ended
@@ -287,7 +357,7 @@ Serve(r) ==
     /\ r.st = "sent"
     /\ srv' = out.s
     /\ reqs' = (reqs \ {r}) \union {[r EXCEPT !.st = "ran", !.ans = out.ans,
-                                              !.more = r.op = "leave" /\ at[r.a].doubt /\ MayRun(r.a) # {}]}
+                                              !.more = r.op = "leave" /\ MayHaveRun(at[r.a]) /\ MayRun(r.a) # {}]}
     /\ UNCHANGED <<at, gate, strays, rivals, faults>>
 
 \* The same call is sent again, whether it has run or not.
@@ -300,7 +370,9 @@ Again(r) ==
             /\ gate' = ExitGate(r.turn)
             /\ reqs' = reqs \ {r}
        ELSE /\ reqs' = (reqs \ {r}) \union {[r EXCEPT !.st = "sent", !.ans = "", !.more = FALSE]}
-            /\ UNCHANGED <<at, gate>>
+            /\ at' = IF r.op = "await" /\ Broken \notin {"awaitUndated", "awaitForgotten"}
+                     THEN [at EXCEPT ![Waiting(r.a)].doubt = TRUE] ELSE at
+            /\ UNCHANGED gate
     /\ UNCHANGED <<srv, rivals>>
 
 \* The answer hands the turn on: to the heir, if Redis has served it or put it in line; else to the first that waits.
@@ -310,6 +382,7 @@ HandOn(r) ==
         named == heir # Nobody /\ r.ans \in {"SUCCEEDED", "QUEUED"}
         waits == \E i \in 1..Len(gate.line) : gate.line[i] = heir
         ended == CASE r.op = "release" -> [at EXCEPT ![r.a] = IF @.st = "releasing" THEN Over(@) ELSE @]
+                   [] r.op = "await" -> [at EXCEPT ![r.a] = Over(@), ![Waiting(r.a)].st = "waits", ![Waiting(r.a)].known = TRUE]
                    [] OTHER -> [at EXCEPT ![r.a].leave = IF r.more /\ Broken # "leaveOnce" THEN "late" ELSE @]
         \* A message came first, of a grant that could not be dated: it asks.
         served(me) == IF me.told THEN [me EXCEPT !.st = "turn", !.told = FALSE] ELSE Settled(me)
@@ -334,7 +407,7 @@ HandOn(r) ==
 \* @lua leave.lua @java Errand#call
 LeaveLater(a) ==
     LET copy == Copy("leave", a, Nobody, FALSE)
-        more == at[a].doubt /\ MayRun(a) # {} /\ Broken # "leaveOnce"
+        more == MayHaveRun(at[a]) /\ MayRun(a) # {} /\ Broken # "leaveOnce"
     IN
     /\ at[a].leave = "due" \/ (at[a].leave = "late" /\ MayRun(a) = {})
     /\ at[a].st \notin {"held", "releasing"} \/ Broken = "leaveHeld"
@@ -366,16 +439,17 @@ Other ==
 -----------------------------------------------------------------------------
 
 Init ==
-    /\ srv = [owner |-> Nobody, line |-> <<>>]
+    /\ srv = [owner |-> Nobody, line |-> <<>>, cond |-> {}]
     /\ at = [a \in Mine |-> [thread |-> "", st |-> "new", known |-> FALSE, told |-> FALSE, beat |-> FALSE,
-                             doubt |-> FALSE, unsure |-> FALSE, leave |-> "no"]]
+                             of |-> Nobody, doubt |-> FALSE, unsure |-> FALSE, leave |-> "no"]]
     /\ gate = [turn |-> Nobody, line |-> <<>>]
     /\ reqs = {} /\ strays = {} /\ rivals = Rivals /\ faults = Faults
 
 Next ==
-    \/ Other \/ Expire
+    \/ Other \/ Expire \/ Signal
     \/ \E t \in Threads : Begin(t)
     \/ \E a \in 1..Attempts :
+        \/ StartAwait(a) \/ StartRejoin(a)
         \/ Ask(a) \/ StartBeat(a) \/ EndBeat(a) \/ Told(a) \/ GiveUp(a) \/ StartRelease(a) \/ Lapse(a) \/ LeaveLater(a)
     \/ \E r \in reqs : Serve(r) \/ Again(r) \/ HandOn(r) \/ ReleaseLater(r)
     \/ \E s \in strays : RunLate(s) \/ TooLate(s)
@@ -394,12 +468,12 @@ Placed == \A a \in Mine : at[a].st = "line" => srv.owner = a \/ \E i \in 1..Len(
 
 \* Nothing is under way but, perhaps, copies of releases and leaves.
 Quiet ==
-    /\ reqs = {} /\ \A s \in strays : s.op \in {"release", "leave"}
+    /\ reqs = {} /\ \A s \in strays : s.op \notin Dated
     /\ \A a \in Mine : ~at[a].beat /\ (at[a].leave = "no" \/ Alive(a))
 
 \* Then nothing is left in Redis of an attempt that is over: nobody would have it, and nobody get it.
 NoOrphan ==
-    Quiet => \A a \in Mine : at[a].st = "over" => srv.owner # a /\ \A i \in 1..Len(srv.line) : srv.line[i] # a
+    Quiet => \A a \in Mine : at[a].st = "over" => srv.owner # a /\ a \notin srv.cond /\ \A i \in 1..Len(srv.line) : srv.line[i] # a
 
 \* Then whoever waits at the gate waits for one that lives: that asks, has a place, or holds.
 NoLostTurn ==
