@@ -245,8 +245,7 @@ final class Contention {
             // Some master may have its place.
             attempt.known = true;
             if (!patience.waits()) {
-                attempt.decide(
-                        new Attempt.Failure(client.unavailable.notYet(attempt.keys, attempt.mayRun(), unready)));
+                attempt.decide(new Attempt.Failure(client.unavailable.notYet(attempt.keys, attempt.mayRun(), unready)));
             }
         } else if (hopeless
                 || (!patience.isTimed() && outage > client.options.retryFor().toNanos())) {
