@@ -155,15 +155,17 @@ final class Contention {
     }
 
     /**
-     * Whether an attempt that ends was told that the lock is busy; or whether, in its time, Redis answered others of
-     * this client and gave them locks, so that there was only too little time. Who does not wait wants an answer.
+     * Whether an attempt that ends was told that the lock is busy, or knows it from the thread of this client that has
+     * its turn before it; or whether, in its time, Redis answered others of this client and gave them locks, so that
+     * there was only too little time. Who does not wait wants an answer.
      */
     private boolean isKnownToBeBusy(long now) {
         if (answered || attempt.standing != null) {
             return true;
         }
         Availability server = client.availability(attempt.keys);
-        return patience.waits() && server.answeredSince(attempt.beganNanos) && server.age(now) == 0;
+        boolean hasSpoken = !asked || server.answeredSince(attempt.beganNanos);
+        return patience.waits() && hasSpoken && server.age(now) == 0;
     }
 
     private void ask() {

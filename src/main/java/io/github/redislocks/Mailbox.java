@@ -5,7 +5,8 @@ import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Uninterrupted;
 import java.util.concurrent.ConcurrentMap;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
@@ -28,12 +29,21 @@ final class Mailbox {
     private final Runnable onReopened;
     private final LongConsumer onGrantToNobody;
 
-    /** Held while the subscription is made. */
-    private final ReentrantLock opening = new ReentrantLock();
+    /** For those who wait until it is open. */
+    private final ReentrantLock waiting = new ReentrantLock();
+
+    private final Condition tried = waiting.newCondition();
+    /** How often a try to open it has failed, and why the last one did; guarded by that lock. */
+    private int failures;
+
+    private @Nullable RedisException failure;
 
     private volatile Redis.@Nullable Subscription subscription;
     private final DutyLoop reader = new DutyLoop("redis-locks-mailbox", this::read);
-    private volatile boolean reading;
+    private final AtomicBoolean started = new AtomicBoolean();
+    /** Whether somebody waits for it to be open. */
+    private volatile boolean wanted;
+
     private volatile boolean closed;
     /** Of the reader. */
     private final Backoff backoff = Backoff.ofSubscriptions();
@@ -70,56 +80,55 @@ final class Mailbox {
         return subscription != null;
     }
 
-    /** Subscribes if need be, within a time. An interrupt is kept. */
+    /**
+     * Waits until it is open, if need be, for a time; it goes on opening after that, for those who come later. An
+     * interrupt is kept.
+     */
     void open(long nanos) {
         if (isOpen()) {
             return;
         }
-        long deadline = clock.nanoTime() + nanos;
-        if (!Uninterrupted.until(System.nanoTime() + nanos, left -> opening.tryLock(left, TimeUnit.NANOSECONDS))) {
-            throw new RedisException.Unanswered("no subscription to " + channel + " in time", false, null);
-        }
+        startReader();
+        waiting.lock();
         try {
-            subscribe(Math.max(1, deadline - clock.nanoTime()));
-            startReader();
+            int before = failures;
+            // It may be in the pause before its next try.
+            wanted = true;
+            reader.wake();
+            boolean told = Uninterrupted.until(System.nanoTime() + nanos, left -> isTold(before, left));
+            if (closed) {
+                throw new RedisException.Unanswered("the mailbox is closed", false, null);
+            }
+            if (!isOpen()) {
+                throw told && failure != null
+                        ? failure
+                        : new RedisException.Unanswered("no subscription to " + channel + " in time", false, null);
+            }
         } finally {
-            opening.unlock();
+            waiting.unlock();
         }
     }
 
-    /** A subscription that nobody reads would be open and deaf. */
+    private boolean isTold(int failuresBefore, long nanos) throws InterruptedException {
+        long left = nanos;
+        while (!isOpen() && failures == failuresBefore && !closed) {
+            if (left <= 0) {
+                return false;
+            }
+            left = tried.awaitNanos(left);
+        }
+        return true;
+    }
+
     private void startReader() {
-        if (reading) {
+        if (!started.compareAndSet(false, true)) {
             return;
         }
         try {
-            last = subscription;
             reader.start();
-            reading = true;
         } catch (OutOfMemoryError noThread) {
-            Redis.Subscription unread = subscription;
-            subscription = null;
-            if (unread != null) {
-                unread.close();
-            }
+            started.set(false);
             throw new RedisException.Unanswered("no thread could be started to read " + channel, false, noThread);
-        }
-    }
-
-    private void subscribe(long nanos) {
-        if (closed) {
-            throw new RedisException.Unanswered("the mailbox is closed", false, null);
-        }
-        if (subscription == null) {
-            Redis.Subscription made = redis.subscribe(channel, nanos);
-            heardNanos = clock.nanoTime();
-            pingedNanos = 0;
-            subscription = made;
-            // It may be in the pause before its own try.
-            reader.wake();
-            if (closed) {
-                made.close();
-            }
         }
     }
 
@@ -127,15 +136,12 @@ final class Mailbox {
         Redis.Subscription current = subscription;
         try {
             if (current == null) {
-                opening.lock();
-                try {
-                    subscribe(timeoutNanos);
-                } finally {
-                    opening.unlock();
-                }
+                subscribe();
             } else {
                 if (current != last) {
-                    onReopened.run();
+                    if (last != null) {
+                        onReopened.run();
+                    }
                     last = current;
                     backoff.reset();
                 }
@@ -145,12 +151,45 @@ final class Mailbox {
             if (current != null) {
                 subscription = null;
                 current.close();
+            } else {
+                tell(e);
             }
-            long pause = backoff.next();
-            // Whoever needs a subscription now does not wait for the pause.
-            if (!closed && subscription == null) {
-                clock.park(this, pause);
-            }
+            pause(backoff.next());
+        }
+    }
+
+    /** Until a time, or until somebody needs a subscription. */
+    private void pause(long nanos) {
+        long until = clock.nanoTime() + nanos;
+        while (!closed && !wanted && clock.nanoTime() < until) {
+            clock.parkUntil(this, until);
+        }
+    }
+
+    private void subscribe() {
+        if (closed) {
+            throw new RedisException.Unanswered("the mailbox is closed", false, null);
+        }
+        wanted = false;
+        Redis.Subscription made = redis.subscribe(channel, timeoutNanos);
+        heardNanos = clock.nanoTime();
+        pingedNanos = 0;
+        subscription = made;
+        if (closed) {
+            made.close();
+        }
+        tell(null);
+    }
+
+    /** Tells those who wait for it to be open what became of a try: that it failed, or null. */
+    private void tell(@Nullable RedisException failed) {
+        waiting.lock();
+        try {
+            failures += failed == null ? 0 : 1;
+            failure = failed;
+            tried.signalAll();
+        } finally {
+            waiting.unlock();
         }
     }
 
@@ -206,6 +245,7 @@ final class Mailbox {
             current.close();
         }
         reader.close();
+        tell(null);
     }
 
     /** The thread that reads, to be waited for at close; not started before the first contention. */

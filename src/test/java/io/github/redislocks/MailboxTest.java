@@ -1,10 +1,15 @@
 package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import java.lang.reflect.Proxy;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -75,5 +80,33 @@ class MailboxTest {
         redis.heal();
         clock.advanceMillis(1_000);
         await().until(() -> reopened.get() == 1);
+    }
+
+    @Test
+    void subscriptionForWhichSomebodyHadTooLittleTime_isThereForTheNext() throws InterruptedException {
+        CountDownLatch answer = new CountDownLatch(1);
+        Redis far = (Redis)
+                Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] {Redis.class}, (p, method, args) -> {
+                    if (method.getName().equals("subscribe")) {
+                        answer.await();
+                    }
+                    return method.invoke(redis, args);
+                });
+        Mailbox distant =
+                new Mailbox("far", far, clock, TIMEOUT_NANOS, new ConcurrentHashMap<>(), () -> {}, number -> {});
+        assertThatThrownBy(() -> distant.open(1_000_000)).isInstanceOf(RedisException.Unanswered.class);
+        assertThat(distant.isOpen()).isFalse();
+        answer.countDown();
+        await().until(distant::isOpen);
+        distant.close();
+        distant.reader().join();
+    }
+
+    @Test
+    void whoWaitsForASubscriptionThatIsRefused_isToldWhy() {
+        redis.down(true);
+        assertThatThrownBy(() -> mailbox.open(TIMEOUT_NANOS)).isInstanceOf(RedisException.class);
+        mailbox.close();
+        assertThatThrownBy(() -> mailbox.open(TIMEOUT_NANOS)).hasMessageContaining("closed");
     }
 }
