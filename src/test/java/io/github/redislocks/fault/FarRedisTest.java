@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -41,6 +42,7 @@ class FarRedisTest {
     private final FaultyProxy way = FaultyProxy.to(server);
     private final RedisLocks near = RedisLocks.connect(server.uri());
     private final RedisReentrantLock other = near.reentrantLock("job");
+    private final List<Object> losses = new CopyOnWriteArrayList<>();
     /** The longest time for which a thread that had next to nothing to do was not run. */
     private final AtomicLong stallNanos = new AtomicLong();
 
@@ -62,6 +64,15 @@ class FarRedisTest {
         threads.shutdownNow();
         near.close();
         way.close();
+    }
+
+    private RedisLocks connect() {
+        // A connection takes several round trips to make.
+        return RedisLocks.builder()
+                .uri(way.uri())
+                .commandTimeout(Duration.ofSeconds(3))
+                .lockLostListener(losses::add)
+                .build();
     }
 
     private void watchStalls() {
@@ -98,8 +109,8 @@ class FarRedisTest {
     @ValueSource(ints = {1, 20, 80, 200})
     void timedTries_ofALockThatIsHeld_areFalse_inTime_andLeaveNothing(int roundTripMillis) throws Exception {
         way.roundTrip(Duration.ofMillis(roundTripMillis));
-        long tryNanos = TimeUnit.MILLISECONDS.toNanos(50L + 2L * roundTripMillis);
-        try (RedisLocks far = RedisLocks.connect(way.uri())) {
+        long tryNanos = TimeUnit.MILLISECONDS.toNanos(50L + 6L * roundTripMillis);
+        try (RedisLocks far = connect()) {
             RedisReentrantLock lock = far.reentrantLock("job");
             other.lock();
             control.start();
@@ -125,11 +136,7 @@ class FarRedisTest {
     void contendedLock_isHadByOneAtATime_andByAll(int roundTripMillis) throws Exception {
         way.roundTrip(Duration.ofMillis(roundTripMillis));
         long[] count = {0};
-        List<Object> losses = new ArrayList<>();
-        try (RedisLocks far = RedisLocks.builder()
-                .uri(way.uri())
-                .lockLostListener(losses::add)
-                .build()) {
+        try (RedisLocks far = connect()) {
             RedisReentrantLock lock = far.reentrantLock("job");
             Thread competitor = new Thread(() -> {
                 for (int i = 0; i < 20; i++) {
@@ -160,7 +167,7 @@ class FarRedisTest {
     @ValueSource(ints = {80, 200})
     void shortTries_openTheMailboxAllTheSame_soThatOneIsServed(int roundTripMillis) throws Exception {
         way.roundTrip(Duration.ofMillis(roundTripMillis));
-        try (RedisLocks far = RedisLocks.connect(way.uri());
+        try (RedisLocks far = connect();
                 Jedis jedis = server.client()) {
             RedisReentrantLock lock = far.reentrantLock("job");
             other.lock();
