@@ -117,9 +117,9 @@ final class Availability {
         return Math.max(silence(now), refusal == null ? 0 : refusal.age(now));
     }
 
-    /** Whether it has answered anything after a time. */
+    /** Whether it has answered anything since a time. */
     boolean answeredSince(long nanos) {
-        return answeredNanos > nanos;
+        return answeredNanos >= nanos;
     }
 
     /** Whether a request that was sent since a time has failed: what failed before says nothing to who came later. */

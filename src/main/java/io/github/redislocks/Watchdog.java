@@ -92,7 +92,7 @@ final class Watchdog {
     private static final long AGAIN_NANOS = 100_000_000;
 
     /** How long a caller's work that was cut short may lie before it is seen, if there was no room to say so. */
-    private static final long LOOK_UP_NANOS = 500_000_000;
+    private static final long LOOK_UP_NANOS = 2_000_000_000;
 
     /** How long a sender is kept that had nothing to send: its server may be gone. */
     private static final long IDLE_NANOS = 60_000_000_000L;
