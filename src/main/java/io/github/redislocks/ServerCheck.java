@@ -88,15 +88,19 @@ final class ServerCheck {
             return "Redis at " + address + " has version " + version + ": " + LEAST_MAJOR + "." + LEAST_MINOR
                     + " or later is needed. Upgrade it.";
         }
-        if (role.equals("slave") || refusal.startsWith("READONLY")) {
+        if (role.equals("slave") || refused().says("READONLY")) {
             return "Redis at " + address + " is a replica" + (master.isEmpty() ? "" : " of " + master)
                     + ", and a replica gives no locks. Connect to its master.";
         }
-        if (!command.isEmpty() && !command.equals("PUBLISH") && !new RedisException.Refused(refusal, null).passing()) {
+        if (!command.isEmpty() && !command.equals("PUBLISH") && !refused().passing()) {
             return "Redis at " + address + " does not let this user run " + command + " on the keys of locks ("
                     + refusal + "). Grant what the README lists under \"In Redis\", or check the key prefix.";
         }
         return null;
+    }
+
+    private RedisException.Refused refused() {
+        return new RedisException.Refused(refusal, null);
     }
 
     private boolean isTooOld() {

@@ -1,6 +1,9 @@
 package io.github.redislocks.redis;
 
 import java.io.Serial;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** A call that brought no reply, or none to rely on. The kinds differ in what the caller may conclude. */
@@ -68,24 +71,37 @@ public abstract sealed class RedisException extends RuntimeException {
         @Serial
         private static final long serialVersionUID = 1L;
 
+        /** Up to Redis 6.2 what a command of a script is refused for stands behind where that happened. */
+        private static final Pattern WHERE =
+                Pattern.compile("(ERR Error running script \\(call to \\w+\\): )?(@user_script: ?\\d+: )*-?");
+
+        private static final List<String> PASSING = List.of(
+                "LOADING",
+                "OOM",
+                "BUSY",
+                "READONLY",
+                "MASTERDOWN",
+                "CLUSTERDOWN",
+                "TRYAGAIN",
+                "NOREPLICAS",
+                "MISCONF",
+                "UNBLOCKED",
+                "ERR max number of clients");
+
         public Refused(String message, @Nullable Throwable cause) {
             super(message, cause);
         }
 
+        /** Whether the server's text begins so, wherever in a script that was. */
+        public boolean says(String beginning) {
+            String text = String.valueOf(getMessage());
+            Matcher where = WHERE.matcher(text);
+            return text.startsWith(beginning, where.lookingAt() ? where.end() : 0);
+        }
+
         /** Whether the same request can succeed later without anybody changing the configuration. */
         public boolean passing() {
-            String text = String.valueOf(getMessage());
-            return text.startsWith("LOADING")
-                    || text.startsWith("OOM")
-                    || text.startsWith("BUSY")
-                    || text.startsWith("READONLY")
-                    || text.startsWith("MASTERDOWN")
-                    || text.startsWith("CLUSTERDOWN")
-                    || text.startsWith("TRYAGAIN")
-                    || text.startsWith("NOREPLICAS")
-                    || text.startsWith("MISCONF")
-                    || text.startsWith("UNBLOCKED")
-                    || text.startsWith("ERR max number of clients");
+            return PASSING.stream().anyMatch(this::says);
         }
     }
 }

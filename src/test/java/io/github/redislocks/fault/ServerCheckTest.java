@@ -77,6 +77,79 @@ class ServerCheckTest {
     }
 
     @ParameterizedTest
+    @EnumSource(RedisServer.Version.class)
+    void connect_whereWritesAreRefusedForNow_blamesNoRight_andLocksWaitForIt(RedisServer.Version version)
+            throws InterruptedException {
+        try (RedisServer server = RedisServer.start(version);
+                Jedis jedis = server.client()) {
+            jedis.configSet("min-replicas-to-write", "1");
+            try (RedisLocks locks = RedisLocks.connect(server.uri())) {
+                Thread caller = new Thread(() -> {
+                    RedisReentrantLock lock = locks.reentrantLock("job");
+                    lock.lock();
+                    lock.unlock();
+                });
+                caller.start();
+                // More than one try: the first has been refused, and the caller goes on.
+                await().until(() -> scripts(jedis) > 4 || !caller.isAlive());
+                assertThat(caller.isAlive()).isTrue();
+                jedis.configSet("min-replicas-to-write", "0");
+                caller.join();
+                assertThat(jedis.get("redis-locks:{job}:fence")).endsWith("+");
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(RedisServer.Version.class)
+    void connect_whereTheServerCannotSave_blamesNoRight(RedisServer.Version version) {
+        try (RedisServer server = RedisServer.start(version);
+                Jedis jedis = server.client()) {
+            jedis.configSet("save", "3600 1");
+            jedis.configSet("rdb-key-save-delay", "1000000");
+            jedis.set("some", "data");
+            jedis.bgsave();
+            ProcessHandle process = ProcessHandle.of(processId(jedis)).orElseThrow();
+            await().until(() -> process.children().anyMatch(ProcessHandle::destroyForcibly));
+            await().until(() -> jedis.info("persistence").contains("rdb_last_bgsave_status:err"));
+            RedisLocks.connect(server.uri()).close();
+            jedis.configSet("save", "");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(RedisServer.Version.class)
+    void connect_toAReplicaThatTellsNothing_isRefused(RedisServer.Version version) {
+        try (RedisServer master = RedisServer.start(version);
+                RedisServer server = RedisServer.start(version);
+                Jedis jedis = server.client()) {
+            jedis.aclSetUser("clerk", "on", ">secret", "~*", "&*", "+@all", "-info");
+            jedis.replicaof("127.0.0.1", master.port());
+            assertThatThrownBy(() -> RedisLocks.connect(uri(server, "clerk")))
+                    .isInstanceOf(LockUnavailableException.class)
+                    .hasMessageContaining("is a replica");
+        }
+    }
+
+    private static long processId(Jedis jedis) {
+        return jedis.info("server")
+                .lines()
+                .filter(line -> line.startsWith("process_id:"))
+                .mapToLong(line -> Long.parseLong(line.substring(line.indexOf(':') + 1)))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    /** How many scripts have been run since the server started. */
+    private static long scripts(Jedis jedis) {
+        return jedis.info("commandstats")
+                .lines()
+                .filter(line -> line.startsWith("cmdstat_eval"))
+                .mapToLong(line -> Long.parseLong(line.replaceAll(".*calls=(\\d+).*", "$1")))
+                .sum();
+    }
+
+    @ParameterizedTest
     @ValueSource(strings = {"+info", "-info"})
     void connect_toAReplica_isRefused(String info) {
         try (RedisServer server = RedisServer.start();
