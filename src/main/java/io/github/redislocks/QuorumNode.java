@@ -281,6 +281,10 @@ final class QuorumNode {
         if (why != null) {
             log.warn(why);
         }
+        String warning = ServerCheck.warningOfSubscribing(redis, check.args().get(0), timeoutNanos);
+        if (warning != null) {
+            log.warn(warning);
+        }
         objection = why;
         runId = server.runId();
     }

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.util.ArrayList;
@@ -97,6 +98,23 @@ final class ServerCheck {
                     + refusal + "). Grant what the README lists under \"In Redis\", or check the key prefix.";
         }
         return null;
+    }
+
+    /** Tries to subscribe, which no script can do: what to warn of, or null. */
+    static @Nullable String warningOfSubscribing(Redis redis, String channel, long timeoutNanos) {
+        try {
+            redis.subscribe(channel, timeoutNanos).close();
+            return null;
+        } catch (RedisException.Refused e) {
+            return e.passing()
+                    ? null
+                    : "Redis does not let this user subscribe to " + channel + " (" + e.getMessage() + "). A free lock"
+                            + " can be had, but a call that has to wait for one that another client holds fails. Grant"
+                            + " +subscribe and that channel, as the README lists under \"In Redis\".";
+        } catch (RedisException later) {
+            // What does not answer now will be subscribed to when somebody waits.
+            return null;
+        }
     }
 
     private RedisException.Refused refused() {

@@ -60,6 +60,13 @@ final class ServerWatch {
                 throw new LockUnavailableException(redis.address(), objection, false, null);
             }
             openLane();
+            // Each node of a quorum is looked at by itself.
+            String warning = redis.hasLines()
+                    ? ServerCheck.warningOfSubscribing(redis, check.args().get(0), options.commandTimeoutNanos())
+                    : null;
+            if (warning != null) {
+                log.warn(warning);
+            }
         } catch (RedisException e) {
             redis.close();
             String text = ServerCheck.isElsewhere(e)

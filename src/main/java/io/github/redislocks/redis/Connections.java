@@ -24,6 +24,9 @@ final class Connections {
     /** Less than the idle times of the load balancers, firewalls and servers that are in use: 50 s and more. */
     static final long AGED_NANOS = TimeUnit.SECONDS.toNanos(30);
 
+    /** How soon after all were renewed they may be again. */
+    private static final long RENEWAL_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     private final HostAndPort address;
     private final JedisClientConfig config;
     private final int bound;
@@ -32,6 +35,8 @@ final class Connections {
     private final ConcurrentLinkedDeque<Link> idle = new ConcurrentLinkedDeque<>();
     private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
+    /** Connections made until then are not used any more. */
+    private volatile long renewed;
 
     Connections(HostAndPort address, JedisClientConfig config, int bound) {
         this(address, config, bound, System::nanoTime);
@@ -43,6 +48,7 @@ final class Connections {
         this.config = config;
         this.bound = bound;
         this.nanoTime = nanoTime;
+        this.renewed = nanoTime.getAsLong() - RENEWAL_NANOS - 1;
         this.places = new Semaphore(bound);
     }
 
@@ -79,6 +85,9 @@ final class Connections {
     void giveBack(Link link) {
         link.idleSince(nanoTime.getAsLong());
         idle.addFirst(link);
+        if (isOutdated(link)) {
+            drop(this::isOutdated);
+        }
         if (closed) {
             drop(any -> true);
         } else if (isAged(idle.peekLast())) {
@@ -89,6 +98,36 @@ final class Connections {
     /** Whether a connection has idled for so long that somebody on the way may have forgotten it. */
     boolean isAged(@Nullable Link link) {
         return link != null && nanoTime.getAsLong() - link.idleSince() > AGED_NANOS;
+    }
+
+    /**
+     * Lets no connection that exists now be used again: those in use go when they are given back. At most once in a
+     * while, since an address may go on leading to the same server.
+     */
+    void renew() {
+        long now = nanoTime.getAsLong();
+        if (now - renewed > RENEWAL_NANOS) {
+            renewed = now;
+            drop(this::isOutdated);
+        }
+    }
+
+    /** As {@link #renew}, and closes those in use too. */
+    void renewAll() {
+        long before = renewed;
+        renew();
+        if (renewed != before) {
+            sockets.forEach(this::shut);
+        }
+    }
+
+    private boolean isOutdated(Link link) {
+        return link.madeAt() - renewed <= 0;
+    }
+
+    /** The time by which the age of connections is told. */
+    long now() {
+        return nanoTime.getAsLong();
     }
 
     /** Drops what has idled as long as one that turned out to lead nowhere, or longer. */

@@ -24,6 +24,7 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 final class Door implements JedisSocketFactory {
 
     private final Connections owner;
+    private final long madeAt;
     private final int timeoutMillis;
     private final JedisClientConfig config;
     private final DefaultJedisSocketFactory sockets;
@@ -33,6 +34,7 @@ final class Door implements JedisSocketFactory {
 
     Door(HostAndPort address, JedisClientConfig wanted, int timeoutMillis, Connections owner) {
         this.owner = owner;
+        this.madeAt = owner.now();
         this.timeoutMillis = timeoutMillis;
         DefaultJedisClientConfig.Builder builder = DefaultJedisClientConfig.builder()
                 .from(wanted)
@@ -48,6 +50,11 @@ final class Door implements JedisSocketFactory {
     /** What the user wants of a connection, with the timeouts of this one. */
     JedisClientConfig config() {
         return config;
+    }
+
+    /** When it was made, by the clock of its owner. */
+    long madeAt() {
+        return madeAt;
     }
 
     int timeoutMillis() {

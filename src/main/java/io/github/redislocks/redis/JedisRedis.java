@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
@@ -53,17 +54,43 @@ public final class JedisRedis implements Redis {
 
     @Override
     public Reply run(Call call, long timeoutNanos) {
-        return new Evaluation(call, timeoutNanos).perform(true);
+        try {
+            return new Evaluation(call, timeoutNanos).perform(true);
+        } catch (RedisException e) {
+            heed(e);
+            throw e;
+        }
     }
 
     @Override
     public List<Outcome> runAll(List<Call> calls, long timeoutNanos) {
-        return calls.isEmpty() ? List.of() : new Pipeline(endpoint, lane, timeoutNanos, calls).outcomes();
+        return calls.isEmpty() ? List.of() : heeded(new Pipeline(endpoint, lane, timeoutNanos, calls).outcomes());
     }
 
     /** As {@link #runAll}, for slots that are just being moved to this server. */
     List<Outcome> runAllAsking(List<Call> calls, long timeoutNanos) {
-        return new Pipeline(endpoint, lane, timeoutNanos, calls, true).outcomes();
+        return heeded(new Pipeline(endpoint, lane, timeoutNanos, calls, true).outcomes());
+    }
+
+    private List<Outcome> heeded(List<Outcome> outcomes) {
+        for (Outcome outcome : outcomes) {
+            heed(outcome.failure());
+        }
+        return outcomes;
+    }
+
+    /**
+     * Connects anew after READONLY: the address may lead to the promoted server by now, while the connections still
+     * lead to the one before. Subscriptions break, since what the promoted server says is not heard on them.
+     */
+    private void heed(@Nullable RedisException failure) {
+        if (failure != null
+                && failure.getCause() instanceof JedisDataException error
+                && new RedisException.Refused(String.valueOf(error.getMessage()), error).says("READONLY")) {
+            pool.renew();
+            lane.renew();
+            subscriptions.renewAll();
+        }
     }
 
     /**
@@ -205,7 +232,12 @@ public final class JedisRedis implements Redis {
 
         @Override
         Subscription on(Link link) {
-            link.ask(Commands.subscribe(channel));
+            try {
+                link.ask(Commands.subscribe(channel));
+            } catch (JedisDataException refused) {
+                link.cut();
+                throw refused;
+            }
             link.disarm();
             return new JedisSubscription(endpoint, channel, link);
         }

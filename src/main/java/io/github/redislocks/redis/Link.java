@@ -32,6 +32,10 @@ final class Link {
         return door;
     }
 
+    long madeAt() {
+        return door.madeAt();
+    }
+
     void idleSince(long nanos) {
         idleSince = nanos;
     }

@@ -11,6 +11,7 @@ import io.github.redislocks.fixture.RedisServer;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
@@ -205,10 +206,35 @@ class ServerCheckTest {
     }
 
     @Test
-    void lock_whereTheUserMayNotSubscribe_saysSoAtItsFirstContention() throws InterruptedException {
+    void quorum_whereTheUserMayNotSubscribe_warnsOfEachMaster() {
+        try (RedisServer a = RedisServer.start();
+                RedisServer b = RedisServer.start();
+                RedisServer c = RedisServer.start()) {
+            for (RedisServer server : List.of(a, b, c)) {
+                try (Jedis jedis = server.client()) {
+                    jedis.aclSetUser("clerk", "on", ">secret", "~*", "&*", "+@all", "-subscribe");
+                }
+            }
+            String said = logged(() -> RedisLocks.builder()
+                    .quorum(uri(a, "clerk"), uri(b, "clerk"), uri(c, "clerk"))
+                    .restartDelay(Duration.ZERO)
+                    .build()
+                    .close());
+            assertThat(said.lines()
+                            .filter(line -> line.contains("does not let this user subscribe"))
+                            .count())
+                    .isGreaterThanOrEqualTo(2);
+        }
+    }
+
+    @Test
+    void connect_whereTheUserMayNotSubscribe_warns_andTheFirstContentionSaysSo() throws InterruptedException {
         try (RedisServer server = RedisServer.start();
                 Jedis jedis = server.client()) {
             jedis.aclSetUser("clerk", "on", ">secret", "~*", "&*", "+@all", "-subscribe");
+            assertThat(logged(() -> RedisLocks.connect(uri(server, "clerk")).close()))
+                    .contains(
+                            "WARN", "does not let this user subscribe to redis-locks:mailbox:", "+subscribe", "README");
             try (RedisLocks clerk = RedisLocks.connect(uri(server, "clerk"));
                     RedisLocks other = RedisLocks.connect(server.uri())) {
                 other.reentrantLock("job").lock();

@@ -2,7 +2,9 @@ package io.github.redislocks.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.fixture.FaultyProxy;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.fixture.RedisServer.Version;
 import io.github.redislocks.redis.RedisException.Refused;
@@ -46,6 +48,27 @@ class JedisSubscriptionTest extends JedisRedisFixture {
         assertThatThrownBy(() -> next.get(2 * SHORT, TimeUnit.NANOSECONDS)).isInstanceOf(TimeoutException.class);
         redis.publish("late", "x", LONG);
         assertThat(next.get()).isEqualTo("x");
+    }
+
+    @Test
+    void subscribe_refused_leavesNoConnection() {
+        RedisServer server = closing(RedisServer.start());
+        FaultyProxy proxy = closing(FaultyProxy.to(server));
+        try (Jedis admin = server.client()) {
+            admin.aclSetUser("app", "on", ">s3cret", "~*", "resetchannels", "+@all");
+        }
+        JedisRedis redis = closing(new JedisRedis(
+                proxy.address(),
+                DefaultJedisClientConfig.builder()
+                        .resp3()
+                        .user("app")
+                        .password("s3cret")
+                        .build(),
+                1));
+        for (int i = 0; i < 3; i++) {
+            assertThatThrownBy(() -> redis.subscribe("news", LONG)).isInstanceOf(Refused.class);
+        }
+        await().until(() -> proxy.openConnections() == 0);
     }
 
     @Test
