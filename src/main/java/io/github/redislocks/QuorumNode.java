@@ -241,8 +241,10 @@ final class QuorumNode {
         String text = String.valueOf(failure.getMessage());
         if (failure instanceof RedisException.Unanswered unanswered) {
             boolean says = text.contains(redis.address());
-            return new RedisException.Unanswered(
-                    says ? text : redis.address() + ": " + text, unanswered.sent(), failure);
+            String full = says ? text : redis.address() + ": " + text;
+            return unanswered.busy()
+                    ? RedisException.Unanswered.busy(full, failure)
+                    : new RedisException.Unanswered(full, unanswered.sent(), failure);
         }
         return failure;
     }

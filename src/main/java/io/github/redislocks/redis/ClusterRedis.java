@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongFunction;
 import java.util.stream.Collectors;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
@@ -64,8 +65,8 @@ public final class ClusterRedis implements Redis {
             JedisRedis server = journey.next();
             server.openLane(timeoutNanos);
             Outcome outcome = journey.isAsking()
-                    ? server.runAllAsking(List.of(call), journey.left()).get(0)
-                    : run(server, call, journey.left());
+                    ? run(left -> server.runAsking(call, left), journey.left())
+                    : run(left -> server.run(call, left), journey.left());
             if (journey.ends(outcome)) {
                 return journey.result();
             }
@@ -73,9 +74,9 @@ public final class ClusterRedis implements Redis {
         }
     }
 
-    private static Outcome run(JedisRedis server, Call call, long timeoutNanos) {
+    private static Outcome run(LongFunction<Reply> trip, long timeoutNanos) {
         try {
-            return Outcome.of(server.run(call, timeoutNanos));
+            return Outcome.of(trip.apply(timeoutNanos));
         } catch (RedisException e) {
             return Outcome.of(e);
         }
@@ -138,7 +139,7 @@ public final class ClusterRedis implements Redis {
         for (Runnable batch : batches.subList(Math.min(1, batches.size()), batches.size())) {
             try {
                 others.add(CompletableFuture.runAsync(batch, workers::execute));
-            } catch (RejectedExecutionException closing) {
+            } catch (RejectedExecutionException noThread) {
                 batch.run();
             }
         }

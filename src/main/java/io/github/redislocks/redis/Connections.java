@@ -5,7 +5,6 @@ import java.net.Socket;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
@@ -31,7 +30,7 @@ final class Connections {
     private final JedisClientConfig config;
     private final int bound;
     private final LongSupplier nanoTime;
-    private final Semaphore places;
+    private final Places places;
     private final ConcurrentLinkedDeque<Link> idle = new ConcurrentLinkedDeque<>();
     private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
@@ -49,7 +48,7 @@ final class Connections {
         this.bound = bound;
         this.nanoTime = nanoTime;
         this.renewed = nanoTime.getAsLong() - RENEWAL_NANOS - 1;
-        this.places = new Semaphore(bound);
+        this.places = new Places(bound);
     }
 
     int bound() {
@@ -62,12 +61,11 @@ final class Connections {
 
     /** Takes a place, waiting for one until the deadline; an interrupt does not end the wait and is kept. */
     boolean enter(long deadline) {
-        return places.tryAcquire()
-                || Uninterrupted.until(deadline, nanos -> places.tryAcquire(nanos, TimeUnit.NANOSECONDS));
+        return places.enter(deadline);
     }
 
     void leave() {
-        places.release();
+        places.leave();
     }
 
     /** A connection that was used before, if one is idle. Only for who has a place. */

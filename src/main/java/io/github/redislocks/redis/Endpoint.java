@@ -46,7 +46,12 @@ record Endpoint(String address, Workers workers) {
 
     RedisException noneFree(String what, int bound, long timeoutNanos) {
         String text = "No connection to " + address + " became free for " + what + within(timeoutNanos);
-        return new RedisException.Unanswered(text + ": all " + bound + " are in use", false, null);
+        return RedisException.Unanswered.busy(text + ": all " + bound + " are in use", null);
+    }
+
+    RedisException noThread(String what, boolean sent, @Nullable Throwable cause) {
+        String text = "No thread could be started for " + what + " to " + address;
+        return new RedisException.Unanswered(text + ": " + (cause == null ? "" : reason(cause)), sent, cause);
     }
 
     RedisException closed(boolean sent) {

@@ -128,10 +128,8 @@ abstract class Exchange<T> {
             });
         } catch (RejectedExecutionException e) {
             pool.leave();
-            throw endpoint.closed(stage.get() != Stage.UNSENT);
-        } catch (Error noThread) {
-            pool.leave();
-            throw noThread;
+            boolean sent = stage.get() != Stage.UNSENT;
+            throw e.getCause() == null ? endpoint.closed(sent) : endpoint.noThread(what(), sent, e.getCause());
         }
         return await(answer);
     }

@@ -54,8 +54,17 @@ public final class JedisRedis implements Redis {
 
     @Override
     public Reply run(Call call, long timeoutNanos) {
+        return run(new Evaluation(call, timeoutNanos, false));
+    }
+
+    /** As {@link #run}, for a slot that is just being moved to this server. */
+    Reply runAsking(Call call, long timeoutNanos) {
+        return run(new Evaluation(call, timeoutNanos, true));
+    }
+
+    private Reply run(Evaluation evaluation) {
         try {
-            return new Evaluation(call, timeoutNanos).perform(true);
+            return evaluation.perform(true);
         } catch (RedisException e) {
             heed(e);
             throw e;
@@ -141,10 +150,13 @@ public final class JedisRedis implements Redis {
     private final class Evaluation extends Exchange<Reply> {
 
         private final Call call;
+        private final boolean asking;
 
-        Evaluation(Call call, long timeoutNanos) {
+        /** Asking: whether ASKING goes before it. */
+        Evaluation(Call call, long timeoutNanos, boolean asking) {
             super(endpoint, pool, timeoutNanos);
             this.call = call;
+            this.asking = asking;
         }
 
         @Override
@@ -164,16 +176,24 @@ public final class JedisRedis implements Redis {
 
         private Reply ask(Link link, CommandArguments request) {
             Acks acks = call.acks();
-            if (acks == null) {
+            if (acks == null && !asking) {
                 return Commands.reply(call, link.ask(request), resent());
             }
+            int place = 0;
+            if (asking) {
+                link.send(Commands.asking());
+                place++;
+            }
             link.send(request);
-            link.send(Commands.awaitAcks(acks, leftNanos()));
-            List<Object> answers = link.answers(2);
-            if (answers.get(0) instanceof JedisDataException error) {
+            if (acks != null) {
+                link.send(Commands.awaitAcks(acks, leftNanos()));
+            }
+            List<Object> answers = link.answers(acks == null ? place + 1 : place + 2);
+            if (answers.get(place) instanceof JedisDataException error) {
                 throw error;
             }
-            return Commands.confirmed(call, Commands.reply(call, answers.get(0), resent()), answers.get(1));
+            Reply reply = Commands.reply(call, answers.get(place), resent());
+            return acks == null ? reply : Commands.confirmed(call, reply, answers.get(place + 1));
         }
     }
 

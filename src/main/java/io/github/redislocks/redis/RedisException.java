@@ -23,10 +23,26 @@ public abstract sealed class RedisException extends RuntimeException {
         private static final long serialVersionUID = 1L;
 
         private final boolean sent;
+        private final boolean busy;
 
         public Unanswered(String message, boolean sent, @Nullable Throwable cause) {
+            this(message, sent, false, cause);
+        }
+
+        private Unanswered(String message, boolean sent, boolean busy, @Nullable Throwable cause) {
             super(message, cause);
             this.sent = sent;
+            this.busy = busy;
+        }
+
+        /** One that waited until its time was over for a connection that other calls of this client had. */
+        public static Unanswered busy(String message, @Nullable Throwable cause) {
+            return new Unanswered(message, false, true, cause);
+        }
+
+        /** Whether it was this client that had no connection free, which says nothing of the server. Then not sent. */
+        public boolean busy() {
+            return busy;
         }
 
         /** Whether the request may have left: it may have run, or may still run, however late. */

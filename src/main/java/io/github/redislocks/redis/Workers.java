@@ -4,7 +4,9 @@ import io.github.redislocks.concurrent.Threads;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -22,14 +24,17 @@ final class Workers {
     private final ThreadPoolExecutor threads;
 
     Workers(String address) {
+        this(numbered(address));
+    }
+
+    private static ThreadFactory numbered(String address) {
         AtomicLong number = new AtomicLong();
+        return work -> Threads.daemon("redis-locks-io-" + address + "-" + number.incrementAndGet(), work);
+    }
+
+    Workers(ThreadFactory factory) {
         threads = new ThreadPoolExecutor(
-                0,
-                Integer.MAX_VALUE,
-                IDLE_SECONDS,
-                TimeUnit.SECONDS,
-                new SynchronousQueue<>(),
-                work -> Threads.daemon("redis-locks-io-" + address + "-" + number.incrementAndGet(), work));
+                0, Integer.MAX_VALUE, IDLE_SECONDS, TimeUnit.SECONDS, new SynchronousQueue<>(), factory);
     }
 
     static boolean onVirtualThread() {
@@ -40,9 +45,16 @@ final class Workers {
         }
     }
 
-    /** Throws {@code RejectedExecutionException} once {@link #close} was called. */
+    /**
+     * Throws {@code RejectedExecutionException} once {@link #close} was called; and, with the error as its cause, if no
+     * thread could be started.
+     */
     void execute(Runnable work) {
-        threads.execute(work);
+        try {
+            threads.execute(work);
+        } catch (Error noThread) {
+            throw new RejectedExecutionException("no thread could be started", noThread);
+        }
     }
 
     void close() {

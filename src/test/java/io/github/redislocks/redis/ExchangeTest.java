@@ -11,7 +11,10 @@ import io.github.redislocks.redis.RedisException.Unanswered;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,6 +31,7 @@ class ExchangeTest extends JedisRedisFixture {
         server.pause();
         Unanswered failure = inTime(() -> redis.run(PING, SHORT));
         assertThat(failure.sent()).isFalse();
+        assertThat(failure.busy()).isFalse();
         assertThat(failure).hasMessageContaining("500 ms").hasMessageContaining(redis.address());
         server.resume();
         assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
@@ -168,6 +172,64 @@ class ExchangeTest extends JedisRedisFixture {
     }
 
     @Test
+    void runAsking_isOnAConnectionOfThePool_notOnThatOfTheBackground() {
+        FaultyProxy proxy = closing(FaultyProxy.to(shared));
+        JedisRedis redis = closing(new JedisRedis(proxy.address(), resp3(), 2));
+        redis.run(PING, LONG);
+        // A single server takes ASKING for an error, and what comes behind it for what it is.
+        assertThat(redis.runAsking(call("echo", "k", "x"), LONG).is("OK")).isTrue();
+        assertThatThrownBy(() -> redis.runAsking(call("error"), LONG)).isInstanceOf(RedisException.Refused.class);
+        assertThat(proxy.connections()).isEqualTo(1);
+    }
+
+    /** An exchange on a worker, whose request does something. */
+    private static Exchange<Boolean> exchange(Workers workers, Connections pool, Runnable request) {
+        return new Exchange<>(new Endpoint("somewhere", workers), pool, SHORT) {
+            @Override
+            Boolean on(Link link) {
+                request.run();
+                return true;
+            }
+
+            @Override
+            String what() {
+                return "something";
+            }
+        };
+    }
+
+    @Test
+    void workerThatHangsAfterItHasBegunToSend_callFailsSent() {
+        Workers workers = new Workers("somewhere");
+        closing(workers::close);
+        Connections pool = new Connections(shared.address(), resp3(), 1);
+        closing(pool::close);
+        CountDownLatch end = new CountDownLatch(1);
+        Exchange<Boolean> hangs = exchange(
+                workers,
+                pool,
+                () -> Uninterrupted.until(System.nanoTime() + LONG, nanos -> end.await(nanos, TimeUnit.NANOSECONDS)));
+        assertThat(inTime(() -> hangs.perform(false)).sent()).isTrue();
+        end.countDown();
+    }
+
+    @Test
+    void noThreadCanBeStarted_callFailsUnsentAndKeepsNoPlace() {
+        Workers none = new Workers((ThreadFactory) work -> {
+            throw new InternalError("unable to create native thread");
+        });
+        Connections pool = new Connections(shared.address(), resp3(), 1);
+        closing(pool::close);
+        for (int i = 0; i < 2; i++) {
+            assertThatThrownBy(() -> exchange(none, pool, () -> {}).perform(false))
+                    .isInstanceOfSatisfying(
+                            Unanswered.class, e -> assertThat(e.sent()).isFalse())
+                    .hasMessageContaining("No thread")
+                    .hasMessageContaining("unable to create native thread");
+        }
+    }
+
+    @Test
     void run_allConnectionsInUse_waitingCountsIntoTheTime() {
         FaultyProxy proxy = closing(FaultyProxy.to(shared));
         JedisRedis redis = closing(new JedisRedis(proxy.address(), resp3(), 2));
@@ -176,6 +238,7 @@ class ExchangeTest extends JedisRedisFixture {
         await().until(() -> proxy.openConnections() == 2);
         Unanswered failure = inTime(() -> redis.run(PING, SHORT));
         assertThat(failure.sent()).isFalse();
+        assertThat(failure.busy()).isTrue();
         assertThat(failure).hasMessageContaining("all 2 are in use");
         proxy.pass();
         assertThat(both).allSatisfy(one -> assertThat(got(one).is("PONG")).isTrue());

@@ -1,0 +1,122 @@
+package io.github.redislocks.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class PlacesTest {
+
+    private static final long LONG = TimeUnit.SECONDS.toNanos(60);
+
+    private final Places places = new Places(1);
+    private final Queue<String> served = new ConcurrentLinkedQueue<>();
+
+    private static long soon(long nanos) {
+        return System.nanoTime() + nanos;
+    }
+
+    /** A thread that waits in line for a place, and keeps what it gets. */
+    private Thread waiting(String name) {
+        Thread thread = new Thread(
+                () -> {
+                    if (places.enter(soon(LONG))) {
+                        served.add(name);
+                    }
+                },
+                name);
+        thread.start();
+        await().until(() -> thread.getState() == Thread.State.TIMED_WAITING);
+        return thread;
+    }
+
+    @Test
+    void inLine_isOvertakenSoOftenAndNotMore_evenIfItNeverRuns() {
+        assertThat(places.enter(soon(LONG))).isTrue();
+        Places.Waiter first = places.join();
+        Places.Waiter second = places.join();
+        for (int i = 0; i < Places.MOST_OVERTAKINGS; i++) {
+            places.leave();
+            assertThat(first.isServed()).isFalse();
+            assertThat(places.enter(soon(0))).as("who runs takes it").isTrue();
+        }
+        places.leave();
+        assertThat(first.isServed()).isTrue();
+        assertThat(places.enter(soon(0))).as("handed over").isFalse();
+        places.leave();
+        assertThat(second.isServed()).isFalse();
+        assertThat(places.enter(soon(0))).isTrue();
+    }
+
+    @Test
+    void enter_deadlinePasses_isGoneAndCostsNoPlace() throws InterruptedException {
+        assertThat(places.enter(soon(LONG))).isTrue();
+        assertThat(places.enter(soon(1_000_000))).isFalse();
+        Thread next = waiting("next");
+        for (int i = 0; i <= Places.MOST_OVERTAKINGS; i++) {
+            places.leave();
+            if (!places.enter(soon(0))) {
+                break;
+            }
+        }
+        next.join();
+        assertThat(served).containsExactly("next");
+        places.leave();
+        assertThat(places.enter(soon(0))).isTrue();
+        assertThat(places.enter(soon(0))).isFalse();
+    }
+
+    @Test
+    void enter_interrupted_waitsOnAndKeepsTheInterrupt() throws InterruptedException {
+        assertThat(places.enter(soon(LONG))).isTrue();
+        List<Boolean> seen = new ArrayList<>();
+        Thread waiter = new Thread(() -> {
+            seen.add(places.enter(soon(LONG)));
+            seen.add(Thread.currentThread().isInterrupted());
+        });
+        waiter.start();
+        await().until(() -> waiter.getState() == Thread.State.TIMED_WAITING);
+        waiter.interrupt();
+        places.leave();
+        waiter.join();
+        assertThat(seen).containsExactly(true, true);
+    }
+
+    @Test
+    void manyThreadsAndDeadlines_neverMoreThanThePlacesAndNoneIsLost() throws InterruptedException {
+        Places three = new Places(3);
+        AtomicInteger inside = new AtomicInteger();
+        AtomicInteger most = new AtomicInteger();
+        List<Thread> threads = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            long patience = i % 2 == 0 ? 20_000 : LONG;
+            Thread thread = new Thread(() -> {
+                for (int round = 0; round < 5_000; round++) {
+                    if (three.enter(soon(patience))) {
+                        most.accumulateAndGet(inside.incrementAndGet(), Math::max);
+                        inside.decrementAndGet();
+                        three.leave();
+                    }
+                }
+            });
+            threads.add(thread);
+            thread.start();
+        }
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        assertThat(most).hasValueLessThanOrEqualTo(3);
+        for (int i = 0; i < 3; i++) {
+            assertThat(three.enter(soon(0))).isTrue();
+        }
+        assertThat(three.enter(soon(0))).isFalse();
+    }
+}
