@@ -6,11 +6,16 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.DefaultRedisCredentialsProvider;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.RedisCredentials;
+import redis.clients.jedis.authentication.AuthXManager;
 
 /**
  * A bounded pool of connections: a place per call under way, and the connections that are idle, the last used first.
@@ -25,6 +30,9 @@ final class Connections {
 
     /** How soon after all were renewed they may be again. */
     private static final long RENEWAL_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    /** Held to start a manager of tokens, which does not say whether it was started. */
+    private static final ReentrantLock STARTING = new ReentrantLock();
 
     private final HostAndPort address;
     private final JedisClientConfig config;
@@ -76,7 +84,31 @@ final class Connections {
 
     /** The way to a new connection. Only for who has a place. */
     Door newDoor(long deadline) {
+        awaitToken();
         return new Door(address, config, Link.millisUntil(deadline), this);
+    }
+
+    /** Waits for the first token, as Jedis' own pool does; each client may be the first to start the manager. */
+    private void awaitToken() {
+        AuthXManager tokens = config.getAuthXManager();
+        if (tokens == null) {
+            return;
+        }
+        STARTING.lock();
+        try {
+            tokens.get();
+        } catch (NullPointerException notStarted) {
+            tokens.start();
+        } finally {
+            STARTING.unlock();
+        }
+    }
+
+    /** Whether credentials that are refused now may be right later, since a provider names them. */
+    boolean hasChangingCredentials() {
+        Supplier<RedisCredentials> provider = config.getCredentialsProvider();
+        return config.getAuthXManager() != null
+                || (provider != null && !(provider instanceof DefaultRedisCredentialsProvider));
     }
 
     /** Keeps it for the next call; those that nobody has needed for long go. */
@@ -103,11 +135,15 @@ final class Connections {
      * while, since an address may go on leading to the same server.
      */
     void renew() {
-        long now = nanoTime.getAsLong();
-        if (now - renewed > RENEWAL_NANOS) {
-            renewed = now;
-            drop(this::isOutdated);
+        if (nanoTime.getAsLong() - renewed > RENEWAL_NANOS) {
+            renewNow();
         }
+    }
+
+    /** As {@link #renew}, however often. */
+    void renewNow() {
+        renewed = nanoTime.getAsLong();
+        drop(this::isOutdated);
     }
 
     /** As {@link #renew}, and closes those in use too. */

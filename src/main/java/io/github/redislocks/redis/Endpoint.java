@@ -58,6 +58,11 @@ record Endpoint(String address, Workers workers) {
         return new RedisException.Unanswered("The connections to " + address + " have been closed", sent, null);
     }
 
+    static boolean isOfCredentials(JedisDataException e) {
+        String text = String.valueOf(e.getMessage());
+        return text.startsWith("WRONGPASS") || text.startsWith("NOAUTH");
+    }
+
     static boolean isTimeout(Throwable e) {
         return root(e) instanceof SocketTimeoutException;
     }

@@ -95,7 +95,10 @@ abstract class Exchange<T> {
             T answer = here && !Workers.onVirtualThread() ? here() : null;
             return answer != null ? answer : elsewhere();
         } catch (JedisDataException e) {
-            throw endpoint.refused(e, what(), resent);
+            // A provider of credentials may be late: then it is as if there were no connection.
+            throw Endpoint.isOfCredentials(e) && pool.hasChangingCredentials()
+                    ? endpoint.failed(e, what(), stage.get() != Stage.UNSENT, timeoutNanos)
+                    : endpoint.refused(e, what(), resent);
         } catch (JedisException e) {
             boolean sent = stage.get() != Stage.UNSENT;
             throw pool.isClosed() ? endpoint.closed(sent) : endpoint.failed(e, what(), sent, timeoutNanos);

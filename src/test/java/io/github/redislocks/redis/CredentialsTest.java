@@ -1,0 +1,88 @@
+package io.github.redislocks.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.fixture.FaultyProxy;
+import io.github.redislocks.fixture.RedisServer;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import redis.clients.authentication.core.IdentityProvider;
+import redis.clients.authentication.core.SimpleToken;
+import redis.clients.authentication.core.TokenAuthConfig;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.DefaultRedisCredentials;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.authentication.AuthXManager;
+
+/** Credentials that change while a client lives. */
+@Timeout(60)
+class CredentialsTest extends JedisRedisFixture {
+
+    private static final long TOKEN_MILLIS = 600;
+
+    private final AtomicReference<String> password = new AtomicReference<>("first");
+    private RedisServer server;
+    private FaultyProxy proxy;
+
+    @BeforeEach
+    void startServer() {
+        server = closing(RedisServer.start());
+        proxy = closing(FaultyProxy.to(server));
+        allow(">first");
+    }
+
+    private void allow(String word) {
+        try (Jedis admin = server.client()) {
+            admin.aclSetUser("app", "on", "resetpass", word, "~*", "&*", "+@all");
+        }
+    }
+
+    @Test
+    void providerIsLate_isNoRefusal_andPassesWithTheRightPassword() {
+        DefaultJedisClientConfig config = DefaultJedisClientConfig.builder()
+                .credentialsProvider(() -> new DefaultRedisCredentials("app", password.get()))
+                .build();
+        JedisRedis redis = closing(new JedisRedis(proxy.address(), config, 1));
+        allow(">second");
+        assertThatThrownBy(() -> redis.run(PING, LONG))
+                .isInstanceOfSatisfying(
+                        RedisException.Unanswered.class,
+                        e -> assertThat(e.sent()).isFalse())
+                .hasMessageContaining("WRONGPASS");
+        password.set("second");
+        assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
+    }
+
+    @Test
+    void tokens_areAskedForAtTheFirstCall_andEachNewOneIsUsed() {
+        IdentityProvider provider = () -> {
+            long now = System.currentTimeMillis();
+            return new SimpleToken("app", password.get(), now + TOKEN_MILLIS, now, Map.of());
+        };
+        AuthXManager tokens = new AuthXManager(TokenAuthConfig.builder()
+                .identityProviderConfig(() -> provider)
+                .expirationRefreshRatio(0.5F)
+                .lowerRefreshBoundMillis(100)
+                .tokenRequestExecTimeoutInMs(5_000)
+                .maxAttemptsToRetry(3)
+                .delayInMsToRetry(10)
+                .build());
+        closing(tokens::stop);
+        JedisRedis redis = closing(new JedisRedis(
+                proxy.address(),
+                DefaultJedisClientConfig.builder().authXManager(tokens).build(),
+                1));
+        assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
+        allow(">second");
+        password.set("second");
+        await().until(() -> tokens.get().getPassword()[0] == 's');
+        int before = proxy.connections();
+        await().ignoreExceptionsInstanceOf(RedisException.class)
+                .until(() -> redis.run(PING, LONG).is("PONG") && proxy.connections() > before);
+    }
+}
