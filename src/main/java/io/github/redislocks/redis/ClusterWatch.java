@@ -242,7 +242,7 @@ final class ClusterWatch implements AutoCloseable {
         try {
             rota.answered(node);
             troubled.remove(node.toString());
-            Slots heard = slots.heard(view);
+            Slots heard = slots.heard(view, owner -> isTroubled(owner.address().toString()));
             if (heard != slots && !closed) {
                 slots = heard;
                 onNews.accept(heard);

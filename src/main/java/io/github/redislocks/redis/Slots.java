@@ -3,6 +3,7 @@ package io.github.redislocks.redis;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.util.JedisClusterCRC16;
 
@@ -47,19 +48,30 @@ final class Slots {
         return owners;
     }
 
-    /** With what a node says; this very object if that is nothing new. */
-    Slots heard(ClusterView view) {
+    /**
+     * With what a node says; this very object if that is nothing new. Two who claim a slot by the same epoch, as after
+     * a CLUSTER FAILOVER TAKEOVER on one side of a cut cluster, soon agree on a greater one if both live: until then
+     * the one that is known stays, unless it is silent.
+     */
+    Slots heard(ClusterView view, Predicate<ClusterNode> silent) {
         @Nullable Held[] next = slots.clone();
         for (ClusterView.Claim claim : view.claims()) {
             Held held = new Held(claim.owner(), claim.epoch());
             for (int slot = claim.first(); slot <= claim.last(); slot++) {
                 Held known = slots[slot];
-                if (known == null || claim.epoch() >= known.epoch) {
+                if (known == null || overrules(claim, known, silent)) {
                     next[slot] = held.equals(known) ? known : held;
                 }
             }
         }
         return Arrays.equals(slots, next) ? this : new Slots(next);
+    }
+
+    private static boolean overrules(ClusterView.Claim claim, Held known, Predicate<ClusterNode> silent) {
+        if (claim.epoch() != known.epoch) {
+            return claim.epoch() > known.epoch;
+        }
+        return claim.owner().id().equals(known.owner.id()) || silent.test(known.owner);
     }
 
     /**

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -25,11 +26,12 @@ class ClusterMastersTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
     private static final JedisClientConfig CONFIG =
             DefaultJedisClientConfig.builder().build();
+    private static final Predicate<ClusterNode> NOBODY = Set.<ClusterNode>of()::contains;
     private static final ClusterNode ONE = node("a", 1);
     private static final ClusterNode TWO = node("b", 2);
     private static final Slots HALVES =
-            Slots.UNKNOWN.heard(view(new Claim(0, 8_191, ONE, 1), new Claim(8_192, 16_383, TWO, 2)));
-    private static final Slots ALL_OF_ONE = HALVES.heard(view(new Claim(0, 16_383, ONE, 3)));
+            Slots.UNKNOWN.heard(view(new Claim(0, 8_191, ONE, 1), new Claim(8_192, 16_383, TWO, 2)), NOBODY);
+    private static final Slots ALL_OF_ONE = HALVES.heard(view(new Claim(0, 16_383, ONE, 3)), NOBODY);
 
     /** To whom slots of both halves belong while the listener is told of a move: nobody, if null. */
     private final List<List<JedisRedis>> whileTold = new ArrayList<>();
@@ -88,7 +90,7 @@ class ClusterMastersTest {
 
     @Test
     void slotsOfANewMaster_areAMoveOfThoseAlone() {
-        news.accept(Slots.UNKNOWN.heard(view(new Claim(0, 16_383, ONE, 1))));
+        news.accept(Slots.UNKNOWN.heard(view(new Claim(0, 16_383, ONE, 1)), NOBODY));
         JedisRedis one = masters.owner(0);
         news.accept(HALVES);
         assertThat(whileTold).containsExactly(Arrays.asList(one, null));

@@ -6,6 +6,7 @@ import io.github.redislocks.redis.ClusterView.Claim;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.HostAndPort;
 
@@ -14,6 +15,8 @@ class SlotsTest {
 
     private static final ClusterNode OLD = node("a", 1);
     private static final ClusterNode NEW = node("b", 2);
+
+    private static final Predicate<ClusterNode> NOBODY = Set.<ClusterNode>of()::contains;
 
     private static ClusterNode node(String id, int port) {
         return new ClusterNode(id, new HostAndPort("host", port));
@@ -25,7 +28,7 @@ class SlotsTest {
 
     @Test
     void heard_firstNews_areBelieved() {
-        Slots slots = Slots.UNKNOWN.heard(view(new Claim(0, 10, OLD, 1), new Claim(11, 16_383, NEW, 2)));
+        Slots slots = Slots.UNKNOWN.heard(view(new Claim(0, 10, OLD, 1), new Claim(11, 16_383, NEW, 2)), NOBODY);
         assertThat(slots.owner(10)).isEqualTo(OLD);
         assertThat(slots.owner(11)).isEqualTo(NEW);
         assertThat(slots.owners()).containsExactlyInAnyOrder(OLD, NEW);
@@ -34,38 +37,63 @@ class SlotsTest {
 
     @Test
     void heard_greaterEpoch_overrules_andTheSmallerOneLeadsNobodyBack() {
-        Slots slots = Slots.UNKNOWN.heard(view(new Claim(0, 10, OLD, 1))).heard(view(new Claim(5, 10, NEW, 7)));
+        Slots slots = Slots.UNKNOWN
+                .heard(view(new Claim(0, 10, OLD, 1)), NOBODY)
+                .heard(view(new Claim(5, 10, NEW, 7)), NOBODY);
         assertThat(slots.owner(4)).isEqualTo(OLD);
         assertThat(slots.owner(5)).isEqualTo(NEW);
-        assertThat(slots.heard(view(new Claim(0, 10, OLD, 1))))
+        assertThat(slots.heard(view(new Claim(0, 10, OLD, 1)), NOBODY))
                 .as("nothing new")
                 .isSameAs(slots);
     }
 
     @Test
+    void heard_equalEpochs_leadNobodyToAndFro_unlessTheKnownOwnerIsSilent() {
+        Slots slots = Slots.UNKNOWN.heard(view(new Claim(0, 10, OLD, 5)), NOBODY);
+        ClusterView other = view(new Claim(0, 10, NEW, 5));
+        assertThat(slots.heard(other, NOBODY)).isSameAs(slots);
+        assertThat(slots.heard(other, NEW::equals)).isSameAs(slots);
+        Slots taken = slots.heard(other, OLD::equals);
+        assertThat(taken.owner(3)).isEqualTo(NEW);
+        assertThat(taken.heard(view(new Claim(0, 10, OLD, 5)), NOBODY)).isSameAs(taken);
+        assertThat(taken.heard(view(new Claim(0, 10, OLD, 6)), NOBODY).owner(3))
+                .as("whoever of the two finds out takes a greater one")
+                .isEqualTo(OLD);
+    }
+
+    @Test
+    void heard_equalEpochsOfOneNode_itHasMoved() {
+        Slots slots = Slots.UNKNOWN.heard(view(new Claim(0, 10, OLD, 5)), NOBODY);
+        ClusterNode moved = node("a", 9);
+        assertThat(slots.heard(view(new Claim(0, 10, moved, 5)), NOBODY).owner(3))
+                .isEqualTo(moved);
+    }
+
+    @Test
     void heard_slotThatNobodyClaims_staysWhereItWas() {
-        Slots slots = Slots.UNKNOWN.heard(view(new Claim(0, 10, OLD, 1)));
-        assertThat(slots.heard(view()).owner(3)).isEqualTo(OLD);
+        Slots slots = Slots.UNKNOWN.heard(view(new Claim(0, 10, OLD, 1)), NOBODY);
+        assertThat(slots.heard(view(), NOBODY).owner(3)).isEqualTo(OLD);
     }
 
     @Test
     void denied_anyOtherClaim_isBelieved() {
-        Slots slots = Slots.UNKNOWN.heard(view(new Claim(0, 10, OLD, 9))).denied(3, OLD);
+        Slots slots =
+                Slots.UNKNOWN.heard(view(new Claim(0, 10, OLD, 9)), NOBODY).denied(3, OLD);
         assertThat(slots.owner(3)).as("until somebody else claims it").isEqualTo(OLD);
-        Slots reset = slots.heard(view(new Claim(0, 10, NEW, 1)));
+        Slots reset = slots.heard(view(new Claim(0, 10, NEW, 1)), NOBODY);
         assertThat(reset.owner(3)).isEqualTo(NEW);
         assertThat(reset.owner(4)).as("not denied").isEqualTo(OLD);
     }
 
     @Test
     void denied_byWhoIsNotTheOwner_saysNothing() {
-        Slots slots = Slots.UNKNOWN.heard(view(new Claim(0, 10, OLD, 9)));
+        Slots slots = Slots.UNKNOWN.heard(view(new Claim(0, 10, OLD, 9)), NOBODY);
         assertThat(slots.denied(3, NEW)).isSameAs(slots);
     }
 
     @Test
     void without_leavesTheOthers() {
-        Slots slots = Slots.UNKNOWN.heard(view(new Claim(0, 10, OLD, 1), new Claim(11, 20, NEW, 2)));
+        Slots slots = Slots.UNKNOWN.heard(view(new Claim(0, 10, OLD, 1), new Claim(11, 20, NEW, 2)), NOBODY);
         assertThat(slots.without(Set.of(NEW)).owner(11)).isNull();
         assertThat(slots.without(Set.of(NEW)).owner(10)).isEqualTo(OLD);
     }
