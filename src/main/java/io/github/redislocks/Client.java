@@ -65,12 +65,14 @@ final class Client {
         this.watchdog = new Watchdog(this);
         this.mailbox = new Mailbox(
                 Keys.mailbox(options.keyPrefix(), id),
+                Protocol.reach(options.keyPrefix(), Keys.mailbox(options.keyPrefix(), id)),
                 redis,
                 clock,
                 options.commandTimeoutNanos(),
                 attempts,
                 this::hurry,
-                succession::hasten);
+                succession::hasten,
+                this::hurry);
     }
 
     /** Looks at the server and starts the background work. */
@@ -295,6 +297,12 @@ final class Client {
         for (Attempt attempt : attempts.values()) {
             attempt.nextHeartbeatNanos = 0;
         }
+        watchdog.wakeAt(0);
+    }
+
+    /** Has a waiter ask for its place at once. */
+    private void hurry(Attempt attempt) {
+        attempt.nextHeartbeatNanos = 0;
         watchdog.wakeAt(0);
     }
 

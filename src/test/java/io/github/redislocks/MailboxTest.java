@@ -25,8 +25,20 @@ class MailboxTest {
     private final FakeClock clock = new FakeClock();
     private final InMemoryRedis redis = new InMemoryRedis(clock.server());
     private final AtomicInteger reopened = new AtomicInteger();
-    private final Mailbox mailbox = new Mailbox(
-            "mailbox", redis, clock, TIMEOUT_NANOS, new ConcurrentHashMap<>(), reopened::incrementAndGet, number -> {});
+    private final Mailbox mailbox = mailbox("mailbox", redis, reopened::incrementAndGet);
+
+    private Mailbox mailbox(String channel, Redis port, Runnable onReopened) {
+        return new Mailbox(
+                channel,
+                Protocol.reach("redis-locks", channel),
+                port,
+                clock,
+                TIMEOUT_NANOS,
+                new ConcurrentHashMap<>(),
+                onReopened,
+                number -> {},
+                attempt -> {});
+    }
 
     @AfterEach
     void close() {
@@ -92,8 +104,7 @@ class MailboxTest {
                     }
                     return method.invoke(redis, args);
                 });
-        Mailbox distant =
-                new Mailbox("far", far, clock, TIMEOUT_NANOS, new ConcurrentHashMap<>(), () -> {}, number -> {});
+        Mailbox distant = mailbox("far", far, () -> {});
         assertThatThrownBy(() -> distant.open(1_000_000)).isInstanceOf(RedisException.Unanswered.class);
         assertThat(distant.isOpen()).isFalse();
         answer.countDown();

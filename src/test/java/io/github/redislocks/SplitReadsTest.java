@@ -1,0 +1,135 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.fixture.RedisServer;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.JedisRedis;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.Reply;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.Jedis;
+
+/**
+ * One address behind which a proxy leads subscriptions to a replica: messages arrive there, and the master, which runs
+ * the scripts, does not count who hears them.
+ */
+@Timeout(60)
+class SplitReadsTest {
+
+    private static final String QUEUE = "redis-locks:{job}:queue";
+
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+    private RedisServer master;
+    private RedisServer replica;
+    private RedisLocks here;
+    private RedisLocks there;
+
+    /** What the proxy makes of the two servers. */
+    private record Split(JedisRedis writes, JedisRedis reads) implements Redis {
+
+        static Split of(RedisServer master, RedisServer replica) {
+            DefaultJedisClientConfig config = DefaultJedisClientConfig.builder().build();
+            return new Split(new JedisRedis(master.address(), config, 8), new JedisRedis(replica.address(), config, 8));
+        }
+
+        @Override
+        public Reply run(Call call, long timeoutNanos) {
+            return writes.run(call, timeoutNanos);
+        }
+
+        @Override
+        public List<Outcome> runAll(List<Call> calls, long timeoutNanos) {
+            return writes.runAll(calls, timeoutNanos);
+        }
+
+        @Override
+        public Subscription subscribe(String channel, long timeoutNanos) {
+            return reads.subscribe(channel, timeoutNanos);
+        }
+
+        @Override
+        public void publish(String channel, String message, long timeoutNanos) {
+            writes.publish(channel, message, timeoutNanos);
+        }
+
+        @Override
+        public String address() {
+            return writes.address();
+        }
+
+        @Override
+        public void close() {
+            writes.close();
+            reads.close();
+        }
+    }
+
+    @BeforeEach
+    void start() {
+        master = RedisServer.start("--repl-diskless-sync-delay", "0");
+        replica = RedisServer.start("--replicaof", "127.0.0.1", Integer.toString(master.port()));
+        try (Jedis jedis = replica.client()) {
+            await().until(() -> jedis.info("replication").contains("master_link_status:up"));
+        }
+        here = RedisLocks.on(Split.of(master, replica), LockOptions.DEFAULTS, null, Clock.SYSTEM);
+        there = RedisLocks.on(Split.of(master, replica), LockOptions.DEFAULTS, null, Clock.SYSTEM);
+    }
+
+    @AfterEach
+    void stop() {
+        threads.shutdownNow();
+        here.close();
+        there.close();
+        replica.close();
+        master.close();
+    }
+
+    private Future<Duration> lockOf(RedisReentrantLock lock) throws InterruptedException {
+        Future<Duration> waiter = threads.submit(() -> {
+            lock.lock();
+            try (Jedis jedis = master.client()) {
+                assertThat(jedis.hget("redis-locks:{job}", "token"))
+                        .as("who has it in Redis")
+                        .isEqualTo(Long.toString(lock.fencingToken()));
+            } finally {
+                lock.unlock();
+            }
+            return Duration.ofNanos(System.nanoTime());
+        });
+        try (Jedis jedis = master.client()) {
+            await().until(() -> jedis.zcard(QUEUE) == 1);
+        }
+        return waiter;
+    }
+
+    @Test
+    void grantThatTheMasterTookBack_isNotBelieved_andTheLockIsHadAtOnce() throws Exception {
+        long longest = 0;
+        for (RedisReentrantLock waiting : List.of(there.reentrantLock("job"), there.fairLock("job"))) {
+            for (int i = 0; i < 3; i++) {
+                RedisReentrantLock lock = here.reentrantLock("job");
+                lock.lock();
+                Future<Duration> waiter = lockOf(waiting);
+                long released = System.nanoTime();
+                lock.unlock();
+                long had = waiter.get(10, TimeUnit.SECONDS).toNanos();
+                longest = Math.max(longest, had - released);
+            }
+        }
+        System.out.println("Had after " + longest / 1_000_000 + " ms at most");
+        assertThat(Duration.ofNanos(longest)).isLessThan(Duration.ofMillis(LockOptions.heartbeatMillis(30_000) / 2));
+    }
+}
