@@ -127,6 +127,13 @@ final class Availability {
         return failedSentNanos > sinceNanos;
     }
 
+    /** Whether anything of it is an outage that is not over. */
+    boolean isInTrouble(long now) {
+        return silence.age(now) > 0
+                || haste.age(now) > 0
+                || refusals.values().stream().anyMatch(refusal -> refusal.age(now) > 0);
+    }
+
     /** Why no lock can be had, or null if nothing has failed. */
     @Nullable
     RedisException cause() {

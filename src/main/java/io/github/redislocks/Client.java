@@ -33,7 +33,7 @@ final class Client {
     /** The calls under way that want a lock, by number: queued from before their first request until they return. */
     final ConcurrentMap<Long, Attempt> attempts = new ConcurrentHashMap<>();
 
-    final ServerTimes serverTimes = new ServerTimes();
+    final ServerTimes serverTimes;
     final Succession succession = new Succession(this);
     final Unavailable unavailable;
     private final Outages outages;
@@ -58,6 +58,7 @@ final class Client {
         this.clock = clock;
         this.redis = redis;
         this.gate = new Gate(clock);
+        this.serverTimes = new ServerTimes(clock);
         this.losses = new LossReport(listener);
         this.outages = new Outages(options, clock, redis);
         this.unavailable = new Unavailable(options, redis);

@@ -41,6 +41,15 @@ final class Outages {
         if (ofNobody != null) {
             ofNobody.forget();
         }
+        // Nothing is lost by forgetting one that does well, and one that has gone is not asked any more.
+        long now = clock.nanoTime();
+        servers.values().removeIf(server -> !server.isInTrouble(now));
+        replications.values().removeIf(replication -> replication.age(now) == 0);
+    }
+
+    /** How many servers it knows. */
+    int count() {
+        return Math.max(servers.size(), replications.size());
     }
 
     /** Whether enough replicas have what was done; else it is not to be relied on. Notes which of the two. */

@@ -9,11 +9,24 @@ import org.jspecify.annotations.Nullable;
 /** The times of all servers to which this client talks, for each has a clock of its own. */
 final class ServerTimes {
 
+    private final Clock clock;
     private final ConcurrentMap<String, ServerTime> byServer = new ConcurrentHashMap<>();
+    /** Before this nothing counts. */
+    private volatile long forgottenNanos = Long.MIN_VALUE;
+
+    ServerTimes(Clock clock) {
+        this.clock = clock;
+    }
 
     private ServerTime of(String server) {
         ServerTime known = byServer.get(server);
-        return known != null ? known : byServer.computeIfAbsent(server, first -> new ServerTime());
+        return known != null
+                ? known
+                : byServer.computeIfAbsent(server, first -> {
+                    ServerTime time = new ServerTime();
+                    time.forget(forgottenNanos);
+                    return time;
+                });
     }
 
     /** Notes the last value of a server's reply as its time. */
@@ -21,9 +34,15 @@ final class ServerTimes {
         of(server).saw(reply, sentNanos);
     }
 
-    /** Forgets all times that were asked for before. */
+    /** Forgets all times that were asked for before, and servers that may have gone. */
     void forget(long now) {
-        byServer.values().forEach(time -> time.forget(now));
+        forgottenNanos = now;
+        byServer.clear();
+    }
+
+    /** How many servers it knows. */
+    int count() {
+        return byServer.size();
     }
 
     /** The date of a call that is sent at a time and waited for until a timeout. */
@@ -42,16 +61,21 @@ final class ServerTimes {
         /** What was said last, or the greatest time if it was said to one server more than once. */
         private long micros;
 
+        /** When it was sent last: it may have been turned away elsewhere before, or have waited. */
+        private long lastNanos;
+
         private volatile String server = "";
 
         private Date(long sentNanos, long timeoutNanos) {
             this.sentNanos = sentNanos;
+            this.lastNanos = sentNanos;
             this.timeoutNanos = timeoutNanos;
         }
 
         @Override
         public long micros(String to) {
             long now = of(to).notAfterMicros(sentNanos, timeoutNanos);
+            lastNanos = clock.nanoTime();
             micros = to.equals(server) ? Math.max(micros, now) : now;
             server = to;
             return now;
@@ -71,7 +95,7 @@ final class ServerTimes {
 
         /** Notes the last value of the reply to this call as the time of the server that gave it. */
         void saw(Reply reply) {
-            of(server).saw(reply, sentNanos);
+            of(server).saw(reply, lastNanos);
         }
     }
 }

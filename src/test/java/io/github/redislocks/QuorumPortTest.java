@@ -33,7 +33,7 @@ class QuorumPortTest {
 
     private final List<InMemoryRedis> masters = new ArrayList<>();
     private final List<InMemoryRedis> nodes = new ArrayList<>();
-    private final ServerTimes times = new ServerTimes();
+    private final ServerTimes times = new ServerTimes(Clock.SYSTEM);
     private Quorum quorum;
     private Attempt attempt;
     private Keys keys;
