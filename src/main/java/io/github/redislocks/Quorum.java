@@ -8,9 +8,9 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
@@ -42,6 +42,8 @@ final class Quorum implements Redis {
     private final long timeoutNanos;
     private final long restartDelayMillis;
     private final String address;
+    /** The last one that was made; its client has one at a time. */
+    private volatile @Nullable QuorumSubscription subscription;
     /** When it was last said that the masters have just started; 0 if never. */
     private final AtomicLong saidNanos = new AtomicLong();
 
@@ -57,8 +59,10 @@ final class Quorum implements Redis {
         candidacies = new Candidacy.Register(Duration.ofNanos(leftover));
         calls = new QuorumCalls(masters.size(), restartDelayMillis);
         Call check = Protocol.check(options.keyPrefix(), Keys.mailbox(options.keyPrefix(), "check"));
+        ConcurrentMap<String, Redis> known = new ConcurrentHashMap<>();
         for (Redis master : masters) {
-            nodes.add(new QuorumNode(nodes.size(), master, check, options, calls, scheduler));
+            QuorumServer server = new QuorumServer(master, check, restartDelayMillis, known);
+            nodes.add(new QuorumNode(nodes.size(), server, options, calls, scheduler));
         }
         address = masters.stream().map(Redis::address).collect(Collectors.joining(", ", "a quorum of ", ""));
     }
@@ -238,34 +242,29 @@ final class Quorum implements Redis {
 
     /** The answer to the look at all nodes: each has been judged by itself. */
     private Reply checked() {
-        Map<String, String> addresses = new HashMap<>();
         for (QuorumNode node : nodes) {
-            String runId = node.runId();
-            String objection = node.objection();
-            if (runId != null && !runId.isEmpty() && objection == null) {
-                String same = addresses.put(runId, node.redis.address());
-                if (same != null) {
-                    objection = "Redis at " + node.redis.address() + " is the same server as " + same
-                            + ", and would have two votes. Name each master of the quorum once";
-                }
-            }
+            String objection = node.server.objection();
             if (objection != null) {
                 throw new RedisException.Refused(objection, null);
             }
         }
-        return new Reply("CHECKED", List.of("", "master", "", "noeviction", "", "", "", "", QuorumCalls.NOW));
+        return new Reply("CHECKED", List.of("", "master", "", "noeviction", "", "", "", "", "", QuorumCalls.NOW));
     }
 
     @Override
     public Subscription subscribe(String channel, long timeoutNanos) {
-        return QuorumSubscription.open(nodes, channel, timeoutNanos);
+        QuorumSubscription made = QuorumSubscription.open(nodes, channel, timeoutNanos);
+        subscription = made;
+        return made;
     }
 
     /** Returns without waiting: a message that is lost on one way comes on another. */
     @Override
     public void publish(String channel, String message, long timeoutNanos) {
+        QuorumSubscription own = subscription;
         for (QuorumNode node : nodes) {
-            node.publish(channel, message, timeoutNanos);
+            node.publish(
+                    channel, message, timeoutNanos, own != null && own.isTo(channel) ? own.listener(node.index) : null);
         }
     }
 

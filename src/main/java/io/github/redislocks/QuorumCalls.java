@@ -15,6 +15,14 @@ final class QuorumCalls {
     /** The time of a quorum, which has none: its requests are dated by the clocks of the nodes. */
     static final long NOW = 1;
 
+    /** The server that a vote is asked of, and its time after which it is not to be given any more. */
+    record At(String runId, long notAfterMicros) {
+
+        static At of(QuorumNode node, long now, long timeoutNanos) {
+            return new At(node.server.runId(), node.time.notAfterMicros(now, timeoutNanos));
+        }
+    }
+
     private static final Script VOTE = Script.load(QuorumCalls.class, "vote");
     private static final Script KEEP = Script.load(QuorumCalls.class, "keep");
     private static final Script WITHDRAW = Script.load(QuorumCalls.class, "withdraw");
@@ -51,16 +59,16 @@ final class QuorumCalls {
     }
 
     /** For a candidate. */
-    Call vote(Vote.Candidate candidate, long ballot, long token, long notAfterMicros) {
-        return vote(candidate, ballot, token, NO_HOLD, notAfterMicros);
+    Call vote(Vote.Candidate candidate, long ballot, long token, At at) {
+        return vote(candidate, ballot, token, NO_HOLD, at);
     }
 
     /** Lapsed: the token of a later vote that has ended there by its lease and came to nothing, or 0. */
-    Call renewal(Vote.Candidate holder, long ballot, long token, long lapsed, long notAfterMicros) {
-        return vote(holder, ballot, token, lapsed, notAfterMicros);
+    Call renewal(Vote.Candidate holder, long ballot, long token, long lapsed, At at) {
+        return vote(holder, ballot, token, lapsed, at);
     }
 
-    private Call vote(Vote.Candidate candidate, long ballot, long token, long lapsed, long notAfterMicros) {
+    private Call vote(Vote.Candidate candidate, long ballot, long token, long lapsed, At at) {
         return new Call(
                 VOTE,
                 candidate.keys(),
@@ -69,13 +77,14 @@ final class QuorumCalls {
                         Long.toString(candidate.attempt()),
                         Long.toString(ballot),
                         Long.toString(candidate.leaseMillis()),
-                        Long.toString(notAfterMicros),
+                        Long.toString(at.notAfterMicros),
                         candidate.claimMillis() == null ? "" : candidate.claimMillis(),
                         candidate.suspect(),
                         Long.toString(token),
                         Long.toString(restartDelayMillis),
                         lapsed == NO_HOLD ? "0" : "1",
-                        Long.toString(Math.max(0, lapsed))));
+                        Long.toString(Math.max(0, lapsed)),
+                        at.runId));
     }
 
     Call withdraw(Withdrawal.Order order) {

@@ -9,7 +9,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.HostAndPort;
 
 /**
  * The masters of a quorum as they were named, before they are connected to.
@@ -25,20 +24,31 @@ record QuorumMasters(List<RedisUri> all) {
      */
     static QuorumMasters parse(String... uris) {
         List<RedisUri> all = new ArrayList<>();
-        Set<HostAndPort> seen = new HashSet<>();
         for (String uri : uris) {
             RedisUri master = RedisUri.parse(uri);
-            if (!(master.topology() instanceof Topology.Single single)) {
+            if (!(master.topology() instanceof Topology.Single)) {
                 throw new IllegalArgumentException("The master \"" + uri.replaceFirst("//.*@", "//***@")
                         + "\" of a quorum must be a single server, redis:// or rediss://: its place is not another's"
                         + " to take.");
             }
-            if (!seen.add(single.address())) {
+            all.add(master);
+        }
+        return of(all);
+    }
+
+    /**
+     * These, each a single server.
+     *
+     * @throws IllegalArgumentException if they are not an odd number of different servers
+     */
+    static QuorumMasters of(List<RedisUri> all) {
+        Set<Topology> seen = new HashSet<>();
+        for (RedisUri master : all) {
+            if (master.topology() instanceof Topology.Single single && !seen.add(single)) {
                 throw new IllegalArgumentException("The master " + single.address()
                         + " of the quorum is named twice, and would have two votes: name each once, and others for"
                         + " the rest.");
             }
-            all.add(master);
         }
         if (all.size() < 3 || all.size() % 2 == 0) {
             throw new IllegalArgumentException("The quorum has " + all.size()

@@ -15,7 +15,6 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,36 +30,28 @@ final class QuorumNode {
     private static final Set<String> TELL_TIME = Set.of("VOTED", "TAKEN", "YOUNG", "LATE");
     private static final Outcome NOTHING = Outcome.of(new Reply("GONE", List.of()));
     private static final long IDLE_SECONDS = 5;
-    private static final long LOOK_AGAIN_NANOS = 10_000_000_000L;
-    /** More than the error of the estimate of a node's time, which is a round trip. */
-    private static final long LATE_MARGIN_NANOS = 100_000_000;
 
     final int index;
+    final QuorumServer server;
     final Redis redis;
-    final ServerTime time = new ServerTime();
+    final ServerTime time;
     final LateVotes lateVotes = new LateVotes();
 
-    private final Call check;
     private final ThreadPoolExecutor calls;
     private final ThreadPoolExecutor lane;
     private final Reachability reachability = new Reachability();
     private final Reminders reminders;
 
-    private final ReentrantLock checking = new ReentrantLock();
-    private volatile @Nullable String runId;
-    private volatile @Nullable String objection;
-    private volatile long lookedNanos;
-
     QuorumNode(
             int index,
-            Redis redis,
-            Call check,
+            QuorumServer server,
             LockOptions options,
             QuorumCalls quorum,
             ScheduledExecutorService scheduler) {
         this.index = index;
-        this.redis = redis;
-        this.check = check;
+        this.server = server;
+        this.redis = server.redis;
+        this.time = server.time;
         this.reminders = new Reminders(this, quorum, scheduler);
         this.calls = threads(options.maxConnections(), "redis-locks-node-" + redis.address());
         this.lane = threads(1, "redis-locks-lane-" + redis.address());
@@ -73,21 +64,9 @@ final class QuorumNode {
         return threads;
     }
 
-    /** What tells this server from others; null until it has answered. */
-    @Nullable
-    String runId() {
-        return runId;
-    }
-
-    /** Why this node cannot be one of a quorum, or null. */
-    @Nullable
-    String objection() {
-        return objection;
-    }
-
     /** Puts these questions to the node and returns at once; each poll hears what became of its own. */
     void ask(List<? extends Poll> polls, long deadlineNanos, boolean background) {
-        long quiet = deadlineNanos + LATE_MARGIN_NANOS;
+        long quiet = deadlineNanos + QuorumServer.LATE_MARGIN_NANOS;
         List<Poll> concerned = concerned(polls);
         if (concerned.isEmpty()) {
             return;
@@ -134,7 +113,7 @@ final class QuorumNode {
         if (polls.isEmpty()) {
             return;
         }
-        long quiet = deadlineNanos + LATE_MARGIN_NANOS;
+        long quiet = deadlineNanos + QuorumServer.LATE_MARGIN_NANOS;
         long deadline = deadlineNanos;
         for (Poll poll : polls) {
             deadline =
@@ -149,10 +128,10 @@ final class QuorumNode {
             return;
         }
         try {
-            checkOnce(deadline - now);
+            server.checkOnce(deadline - now);
             List<Poll> late = pass(polls, deadline, quiet, background);
             if (!late.isEmpty() && deadline - System.nanoTime() > 0) {
-                // They told the time, by which the next ones are not late.
+                // They told the time, by which the next ones are not late; or the server is trusted now.
                 late = pass(late, deadline, quiet, background);
             }
             tell(late, quiet, Outcome.of(new Reply("LATE", List.of())));
@@ -167,7 +146,7 @@ final class QuorumNode {
         }
     }
 
-    /** Sends these, and returns those that came too late by the node's clock. */
+    /** Sends these, and returns those that are to be sent again, now that more is known of the server. */
     private List<Poll> pass(List<Poll> polls, long deadline, long quiet, boolean background) {
         long sent = System.nanoTime();
         long timeout = Math.max(1, deadline - sent);
@@ -186,9 +165,14 @@ final class QuorumNode {
                 // Counted from the sending it may be ahead by a round trip, and by a slow one more than the margin.
                 // Then
                 // rather behind: a request that is late by mistake is sent again.
-                time.saw(reply, Math.max(sent, System.nanoTime() - LATE_MARGIN_NANOS));
+                time.saw(reply, Math.max(sent, System.nanoTime() - QuorumServer.LATE_MARGIN_NANOS));
             }
-            if (reply != null && reply.is("LATE")) {
+            long wait = reply != null && reply.is("OTHER")
+                    ? server.meet(reply.text(0), Math.max(1, deadline - System.nanoTime()))
+                    : 0;
+            if (wait > 0) {
+                tell(polls.get(i), quiet, Outcome.of(new Reply("YOUNG", List.of(wait))));
+            } else if (reply != null && (reply.is("LATE") || reply.is("OTHER"))) {
                 late.add(polls.get(i));
             } else {
                 RedisException failure = outcome.failure();
@@ -249,50 +233,18 @@ final class QuorumNode {
         return failure;
     }
 
-    /** Looks at the server before its first call, and learns its time. */
-    private void checkOnce(long timeoutNanos) {
-        if (isToBeLookedAt()) {
-            checking.lock();
-            try {
-                if (isToBeLookedAt()) {
-                    look(timeoutNanos);
-                }
-            } finally {
-                checking.unlock();
-            }
-        }
-        String why = objection;
-        if (why != null) {
-            throw new RedisException.Refused(why, null);
-        }
-    }
+    /** Who should hear what is published to a channel. */
+    interface Listener {
 
-    /** Before its first call; and again now and then if something spoke against it. */
-    private boolean isToBeLookedAt() {
-        return runId == null || (objection != null && System.nanoTime() - lookedNanos > LOOK_AGAIN_NANOS);
-    }
+        /** How much it has heard. */
+        long heard();
 
-    private void look(long timeoutNanos) {
-        long sent = System.nanoTime();
-        lookedNanos = sent;
-        Reply answer = redis.run(check, timeoutNanos);
-        time.saw(answer, Math.max(sent, System.nanoTime() - LATE_MARGIN_NANOS));
-        ServerCheck server = new ServerCheck(redis.address(), answer);
-        server.warnings().forEach(log::warn);
-        String why = server.objection();
-        if (why != null) {
-            log.warn(why);
-        }
-        String warning = ServerCheck.warningOfSubscribing(redis, check.args().get(0), timeoutNanos);
-        if (warning != null) {
-            log.warn(warning);
-        }
-        objection = why;
-        runId = server.runId();
+        /** Told that a message was published after it had heard so much. */
+        void published(long heardBefore);
     }
 
     /** Sends a message and does not wait for it. */
-    void publish(String channel, String message, long timeoutNanos) {
+    void publish(String channel, String message, long timeoutNanos, @Nullable Listener listener) {
         long deadline = System.nanoTime() + timeoutNanos;
         try {
             lane.execute(() -> {
@@ -301,10 +253,17 @@ final class QuorumNode {
                     return;
                 }
                 try {
+                    long heard = listener == null ? 0 : listener.heard();
                     redis.publish(channel, message, deadline - now);
                     reachability.answered();
+                    if (listener != null) {
+                        listener.published(heard);
+                    }
                 } catch (RedisException e) {
                     note(List.of(Outcome.of(e)), deadline - now);
+                } catch (Throwable e) {
+                    reachability.unknown();
+                    log.error("A message to {} was not sent", redis.address(), e);
                 }
             });
         } catch (RejectedExecutionException e) {

@@ -77,7 +77,7 @@ final class Reaffirmation extends Affirmation {
     @Override
     Call call(QuorumNode node, long now, long timeoutNanos) {
         return calls.renewal(
-                holder, ballot, token, before.lapsed(node.index), node.time.notAfterMicros(now, timeoutNanos));
+                holder, ballot, token, before.lapsed(node.index), QuorumCalls.At.of(node, now, timeoutNanos));
     }
 
     @Override

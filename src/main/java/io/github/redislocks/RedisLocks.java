@@ -238,11 +238,32 @@ public final class RedisLocks implements AutoCloseable {
             return this;
         }
 
+        /**
+         * Independent masters, as in {@link RedisLocks#quorum(String...)}, where a URI cannot say what is needed, such
+         * as an authority of one's own for TLS. The timeouts of the configuration are not used.
+         *
+         * @param addresses an odd number of masters, 3 or more; none may replicate another
+         * @param node how to connect to each of them
+         * @throws IllegalArgumentException if they are not an odd number of different servers
+         */
+        public Builder quorum(List<HostAndPort> addresses, JedisClientConfig node) {
+            Objects.requireNonNull(node, "node");
+            return chosen(QuorumMasters.of(addresses.stream()
+                    .map(address -> new RedisUri(new Topology.Single(address), node))
+                    .toList()));
+        }
+
+        private Builder chosen(QuorumMasters quorum) {
+            masters = quorum;
+            servers = null;
+            return this;
+        }
+
         /** Independent masters, as in {@link RedisLocks#quorum(String...)}. */
         public Builder quorum(String... uris) {
-            masters = QuorumMasters.parse(uris);
-            servers = null;
-            Duration time = masters.commandTimeout();
+            QuorumMasters parsed = QuorumMasters.parse(uris);
+            chosen(parsed);
+            Duration time = parsed.commandTimeout();
             return time == null ? this : commandTimeout(time);
         }
 

@@ -29,6 +29,7 @@ final class ServerCheck {
     private final String refusal;
     private final String runId;
     private final String cluster;
+    private final String offsetAtPromotion;
 
     /** Reads the answer of {@link Protocol#check}. */
     ServerCheck(String address, Reply answer) {
@@ -41,6 +42,7 @@ final class ServerCheck {
         this.refusal = answer.text(5);
         this.runId = answer.text(6);
         this.cluster = answer.text(7);
+        this.offsetAtPromotion = answer.text(8);
     }
 
     /** What tells this start of this server from all others, or empty if it does not say. */
@@ -64,6 +66,11 @@ final class ServerCheck {
         return "Redis at " + address
                 + " is one node of a cluster, and other nodes have most locks. Connect to the cluster:"
                 + " redis-cluster://" + address + ", better with some more of its nodes.";
+    }
+
+    /** Whether it was a replica once since it started, as far as it says. */
+    boolean wasPromoted() {
+        return !offsetAtPromotion.equals("-1");
     }
 
     /** What works but is not safe, or slow. */

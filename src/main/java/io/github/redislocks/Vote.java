@@ -69,7 +69,7 @@ final class Vote extends Poll {
 
     @Override
     Call call(QuorumNode node, long now, long timeoutNanos) {
-        return calls.vote(candidate, ballot, token, node.time.notAfterMicros(now, timeoutNanos));
+        return calls.vote(candidate, ballot, token, QuorumCalls.At.of(node, now, timeoutNanos));
     }
 
     /** Far below the lease, so that one node that hangs does not use it up. */

@@ -66,6 +66,19 @@ class QuorumBuilderTest {
     }
 
     @Test
+    void quorum_byAddresses_isCheckedAsByUris() {
+        DefaultJedisClientConfig config = DefaultJedisClientConfig.builder().build();
+        HostAndPort a = new HostAndPort("a", 6379);
+        HostAndPort b = new HostAndPort("b", 6379);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> RedisLocks.builder().quorum(List.of(a, b), config))
+                .withMessageContaining("has 2 masters");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> RedisLocks.builder().quorum(List.of(a, b, a), config))
+                .withMessageContaining("two votes");
+    }
+
+    @Test
     void quorum_thenAnotherTopology_isForgotten() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> RedisLocks.builder()

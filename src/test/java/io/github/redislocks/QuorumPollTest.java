@@ -8,6 +8,7 @@ import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -39,7 +40,12 @@ class QuorumPollTest {
     };
     private final Call check = Protocol.check("redis-locks:quorum", "mailbox");
     private final List<QuorumNode> nodes = IntStream.range(0, 3)
-            .mapToObj(i -> new QuorumNode(i, redis, check, LockOptions.DEFAULTS, calls, scheduler))
+            .mapToObj(i -> new QuorumNode(
+                    i,
+                    new QuorumServer(redis, check, 0, new ConcurrentHashMap<>()),
+                    LockOptions.DEFAULTS,
+                    calls,
+                    scheduler))
             .toList();
     private final QuorumNode node = nodes.get(0);
 

@@ -9,16 +9,25 @@ import io.github.redislocks.fixture.twin.HeldCalls;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -164,7 +173,12 @@ class QuorumPortTest {
         InMemoryRedis face = server.another();
         HeldCalls held = face.hold(call -> true);
         Call check = Protocol.check("redis-locks:quorum", "mailbox");
-        QuorumNode node = new QuorumNode(0, face, check, LockOptions.DEFAULTS, new QuorumCalls(1, 0), scheduler);
+        QuorumNode node = new QuorumNode(
+                0,
+                new QuorumServer(face, check, 0, new ConcurrentHashMap<>()),
+                LockOptions.DEFAULTS,
+                new QuorumCalls(1, 0),
+                scheduler);
         Poll poll = Affirmation.ofAll(1, check);
         long sent = System.nanoTime();
         node.ask(List.of(poll), sent + 10 * SECOND, false);
@@ -196,6 +210,138 @@ class QuorumPortTest {
         assertThat(busy.code()).isEqualTo("BUSY");
         assertThat(heartbeat().reply()).isEqualTo(new Reply("STALE", List.of()));
         assertThat(masters).allMatch(master -> !master.zset(keys.all().get(1)).containsKey("client:2"));
+    }
+
+    /** A port of which the test does some of the work; null leaves it to the master. */
+    private static Redis faced(Redis master, Function<Method, @Nullable Supplier<Object>> work) {
+        return (Redis) Proxy.newProxyInstance(
+                Redis.class.getClassLoader(), new Class<?>[] {Redis.class}, (proxy, method, args) -> {
+                    Supplier<Object> instead = work.apply(method);
+                    try {
+                        return instead == null ? method.invoke(master, args) : instead.get();
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
+    }
+
+    @Test
+    void errorInOneMastersThread_isOneMasterLess() {
+        quorum.close();
+        InMemoryRedis face = masters.get(2).another();
+        AtomicInteger errors = new AtomicInteger();
+        Redis broken = faced(face, method -> switch (method.getName()) {
+            case "run", "runAll", "publish" ->
+                () -> {
+                    errors.incrementAndGet();
+                    throw new InternalError("broken by the test");
+                };
+            default -> null;
+        });
+        quorum = new Quorum(List.of(masters.get(0), masters.get(1), broken), LockOptions.DEFAULTS, 0);
+        for (int i = 0; i < 20; i++) {
+            attempt = new Attempt(
+                    100 + i,
+                    keys,
+                    new LocalOwner("client:1"),
+                    new Attempt.Wish(3_000, true, false),
+                    Patience.endless());
+            assertThat(acquire().code()).isEqualTo("OK");
+            assertThat(heartbeat().reply().code()).isEqualTo("GRANTED");
+            quorum.publish("channel", "", SECOND);
+            Reply left = quorum.run(Protocol.leave(keys, attempt.owner.id, attempt.number, false, null, false), SECOND);
+            assertThat(left.code()).isEqualTo("DONE");
+        }
+        assertThat(errors.get()).isGreaterThan(20);
+    }
+
+    @Test
+    void errorInAMajoritysThreads_isNoAnswerAndNoWait() {
+        quorum.close();
+        List<Redis> broken = nodes.stream()
+                .map(node -> faced(node, method -> {
+                    if (method.getName().equals("run")) {
+                        return () -> {
+                            throw new InternalError("broken by the test");
+                        };
+                    }
+                    return null;
+                }))
+                .toList();
+        quorum = new Quorum(broken, LockOptions.DEFAULTS, 0);
+        long began = System.nanoTime();
+        assertThatThrownBy(() -> quorum.run(Protocol.acquire(attempt, times.date(0, SECOND), true, 0), 20 * SECOND))
+                .isInstanceOf(RedisException.Unanswered.class)
+                .hasMessageContaining("broken by the test");
+        assertThat(System.nanoTime() - began).isLessThan(15 * SECOND);
+    }
+
+    /** Of a server that was away when the client connected, and is found under two names. */
+    @Test
+    void serverUnderTwoNames_metLater_hasOneVote() {
+        quorum.close();
+        InMemoryRedis one = masters.get(1).another();
+        InMemoryRedis same = masters.get(1).another();
+        same.down(true);
+        InMemoryRedis other = masters.get(0).another();
+        quorum = new Quorum(List.of(other, one, same), LockOptions.DEFAULTS, 0);
+        Call check = Protocol.check("redis-locks:quorum", "mailbox");
+        assertThat(quorum.run(check, SECOND).code()).isEqualTo("CHECKED");
+        same.down(false);
+        await().atMost(SOON).ignoreExceptions().until(() -> {
+            boolean had = acquire().is("OK");
+            return had && same.log().count("check") > 0;
+        });
+        quorum.run(Protocol.leave(keys, attempt.owner.id, attempt.number, false, null, false), SECOND);
+        other.down(true);
+        attempt = new Attempt(
+                8, keys, new LocalOwner("client:1"), new Attempt.Wish(3_000, true, false), Patience.endless());
+        assertThatThrownBy(this::acquire).hasMessageContaining("is the same server as");
+        assertThat(same.log().count("vote")).isZero();
+    }
+
+    @Test
+    void subscriptionToOneMaster_thatIsOpenOnOneSideOnly_isMadeAnew() {
+        quorum.close();
+        InMemoryRedis face = masters.get(2).another();
+        AtomicInteger subscribed = new AtomicInteger();
+        Redis counted = faced(face, method -> {
+            if (method.getName().equals("subscribe")) {
+                subscribed.incrementAndGet();
+            }
+            return null;
+        });
+        quorum = new Quorum(List.of(masters.get(0), masters.get(1), counted), LockOptions.DEFAULTS, 0);
+        Redis.Subscription own = quorum.subscribe("mailbox", SECOND / 10);
+        await().atMost(SOON).until(() -> subscribed.get() == 1);
+        face.dropMessages(true);
+        await().atMost(SOON).until(() -> {
+            quorum.publish("mailbox", "", SECOND);
+            return subscribed.get() > 1;
+        });
+        face.dropMessages(false);
+        own.close();
+    }
+
+    @Test
+    void subscription_thatHears_isKept() {
+        quorum.close();
+        InMemoryRedis face = masters.get(2).another();
+        AtomicInteger subscribed = new AtomicInteger();
+        AtomicInteger published = new AtomicInteger();
+        Redis counted = faced(face, method -> {
+            (method.getName().equals("publish") ? published : subscribed)
+                    .addAndGet(method.getName().matches("publish|subscribe") ? 1 : 0);
+            return null;
+        });
+        quorum = new Quorum(List.of(masters.get(0), masters.get(1), counted), LockOptions.DEFAULTS, 0);
+        Redis.Subscription own = quorum.subscribe("mailbox", SECOND);
+        await().atMost(SOON).until(() -> {
+            quorum.publish("mailbox", "", SECOND);
+            return published.get() >= 25;
+        });
+        assertThat(subscribed).hasValue(1);
+        own.close();
     }
 
     private List<HeldCalls> hold(Predicate<Call> which) {

@@ -42,8 +42,12 @@ class QuorumScriptTest {
         return new Vote.Candidate(keys.all(), owner, 1, LEASE_MILLIS, claim, "0", "OK");
     }
 
+    private static QuorumCalls.At at(long notAfter) {
+        return new QuorumCalls.At("", notAfter);
+    }
+
     private Reply vote(QuorumCalls by, String owner, long token, String claim, long notAfter) {
-        return redis.run(by.vote(candidate(owner, claim), by.nextBallot(), token, notAfter), SECOND);
+        return redis.run(by.vote(candidate(owner, claim), by.nextBallot(), token, at(notAfter)), SECOND);
     }
 
     private Reply vote(String owner, long token) {
@@ -55,7 +59,8 @@ class QuorumScriptTest {
     }
 
     private Reply renew(String owner, long token, long lapsed) {
-        return redis.run(calls.renewal(candidate(owner, null), calls.nextBallot(), token, lapsed, FOR_EVER), SECOND);
+        return redis.run(
+                calls.renewal(candidate(owner, null), calls.nextBallot(), token, lapsed, at(FOR_EVER)), SECOND);
     }
 
     private Reply withdraw(String owner, Withdrawal.End end, Withdrawal.Place place) {
@@ -103,7 +108,7 @@ class QuorumScriptTest {
     void vote_askedForAgainWithAShorterLease_lastsAsLongAsBefore() {
         vote("a:1", 10);
         Vote.Candidate brief = new Vote.Candidate(keys.all(), "a:1", 1, 200, null, "0", "OK");
-        assertThat(redis.run(calls.vote(brief, calls.nextBallot(), 10, FOR_EVER), SECOND)
+        assertThat(redis.run(calls.vote(brief, calls.nextBallot(), 10, at(FOR_EVER)), SECOND)
                         .code())
                 .isEqualTo("VOTED");
         assertThat(redis.pttl(keys.lock())).isEqualTo(LEASE_MILLIS);

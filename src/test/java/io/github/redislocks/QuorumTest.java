@@ -295,6 +295,44 @@ class QuorumTest {
         }
     }
 
+    /** The old server is gone, with the votes that it did not replicate; the new one has run for an hour. */
+    @Test
+    void promotion_ofAReplicaThatLags_givesNoVoteUntilWhatItMayNotKnowHasEnded() {
+        one.reachOnly("ABC");
+        one.lock.lock();
+        two.lock.isLocked();
+        masters.server('C').promoteReplica(false);
+        assertThat(two.lock.tryLock()).isFalse();
+        assertThat(one.lock.isHeldByCurrentThread()).isTrue();
+        assertThat(masters.server('C').hash(KEY)).isEmpty();
+        one.lock.unlock();
+        awaitFree(masters);
+        two.reachOnly("ABC");
+        two.lock.lock();
+        assertThat(masters.votes()).as("in time").isEqualTo("ABC");
+    }
+
+    @Test
+    void promotion_ofAReplicaThatKnowsTheHold_renewsIt() {
+        one.reachOnly("ABC");
+        one.lock.lock();
+        masters.server('C').promoteReplica(true);
+        long renewals = one.nodes.get(2).log().count("vote");
+        await().atMost(SOON).until(() -> one.nodes.get(2).log().count("vote") >= renewals + 4);
+        assertThat(one.lock.isHeldByCurrentThread()).isTrue();
+        assertThat(masters.losses).isEmpty();
+    }
+
+    @Test
+    void restart_longAgo_isNoPromotion() {
+        two.lock.lock();
+        two.lock.unlock();
+        awaitFree(masters);
+        masters.servers("ABCDE").forEach(InMemoryRedis::restart);
+        masters.servers("ABCDE").forEach(server -> server.stepMillis(LEASE.toMillis() + 2_000));
+        assertThat(two.lock.tryLock()).isTrue();
+    }
+
     @Test
     void restart_longEnoughAgo_votesAgain() {
         masters.server('C').restart();

@@ -21,7 +21,7 @@ class ServerCheckVersionTest {
         "ours, true"
     })
     void version_isRefusedBelow62(String version, boolean works) {
-        Reply answer = new Reply("CHECKED", List.of(version, "master", "", "noeviction", "", "", "", "0", 1L));
+        Reply answer = new Reply("CHECKED", List.of(version, "master", "", "noeviction", "", "", "", "0", "-1", 1L));
         String objection = new ServerCheck("10.0.0.1:6379", answer).objection();
         if (works) {
             assertThat(objection).isNull();

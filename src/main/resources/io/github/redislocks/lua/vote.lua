@@ -5,11 +5,11 @@
 --          has not run for so long may have forgotten a vote, and gives no new one; 0 if it has forgotten none,
 --          renewal: 1 if the token is that of a hold, which must not have ended; else 0,
 --          lapsed: of a renewal, the token of a later vote that ended here by its lease and is known to have come to
---          nothing; or 0
+--          nothing; or 0, run-id: of the server that may give new votes if its uptime allows it, or '' for any
 -- returns  VOTED token after lost kept now: token is the one wanted or, if that was counted before, the next; after is
 --          the token of the hold before, and lost is above 0 unless that was released; kept is 1 if the vote was there
 --          | TAKEN owner pttl now | YOUNG wait(ms) now | GONE lapsed: the token of a later vote that ended by its lease,
---          or 0 | STALE | LATE now
+--          or 0 | STALE | LATE now | OTHER run-id now
 local owner, attempt, ballot, lease = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 local claim, wanted, uptime = tonumber(ARGV[6]), tonumber(ARGV[8]), tonumber(ARGV[9])
 local renewal, lapsed = ARGV[10] == '1', tonumber(ARGV[11])
@@ -60,9 +60,14 @@ if renewal and last >= wanted then
 end
 if uptime > 0 then
     -- The difference of two times in whole seconds: it may tell a second too much.
-    local up = (tonumber(string.match(redis.call('info', 'server'), 'uptime_in_seconds:(%d+)')) - 1) * 1000
+    local server = redis.call('info', 'server')
+    local up = (tonumber(string.match(server, 'uptime_in_seconds:(%d+)')) - 1) * 1000
     if up < uptime then
         return {'YOUNG', uptime - up, now}
+    end
+    local id = string.match(server, 'run_id:(%x+)')
+    if ARGV[12] ~= '' and id and id ~= ARGV[12] then
+        return {'OTHER', id, now}
     end
 end
 if held[1] then

@@ -1,0 +1,166 @@
+package io.github.redislocks;
+
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The server behind one node of a quorum: looked at before its first call, and whenever another one is met in its
+ * place. One that was a replica and has been promoted may not know the votes that were given, however long it has run:
+ * it is met as one that starts at this moment.
+ */
+final class QuorumServer {
+
+    private static final Logger log = LoggerFactory.getLogger(RedisLocks.class);
+
+    private static final long LOOK_AGAIN_NANOS = 10_000_000_000L;
+    /** More than the error of the estimate of a server's time, which is a round trip. */
+    static final long LATE_MARGIN_NANOS = 100_000_000;
+
+    /** A promoted server that is not trusted yet, and since when it has been known. */
+    private record Newcomer(String runId, long metNanos) {}
+
+    final Redis redis;
+    final ServerTime time = new ServerTime();
+
+    private final Call check;
+    private final long restartDelayNanos;
+    /** Whose run id is whose, by the addresses of the quorum: each server has one vote. */
+    private final ConcurrentMap<String, Redis> known;
+
+    private final ReentrantLock looking = new ReentrantLock();
+    private volatile @Nullable String runId;
+    private volatile @Nullable String objection;
+    private volatile @Nullable Newcomer newcomer;
+    private volatile long lookedNanos;
+
+    /**
+     * Of which nothing is known yet.
+     *
+     * @param check as in {@link Protocol#check}
+     * @param restartDelayMillis for how long one that may have forgotten votes gives none
+     * @param known the run ids of all nodes
+     */
+    QuorumServer(Redis redis, Call check, long restartDelayMillis, ConcurrentMap<String, Redis> known) {
+        this.redis = redis;
+        this.check = check;
+        this.restartDelayNanos = restartDelayMillis * 1_000_000;
+        this.known = known;
+    }
+
+    /** What tells the server that is trusted from all others; empty if it is not known. */
+    String runId() {
+        String id = runId;
+        return id == null ? "" : id;
+    }
+
+    /** Why it cannot be one of a quorum, or null. */
+    @Nullable
+    String objection() {
+        return objection;
+    }
+
+    /** Looks at the server before its first call, and learns its time; throws if it cannot be one of a quorum. */
+    void checkOnce(long timeoutNanos) {
+        if (isToBeLookedAt()) {
+            looking.lock();
+            try {
+                if (isToBeLookedAt()) {
+                    ServerCheck server = look(timeoutNanos);
+                    server.warnings().forEach(log::warn);
+                    trust(server.runId());
+                    object(server);
+                }
+            } finally {
+                looking.unlock();
+            }
+        }
+        String why = objection;
+        if (why != null) {
+            throw new RedisException.Refused(why, null);
+        }
+    }
+
+    /** Before its first call; and again now and then if something spoke against it. */
+    private boolean isToBeLookedAt() {
+        return runId == null || (objection != null && System.nanoTime() - lookedNanos > LOOK_AGAIN_NANOS);
+    }
+
+    private ServerCheck look(long timeoutNanos) {
+        long sent = System.nanoTime();
+        lookedNanos = sent;
+        Reply answer = redis.run(check, timeoutNanos);
+        time.saw(answer, Math.max(sent, System.nanoTime() - LATE_MARGIN_NANOS));
+        ServerCheck server = new ServerCheck(redis.address(), answer);
+        String warning = ServerCheck.warningOfSubscribing(redis, check.args().get(0), timeoutNanos);
+        if (warning != null) {
+            log.warn(warning);
+        }
+        return server;
+    }
+
+    private void trust(String id) {
+        String before = runId;
+        if (before != null && !before.equals(id)) {
+            known.remove(before, redis);
+        }
+        runId = id;
+    }
+
+    private void object(ServerCheck server) {
+        String why = server.objection();
+        Redis same = server.runId().isEmpty() ? null : known.putIfAbsent(server.runId(), redis);
+        if (why == null && same != null && same != redis) {
+            why = "Redis at " + redis.address() + " is the same server as " + same.address()
+                    + ", and would have two votes. Name each master of the quorum once";
+        }
+        if (why != null) {
+            log.error("{}: it is not asked for votes", why);
+        }
+        objection = why;
+    }
+
+    /**
+     * Looks at the server that was met in place of the one that was trusted: a restarted one is trusted, since its
+     * uptime tells what it may have forgotten; a promoted one in time.
+     *
+     * @return for how many more ms it is to give no vote; 0 if it is trusted now
+     */
+    long meet(String id, long timeoutNanos) {
+        looking.lock();
+        try {
+            Newcomer last = newcomer;
+            if (id.equals(runId)) {
+                return 0;
+            }
+            if (last == null || !last.runId.equals(id)) {
+                ServerCheck server = look(timeoutNanos);
+                object(server);
+                last = new Newcomer(server.runId(), System.nanoTime());
+                if (!server.wasPromoted()) {
+                    trust(last.runId);
+                    return 0;
+                }
+                newcomer = last;
+                log.warn(
+                        "Redis at {} is a server that has been promoted: it may not know the votes that were given, and is"
+                                + " asked for no new ones for {} ms. The masters of a quorum should have no replicas.",
+                        redis.address(),
+                        restartDelayNanos / 1_000_000);
+            }
+            long left = restartDelayNanos - (System.nanoTime() - last.metNanos);
+            if (left <= 0) {
+                trust(last.runId);
+            }
+            return Math.max(0, (left + 999_999) / 1_000_000);
+        } finally {
+            looking.unlock();
+        }
+    }
+}
