@@ -302,4 +302,41 @@ class QuorumPollTest {
         }
         assertThat(node.remembered()).isEqualTo(2 * Reminders.MOST);
     }
+
+    @Test
+    void votesThatWereNotAnswered_areLateUntilTheLastCannotBeGiven() {
+        long soon = System.nanoTime() + 10 * SECOND;
+        for (long quiet : List.of(soon, soon + 2 * SECOND, soon + SECOND)) {
+            LateVotes.Question question = new LateVotes.Question(ATTEMPT, 1, false, 3_000, quiet);
+            node.lateVotes.asking(question);
+            node.lateVotes.asked(question, unanswered(true));
+        }
+        assertThat(node.lateVotes.quietFromNanos(ATTEMPT)).isEqualTo(soon + 2 * SECOND);
+    }
+
+    @Test
+    void votesUnderWay_areLateUntilTheLastCannotBeGiven() {
+        long soon = System.nanoTime() + 10 * SECOND;
+        List<LateVotes.Question> questions = List.of(
+                new LateVotes.Question(ATTEMPT, 1, false, 3_000, soon + SECOND),
+                new LateVotes.Question(ATTEMPT, 2, false, 3_000, soon));
+        questions.forEach(node.lateVotes::asking);
+        assertThat(node.lateVotes.quietFromNanos(ATTEMPT)).isEqualTo(soon + SECOND);
+        node.lateVotes.asked(questions.get(0), unanswered(false));
+        assertThat(node.lateVotes.quietFromNanos(ATTEMPT)).isEqualTo(soon);
+        node.lateVotes.asked(questions.get(1), unanswered(false));
+        assertThat(node.lateVotes.quietFromNanos(ATTEMPT)).isZero();
+    }
+
+    private String endOf(Call call) {
+        return calls.poll(call).call(node, 0, 0).args().get(3);
+    }
+
+    @Test
+    void endOfAnAttempt_saysWhetherItsCallerEverHadTheLock() {
+        assertThat(endOf(Protocol.leave(keys, "client:1", ATTEMPT, true, null, false)))
+                .isEqualTo("lost");
+        assertThat(endOf(Protocol.leave(keys, "client:1", ATTEMPT, false, null, false)))
+                .isEqualTo("unheld");
+    }
 }

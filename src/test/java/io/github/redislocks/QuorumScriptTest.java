@@ -243,4 +243,218 @@ class QuorumScriptTest {
                 .hasSize(1);
         assertThat(redis.zset(keys.all().get(1))).containsOnlyKeys("c:1:1");
     }
+
+    /** A vote of an attempt and a ballot of the test's choice. */
+    private Reply vote(long attempt, long ballot, long token, String suspect) {
+        Vote.Candidate candidate = new Vote.Candidate(keys.all(), "a:1", attempt, LEASE_MILLIS, null, suspect, "OK");
+        return redis.run(calls.vote(candidate, ballot, token, at(FOR_EVER)), SECOND);
+    }
+
+    private Reply withdraw(long attempt, long ballot, Withdrawal.End end) {
+        Withdrawal.Order order = new Withdrawal.Order(keys.all(), "a:1", attempt, ballot, end, Withdrawal.Place.KEEP);
+        return redis.run(calls.withdraw(order), SECOND);
+    }
+
+    /** A renewal as for a hold of which it is not known that it was won; or a re-entry, with the count before. */
+    private Reply keep(long attempt, long ballot, String countBefore, boolean fence) {
+        Script keep = Script.load(QuorumCalls.class, "keep");
+        List<String> touched = fence ? List.of(keys.lock(), keys.fence()) : List.of(keys.lock());
+        List<String> args =
+                List.of("a:1", Long.toString(attempt), Long.toString(ballot), Long.toString(LEASE_MILLIS), countBefore);
+        return redis.run(new Call(keep, touched, args), SECOND);
+    }
+
+    private String held(String field) {
+        return redis.hash(keys.lock()).get(field);
+    }
+
+    @Test
+    void vote_ofAnEarlierAttempt_leavesTheLaterOneAsItIs() {
+        vote(7, 1, 10, "0");
+        assertThat(vote(6, 2, 20, "0")).isEqualTo(new Reply("STALE", List.of()));
+        assertThat(redis.hash(keys.lock())).containsEntry("attempt", "7").containsEntry("ballot", "1");
+        assertThat(redis.string(keys.fence())).isEqualTo("10 10 1");
+    }
+
+    @Test
+    void vote_ofALaterAttempt_takesWhatTheEarlierOneLeft() {
+        vote("b:1", 5);
+        release("b:1");
+        vote(6, 1, 10, "0");
+        pass(1_000);
+        assertThat(vote(7, 2, 20, "0")).as("nobody had the hold of 6").isEqualTo(voted(20, 5, 0));
+        assertThat(redis.hash(keys.lock())).containsEntry("attempt", "7").containsEntry("ballot", "2");
+        assertThat(redis.pttl(keys.lock())).isEqualTo(LEASE_MILLIS);
+        assertThat(vote(8, 3, 30, "7"))
+                .as("somebody had that of 7, and lost it")
+                .isEqualTo(voted(30, 20, 1));
+    }
+
+    @Test
+    void vote_repeated_hasANewLeaseAndNoSmallerToken() {
+        vote(7, 1, 20, "0");
+        pass(1_000);
+        assertThat(vote(7, 2, 10, "0").number(0)).isEqualTo(20);
+        assertThat(redis.pttl(keys.lock())).isEqualTo(LEASE_MILLIS);
+        assertThat(held("token")).isEqualTo("20");
+        assertThat(redis.string(keys.fence())).isEqualTo("20 20 1");
+        assertThat(vote(7, 3, 30, "0").number(0)).as("of a second round").isEqualTo(30);
+        assertThat(held("token")).isEqualTo("30");
+        assertThat(redis.string(keys.fence())).isEqualTo("30 30 1");
+    }
+
+    @Test
+    void vote_repeatedWithAnEarlierBallot_isNotEndedByThatOne() {
+        vote(7, 5, 10, "0");
+        vote(7, 4, 10, "0");
+        assertThat(withdraw(7, 4, Withdrawal.End.UNHELD).code()).isEqualTo("GONE");
+        vote(7, 6, 10, "0");
+        assertThat(withdraw(7, 5, Withdrawal.End.UNHELD).code()).isEqualTo("GONE");
+        assertThat(withdraw(7, 6, Withdrawal.End.UNHELD).code()).isEqualTo("ENDED");
+    }
+
+    @Test
+    void vote_repeatedWhereTokensWereCountedFurther_leavesTheCount() {
+        vote("b:1", 50);
+        withdraw("b:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP);
+        vote(7, 1, 40, "0");
+        withdraw(7, 1, Withdrawal.End.UNHELD);
+        assertThat(redis.string(keys.fence())).startsWith("51 ");
+        renew("a:1", 30);
+        renew("a:1", 30);
+        assertThat(redis.string(keys.fence())).isEqualTo("51 30 1");
+    }
+
+    @Test
+    void vote_withAClaim_takesAPlaceForWhenItComesToNothing() {
+        Reply vote = vote(calls, "a:1", 10, "4500", FOR_EVER);
+        assertThat(vote.code()).isEqualTo("VOTED");
+        assertThat(redis.zset(keys.all().get(1))).containsOnlyKeys("a:1:1");
+    }
+
+    @Test
+    void vote_keepsTheTokensOfADay() {
+        vote("a:1", 10);
+        assertThat(redis.pttl(keys.fence())).isEqualTo(100_000_000);
+        pass(60_000);
+        withdraw("a:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP);
+        vote("b:1", 20);
+        release("b:1");
+        assertThat(redis.pttl(keys.fence())).isEqualTo(100_000_000);
+    }
+
+    @Test
+    void keep_ofAnEarlierAttempt_isGoneAndChangesNothing() {
+        vote(7, 1, 10, "0");
+        pass(1_000);
+        assertThat(keep(6, 2, "1", false).code()).isEqualTo("GONE");
+        assertThat(redis.hash(keys.lock())).containsEntry("ballot", "1").containsEntry("holds", "1");
+        assertThat(redis.pttl(keys.lock())).isEqualTo(LEASE_MILLIS - 1_000);
+    }
+
+    @Test
+    void keep_makesTheVoteLastAndNoEarlierWithdrawalEndIt() {
+        vote(7, 1, 10, "0");
+        pass(1_000);
+        assertThat(keep(7, 5, "", false).code()).isEqualTo("OK");
+        assertThat(redis.pttl(keys.lock())).isEqualTo(LEASE_MILLIS);
+        assertThat(keep(7, 3, "", false).code()).isEqualTo("OK");
+        assertThat(withdraw(7, 4, Withdrawal.End.UNHELD).code()).isEqualTo("GONE");
+        assertThat(held("holds")).isEqualTo("1");
+    }
+
+    @Test
+    void keep_ofAReentry_countsOnceHoweverOftenItRuns() {
+        vote(7, 1, 10, "0");
+        keep(7, 2, "1", false);
+        keep(7, 2, "1", false);
+        assertThat(held("holds")).isEqualTo("2");
+    }
+
+    @Test
+    void keep_whenItIsTime_keepsTheTokensToo() {
+        vote(7, 1, 10, "0");
+        pass(1_000);
+        keep(7, 2, "", false);
+        assertThat(redis.pttl(keys.fence())).isEqualTo(100_000_000 - 1_000);
+        keep(7, 3, "", true);
+        assertThat(redis.pttl(keys.fence())).isEqualTo(100_000_000);
+    }
+
+    @Test
+    void withdrawal_saysHowTheHoldEnded() {
+        vote("a:1", 10);
+        release("a:1");
+        assertThat(redis.string(keys.fence())).isEqualTo("10 10 0");
+        vote("a:1", 20);
+        withdraw("a:1", Withdrawal.End.LOST, Withdrawal.Place.DROP);
+        assertThat(redis.string(keys.fence())).isEqualTo("20 20 2");
+        vote("b:1", 30);
+        withdraw("b:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP);
+        assertThat(redis.string(keys.fence())).as("of the hold before").isEqualTo("30 20 2");
+    }
+
+    @Test
+    void withdrawal_keptPlace_staysAndIsNotTold() {
+        vote("x:1", 10);
+        lineUp("a");
+        lineUp("b");
+        redis.del(keys.lock());
+        vote(calls, "a:1", 20, "4500", FOR_EVER);
+        withdraw("a:1", Withdrawal.End.UNHELD, Withdrawal.Place.KEEP);
+        assertThat(redis.zset(keys.all().get(1))).containsOnlyKeys("a:1:1", "b:1:1");
+        assertThat(redis.heldMessages()).as("b, since a knows it").hasSize(1);
+    }
+
+    @Test
+    void withdrawal_ofWhatIsNotThere_tellsNobody() {
+        vote("x:1", 10);
+        lineUp("b");
+        redis.del(keys.lock());
+        assertThat(withdraw("a:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP).code())
+                .isEqualTo("GONE");
+        assertThat(redis.heldMessages()).isEmpty();
+    }
+
+    @Test
+    void withdrawal_ofAPlaceWhileAnotherHasTheLock_tellsNobody() {
+        vote("x:1", 10);
+        lineUp("a");
+        lineUp("b");
+        withdraw("a:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP);
+        assertThat(redis.zset(keys.all().get(1))).containsOnlyKeys("b:1:1");
+        assertThat(redis.heldMessages()).isEmpty();
+    }
+
+    @Test
+    void withdrawal_deadWaiters_arePassedByAndForgotten() {
+        vote("x:1", 10);
+        lineUp("a");
+        pass(5_000);
+        vote("x:1", 20);
+        lineUp("b");
+        withdraw("x:1", Withdrawal.End.RELEASED, Withdrawal.Place.DROP);
+        assertThat(redis.zset(keys.all().get(1))).containsOnlyKeys("b:1:1");
+        assertThat(redis.heldMessages()).hasSize(1);
+    }
+
+    @Test
+    void withdrawal_waiterThatCannotBeTold_isPassedByAndKeepsItsPlace() {
+        vote("x:1", 10);
+        vote(calls, "deaf:1", 1, "4500", FOR_EVER);
+        lineUp("b");
+        release("x:1");
+        assertThat(redis.zset(keys.all().get(1))).containsOnlyKeys("deaf:1:1", "b:1:1");
+        assertThat(redis.heldMessages()).hasSize(1);
+    }
+
+    @Test
+    void withdrawal_byToken_endsThatVoteWhoeverHasIt() {
+        vote("a:1", 10);
+        Withdrawal.Order other = new Withdrawal.Order(keys.all(), "", 9, 0, Withdrawal.End.LOST, Withdrawal.Place.KEEP);
+        assertThat(redis.run(calls.withdraw(other), SECOND).code()).isEqualTo("GONE");
+        Withdrawal.Order that = new Withdrawal.Order(keys.all(), "", 10, 0, Withdrawal.End.LOST, Withdrawal.Place.KEEP);
+        assertThat(redis.run(calls.withdraw(that), SECOND).code()).isEqualTo("ENDED");
+        assertThat(redis.hash(keys.lock())).isEmpty();
+    }
 }

@@ -184,6 +184,18 @@ class ServerCheckTest {
         }
     }
 
+    /** Not by the last one, the message, without which locks would work. */
+    @Test
+    void connect_withoutTwoRights_isRefusedByTheFirst() {
+        try (RedisServer server = RedisServer.start();
+                Jedis jedis = server.client()) {
+            jedis.aclSetUser("clerk", "on", ">secret", "~*", "resetchannels", "+@all", "-hdel");
+            assertThatThrownBy(() -> RedisLocks.connect(uri(server, "clerk")))
+                    .isInstanceOf(LockUnavailableException.class)
+                    .hasMessageContaining("HDEL");
+        }
+    }
+
     @Test
     void connect_withoutTheKeys_isRefused() {
         try (RedisServer server = RedisServer.start();
