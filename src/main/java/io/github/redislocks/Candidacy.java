@@ -24,6 +24,7 @@ final class Candidacy {
     static final class Register {
 
         private static final Set<String> VOTES = Set.of("acquire", "heartbeat");
+        private static final Set<String> KEEPS = Set.of("renew", "reenter");
         private static final Set<String> ENDS = Set.of("release", "leave");
 
         private final Cache<Long, Candidacy> all;
@@ -55,10 +56,10 @@ final class Candidacy {
                     : all.getIfPresent(attempt(call));
         }
 
-        /** Whose hold a call renews; null if it renews none, or one that has been forgotten. */
+        /** Whose hold a call renews or enters once more; null if it does neither, or of one that has been forgotten. */
         @Nullable
         Candidacy holder(Call call) {
-            return call.script().name().equals("renew") ? all.getIfPresent(attempt(call)) : null;
+            return KEEPS.contains(call.script().name()) ? all.getIfPresent(attempt(call)) : null;
         }
 
         /** Forgets an attempt that got nothing and has no place: it may ask again as if it never had. */
@@ -129,16 +130,24 @@ final class Candidacy {
         return won == null ? new Vote(calls, candidate, token) : calls.kept(candidate);
     }
 
-    /** What has to be asked to renew the hold; null if it is not known that it was won. */
-    @Nullable
-    Poll renewal(QuorumCalls calls, Call call) {
+    /**
+     * What has to be asked to renew the hold or to enter it once more. For that it needs the votes that it has; if they
+     * are too few, since it was won with others that are away now, it gets more first, as by a renewal.
+     */
+    Poll keeping(QuorumCalls calls, Call call) {
         Reply winning = won;
         if (winning == null) {
-            return null;
+            return calls.poll(call);
         }
+        return call.script().name().equals("renew")
+                ? renewal(calls, call, call.args().get(2), winning)
+                : calls.reentry(call, () -> renewal(calls, call, call.args().get(3), winning));
+    }
+
+    private Poll renewal(QuorumCalls calls, Call call, String leaseMillis, Reply winning) {
         List<String> args = call.args();
         Vote.Candidate holder = new Vote.Candidate(
-                keys, args.get(0), Long.parseLong(args.get(1)), Long.parseLong(args.get(2)), null, suspect, OK);
+                keys, args.get(0), Long.parseLong(args.get(1)), Long.parseLong(leaseMillis), null, suspect, OK);
         Reaffirmation next = new Reaffirmation(calls, call, holder, winning.number(0), round);
         round = next.round();
         return next;

@@ -97,8 +97,7 @@ final class Quorum implements Redis {
                         ? Outcome.of(unanswered("an earlier question of this attempt has not been answered"))
                         : Outcome.of(new Reply("STALE", List.of()));
             } else {
-                Poll renewal = holder == null ? null : holder.renewal(calls, call);
-                poll = renewal == null ? calls.poll(call) : renewal;
+                poll = holder == null ? calls.poll(call) : holder.keeping(calls, call);
             }
         }
 

@@ -8,6 +8,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** What the nodes of a quorum are asked for each call of its client: the scripts of a node, and their arguments. */
 final class QuorumCalls {
@@ -108,15 +110,15 @@ final class QuorumCalls {
     Poll kept(Vote.Candidate candidate) {
         List<String> args = List.of(candidate.owner(), Long.toString(candidate.attempt()));
         Call call = new Call(KEEP, candidate.keys().subList(0, 1), args);
-        return keeping(call, candidate.leaseMillis(), NO_REENTRY);
+        return keeping(call, candidate.leaseMillis(), NO_REENTRY, null);
     }
 
     /** Of a call that asks for no votes. */
     Poll poll(Call call) {
         List<String> args = call.args();
         return switch (call.script().name()) {
-            case "renew" -> keeping(call, Long.parseLong(args.get(2)), NO_REENTRY);
-            case "reenter" -> keeping(call, Long.parseLong(args.get(3)), args.get(2));
+            case "renew" -> keeping(call, Long.parseLong(args.get(2)), NO_REENTRY, null);
+            case "reenter" -> reentry(call, null);
             case "release_inner" -> new Affirmation(nodes, call, Set.of("OK"), "OK", Long.MAX_VALUE);
             case "release" -> ending(call, Withdrawal.End.RELEASED);
             case "leave" -> ending(call, args.get(2).equals("1") ? Withdrawal.End.LOST : Withdrawal.End.UNHELD);
@@ -138,7 +140,13 @@ final class QuorumCalls {
         };
     }
 
-    private Poll keeping(Call call, long leaseMillis, String countBefore) {
+    /** Otherwise: what is asked if it is not known whether a majority has it; or null. */
+    Poll reentry(Call call, @Nullable Supplier<Poll> otherwise) {
+        List<String> args = call.args();
+        return keeping(call, Long.parseLong(args.get(3)), args.get(2), otherwise);
+    }
+
+    private Poll keeping(Call call, long leaseMillis, String countBefore, @Nullable Supplier<Poll> otherwise) {
         String owner = call.args().get(0);
         long attempt = Long.parseLong(call.args().get(1));
         long ballot = nextBallot();
@@ -147,6 +155,15 @@ final class QuorumCalls {
                 call.keys(),
                 List.of(owner, Long.toString(attempt), Long.toString(ballot), Long.toString(leaseMillis), countBefore));
         return new Affirmation(nodes, keep, Set.of("OK"), "OK", patienceNanos(leaseMillis)) {
+            @Override
+            @Nullable
+            Result judge(Heard heard) {
+                Result result = super.judge(heard);
+                return result == null || result.outcome().reply() != null || otherwise == null
+                        ? result
+                        : new Result(result.outcome(), otherwise.get(), null, false);
+            }
+
             @Override
             void asked(QuorumNode node, long quietFromNanos, Outcome outcome) {
                 Reply reply = outcome.reply();

@@ -210,6 +210,20 @@ class QuorumTest {
         assertThat(one.lock.isHeldByCurrentThread()).isFalse();
     }
 
+    /** The votes of D and E never came, and A and B fail before the next renewal, which here never comes. */
+    @Test
+    void reentry_majorityOfTheOthers_getsTheirVotesFirst() {
+        QuorumTwins.Client still = masters.connect(new FakeClock());
+        still.reachOnly("ABC");
+        still.lock.lock();
+        still.reachOnly("CDE");
+        still.lock.lock();
+        assertThat(masters.votes()).isEqualTo("ABCDE");
+        assertThat(still.lock.getHoldCount()).isEqualTo(2);
+        still.lock.unlock();
+        still.lock.unlock();
+    }
+
     @Test
     void restart_withoutData_withDelay_givesNoVote() {
         one.reachOnly("ABC");
