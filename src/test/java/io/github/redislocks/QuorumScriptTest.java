@@ -407,6 +407,31 @@ class QuorumScriptTest {
     }
 
     @Test
+    void withdrawal_whoseOwnPlaceIsTheOnlyOne_tellsNobody() {
+        vote("x:1", 10);
+        lineUp("a");
+        vote(calls, "deaf:1", 1, "4500", FOR_EVER);
+        redis.del(keys.lock());
+        vote("a:1", 20);
+        withdraw("a:1", Withdrawal.End.UNHELD, Withdrawal.Place.KEEP);
+        assertThat(redis.heldMessages()).isEmpty();
+    }
+
+    @Test
+    void withdrawal_ofAnEarlierAttempt_leavesTheVoteOfALaterOne() {
+        vote(7, 1, 10, "0");
+        assertThat(withdraw(6, 2, Withdrawal.End.RELEASED).code()).isEqualTo("GONE");
+        assertThat(held("attempt")).isEqualTo("7");
+    }
+
+    @Test
+    void keep_ofAnotherClientsAttemptWithTheSameNumber_isGone() {
+        vote("b:1", 10);
+        assertThat(keep(1, 2, "", false).code()).isEqualTo("GONE");
+        assertThat(held("ballot")).isEqualTo("1");
+    }
+
+    @Test
     void withdrawal_ofWhatIsNotThere_tellsNobody() {
         vote("x:1", 10);
         lineUp("b");
