@@ -2,9 +2,10 @@
 -- those of a lock that nobody can name; what is tried on them is removed.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     mailbox
--- returns  CHECKED version role master policy command refusal run-id cluster offset now(µs): texts are '' if the server does
---          not tell; command and refusal of the first that was refused for good, a refused message last; cluster is '1' if
---          it keeps to the slots of a cluster; offset is that at which it was promoted, -1 if it never was since its start
+-- returns  CHECKED version role master policy command refusal run-id cluster offset now(µs): texts are '' if the server
+--          does not tell; command and refusal of the first that was refused for good, a refused message last; cluster is
+--          '1' if it keeps to the slots of a cluster; offset is that at which it was promoted, -1 if it never was since it
+--          started
 local lock, queue, fence = KEYS[1], KEYS[2], KEYS[4]
 local time = redis.pcall('time')
 local now = time.err and 0 or time[1] * 1000000 + time[2]
