@@ -15,7 +15,7 @@ end
 local reply = {'SIGNALLED'}
 if held[3] ~= ARGV[3] then
     -- Changes nothing but comes first: at maxmemory Redis refuses writes that grow only until a script has written.
-    redis.call('pexpire', lock, redis.call('pttl', lock))
+    redis.call('hdel', lock, '')
     redis.call('hset', lock, 'signal', ARGV[3])
     repeat
         local place = signal(ARGV[4])

@@ -1,0 +1,367 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.Script;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Branches of the scripts of one lock that random calls seldom reach: at the last moment of a lease, with a full
+ * memory, after hours, and where a part of the lock was deleted. By a clock that the test moves.
+ */
+@Timeout(30)
+class LineScriptTest {
+
+    private static final long SECOND = 1_000_000_000;
+    private static final long DAY_MILLIS = 86_400_000;
+    private static final String FOR_EVER = "8000000000000000";
+
+    private final Keys keys = Keys.of("p", "lock");
+    private final String waiters = keys.all().get(2);
+    private final AtomicLong micros = new AtomicLong(1_790_000_000_000_000L);
+    private final InMemoryRedis redis = new InMemoryRedis(micros::get);
+
+    @AfterEach
+    void close() {
+        redis.close();
+    }
+
+    private Reply run(List<String> some, String script, String... args) {
+        return redis.run(new Call(Script.load(Protocol.class, script), some, List.of(args)), SECOND);
+    }
+
+    private Reply run(String script, String... args) {
+        return run(keys.all(), script, args);
+    }
+
+    private Reply acquire(String owner, String attempt) {
+        return run("acquire", owner, attempt, "30000", FOR_EVER, "", "0", "barge");
+    }
+
+    private Reply enqueue(String owner, String attempt) {
+        return run("acquire", owner, attempt, "30000", FOR_EVER, "4500", "0", "barge");
+    }
+
+    private Reply heartbeat(String owner, String attempt) {
+        return run("heartbeat", owner, attempt, FOR_EVER, "1", "4500");
+    }
+
+    private Reply await(String owner, String attempt, String waiting, String condition) {
+        return run("await", owner, attempt, waiting, condition, "1", "4500", "", "", "", "", "0");
+    }
+
+    private Reply leave(String owner, String attempt) {
+        return run("leave", owner, attempt, "0", "0", "", "", "", "");
+    }
+
+    private Reply take(String owner, String attempt) {
+        return run(List.of(keys.lock(), keys.fence()), "take", owner, attempt, "30000", FOR_EVER);
+    }
+
+    private void pass(long millis) {
+        micros.addAndGet(millis * 1_000);
+    }
+
+    private void listen(String client) {
+        redis.subscribe(Keys.mailbox("p", client), SECOND);
+    }
+
+    private String holder() {
+        return redis.hash(keys.lock()).get("owner");
+    }
+
+    @Test
+    void signal_inTheLastMomentOfItsHold_leavesNoHoldOfNobodyBehind() {
+        acquire("a:1", "1");
+        pass(30_000);
+        assertThat(run("signal", "a:1", "1", "2", "c", "0").code()).isEqualTo("SIGNALLED");
+        pass(1);
+        assertThat(redis.hash(keys.lock())).isEmpty();
+    }
+
+    @Test
+    void signal_ofAHoldThatSomebodyKeptFromExpiring_leavesIt() {
+        redis.run(new Call(Script.load(ScriptTest.class, "poke"), keys.all(), List.of("stay")), SECOND);
+        assertThat(run("signal", "a:1", "1", "2", "c", "0").code()).isEqualTo("SIGNALLED");
+        assertThat(holder()).isEqualTo("a:1");
+    }
+
+    @Test
+    void fullMemory_refusesNothingThatEndsAHoldOrKeepsIt() {
+        listen("b");
+        acquire("a:1", "1");
+        enqueue("b:1", "1");
+        redis.full(true);
+        assertThat(run("reenter", "a:1", "1", "1", "30000").code()).isEqualTo("OK");
+        assertThat(run("release_inner", "a:1", "1", "2").code()).isEqualTo("OK");
+        assertThat(run("signal", "a:1", "1", "2", "c", "0").code()).isEqualTo("SIGNALLED");
+        assertThat(run(List.of(keys.lock()), "renew", "a:1", "1", "30000").code())
+                .isEqualTo("OK");
+        assertThat(run("release", "a:1", "1").code())
+                .as("with a signal, in full")
+                .isEqualTo("GRANTED");
+        assertThat(run("release", "b:1", "1", "b:2", "2", "30000", "4500", "0").code())
+                .isEqualTo("SUCCEEDED");
+        assertThat(run("force", redis.hash(keys.lock()).get("token")).code()).isEqualTo("FREED");
+    }
+
+    @Test
+    void fullMemory_refusesNoShortHandOff() {
+        listen("b");
+        acquire("a:1", "1");
+        enqueue("b:1", "1");
+        redis.full(true);
+        assertThat(run("release", "a:1", "1").code()).isEqualTo("GRANTED");
+        assertThat(run("release", "b:1", "1", "b:2", "2", "30000", "4500", "1").code())
+                .isEqualTo("SUCCEEDED");
+        assertThat(run("release", "b:2", "2", "b:1", "3", "30000", "4500", "0").code())
+                .isEqualTo("SUCCEEDED");
+        assertThat(run("release", "b:1", "3").code()).isEqualTo("FREED");
+    }
+
+    @Test
+    void fullMemory_refusesNoFreeAndNoLeave() {
+        take("a:1", "1");
+        redis.full(true);
+        assertThat(run(List.of(keys.lock(), keys.fence()), "free", "a:1", "1").code())
+                .isEqualTo("OK");
+        redis.full(false);
+        listen("b");
+        acquire("a:1", "2");
+        enqueue("b:1", "1");
+        redis.full(true);
+        assertThat(leave("a:1", "2").code()).isEqualTo("DONE");
+        assertThat(holder()).isEqualTo("b:1");
+    }
+
+    @Test
+    void handOff_withoutAFence_makesOneThatExpires() {
+        listen("b");
+        acquire("a:1", "1");
+        enqueue("b:1", "1");
+        redis.del(keys.fence());
+        assertThat(run("release", "a:1", "1").code()).isEqualTo("GRANTED");
+        assertThat(redis.string(keys.fence())).isEqualTo(redis.hash(keys.lock()).get("token"));
+        assertThat(redis.pttl(keys.fence())).isGreaterThan(DAY_MILLIS);
+    }
+
+    @Test
+    void take_ofWhatTheSameThreadLeftBehind_withoutAFence_isForAcquire() {
+        take("a:1", "1");
+        redis.del(keys.fence());
+        assertThat(take("a:1", "2").code()).isEqualTo("LINE");
+        assertThat(redis.hash(keys.lock())).containsEntry("attempt", "1");
+    }
+
+    @Test
+    void fairAcquire_behindOneThatCannotBeTold_withoutAFence_isBusy() {
+        acquire("a:1", "1");
+        enqueue("b:1", "1");
+        run("release", "a:1", "1");
+        redis.del(keys.fence());
+        Reply reply = run("acquire", "c:1", "1", "30000", FOR_EVER, "", "0", "queue");
+        assertThat(reply).isEqualTo(new Reply("BUSY", List.of(0L, micros.get())));
+    }
+
+    @Test
+    void fairAcquire_overWhatItsThreadLeftBehind_behindOneThatCannotBeTold_keepsTheFence() {
+        String token = acquire("a:1", "1").text(0);
+        enqueue("b:1", "1");
+        Reply reply = run("acquire", "a:1", "2", "30000", FOR_EVER, "", "0", "queue");
+        assertThat(reply.code()).isEqualTo("BUSY");
+        assertThat(redis.string(keys.fence())).as("nobody had it").isEqualTo(token + "-");
+        assertThat(acquire("c:1", "1").number(1)).as("lost").isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {20_000, 5_000_000, 11_000_000})
+    void takes_forDays_neverLetTheFenceGo(long everyMillis) {
+        for (int i = 1; i < 500; i++) {
+            take("a:1", Integer.toString(i));
+            run(List.of(keys.lock(), keys.fence()), "free", "a:1", Integer.toString(i));
+            assertThat(redis.pttl(keys.fence())).isGreaterThan(DAY_MILLIS);
+            pass(everyMillis);
+        }
+    }
+
+    @Test
+    void successions_forHours_neverLetTheFenceGo() {
+        acquire("a:1", "1");
+        for (int i = 1; i < 1_000; i++) {
+            pass(20_000);
+            Reply reply =
+                    run("release", "a:1", Integer.toString(i), "a:1", Integer.toString(i + 1), "30000", "4500", "1");
+            assertThat(reply.code()).isEqualTo("SUCCEEDED");
+            assertThat(redis.pttl(keys.fence())).isGreaterThan(DAY_MILLIS);
+        }
+    }
+
+    @Test
+    void renew_keepsTheFenceWhenAskedTo() {
+        acquire("a:1", "2");
+        pass(29_000);
+        assertThat(run(List.of(keys.lock()), "renew", "a:1", "2", "30000").code())
+                .isEqualTo("OK");
+        assertThat(redis.pttl(keys.fence())).isEqualTo(100_000_000 - 29_000);
+        assertThat(run(List.of(keys.lock(), keys.fence()), "renew", "a:1", "2", "30000")
+                        .code())
+                .isEqualTo("OK");
+        assertThat(redis.pttl(keys.fence())).isEqualTo(100_000_000);
+    }
+
+    @Test
+    void grant_toOneBehindManyThatCannotBeTold_reachesIt() {
+        acquire("a:1", "1");
+        listen("b");
+        listen("c");
+        for (int i = 0; i < 60; i++) {
+            String client = i == 20 ? "b" : i == 50 ? "c" : "gone";
+            enqueue(client + ":" + i, Integer.toString(i));
+        }
+        assertThat(run("release", "a:1", "1").code()).isEqualTo("GRANTED");
+        assertThat(holder()).isEqualTo("b:20");
+        assertThat(redis.zset(keys.queue())).hasSize(59);
+    }
+
+    @Test
+    void signal_atTheLastMomentOfAPlace_movesIt() {
+        acquire("a:1", "1");
+        await("a:1", "1", "2", "c");
+        acquire("b:1", "1");
+        pass(4_500);
+        assertThat(run("signal", "b:1", "1", "2", "c", "0").values()).containsExactly("a:1:2");
+    }
+
+    @Test
+    void signal_aMomentAfterAPlaceEnded_dropsIt() {
+        acquire("a:1", "1");
+        await("a:1", "1", "2", "c");
+        acquire("b:1", "1");
+        micros.addAndGet(4_500_001);
+        assertThat(run("signal", "b:1", "1", "2", "c", "0").values()).isEmpty();
+        assertThat(redis.hash(waiters)).isEmpty();
+    }
+
+    @Test
+    void waiterInACondition_thatIsHeardOfForAnHour_isSignalledThen() {
+        acquire("a:1", "1");
+        await("a:1", "1", "2", "c");
+        acquire("b:1", "1");
+        for (int i = 0; i < 1_800; i++) {
+            pass(2_000);
+            run(List.of(keys.lock()), "renew", "b:1", "1", "30000");
+            assertThat(heartbeat("a:1", "2").code()).isEqualTo("WAITING");
+        }
+        assertThat(run("signal", "b:1", "1", "2", "c", "0").values()).containsExactly("a:1:2");
+    }
+
+    /** Attempts are counted by each client for itself. */
+    @Test
+    void anotherOwner_withTheSameAttempt_isAnother() {
+        acquire("a:1", "1");
+        List<String> lock = List.of(keys.lock());
+        for (String owner : List.of("b:1", "a:2")) {
+            assertThat(run(lock, "renew", owner, "1", "90000").code()).isEqualTo("GONE");
+            assertThat(run(lock, "held", owner, "1").code()).isEqualTo("GONE");
+            assertThat(await(owner, "7", "1", "c").code()).isEqualTo("GONE");
+            assertThat(run(lock, "renew_all", "90000", owner, "1").code()).isEqualTo("GONE");
+        }
+        assertThat(redis.pttl(keys.lock())).isEqualTo(30_000);
+    }
+
+    @Test
+    void anotherAttempt_ofTheSameOwner_isAnother() {
+        acquire("a:1", "5");
+        List<String> lock = List.of(keys.lock());
+        for (String attempt : List.of("4", "6")) {
+            assertThat(run(lock, "renew", "a:1", attempt, "90000").code()).isEqualTo("GONE");
+            assertThat(run(lock, "held", "a:1", attempt).code()).isEqualTo("GONE");
+            assertThat(await("a:1", attempt, "7", "c").code()).isEqualTo("GONE");
+            assertThat(run(lock, "renew_all", "90000", "a:1", attempt).code()).isEqualTo("GONE");
+        }
+        assertThat(redis.pttl(keys.lock())).isEqualTo(30_000);
+        assertThat(run(lock, "held", "a:1", "5").code()).isEqualTo("OK");
+    }
+
+    @Test
+    void leave_forASuccessorWithoutAMailbox_makesNoPlace() {
+        acquire("a:1", "1");
+        enqueue("b:1", "1");
+        assertThat(run("leave", "b:1", "1", "0", "0", "b:2", "2", "30000", "").code())
+                .isEqualTo("DONE");
+        assertThat(redis.zset(keys.queue())).isEmpty();
+    }
+
+    @Test
+    void placesWithoutTexts_areDead() {
+        acquire("a:1", "1");
+        enqueue("b:1", "1");
+        await("a:1", "1", "2", "c");
+        acquire("c:1", "1");
+        await("c:1", "1", "2", "c");
+        acquire("d:1", "1");
+        redis.del(waiters);
+        assertThat(run("signal", "d:1", "1", "2", "c", "1").values()).isEmpty();
+        listen("b");
+        assertThat(run("release", "d:1", "1").code()).isEqualTo("FREED");
+        assertThat(redis.zset(keys.queue())).isEmpty();
+    }
+
+    @Test
+    void placesInAConditionWithoutTexts_areNotWoken() {
+        acquire("a:1", "1");
+        await("a:1", "1", "2", "c");
+        acquire("b:1", "1");
+        redis.del(waiters);
+        redis.del(keys.lock());
+        assertThat(acquire("c:1", "1").number(1)).as("lost").isEqualTo(1);
+        assertThat(redis.zset(keys.queue())).isEmpty();
+        assertThat(redis.zset(keys.conditions())).isEmpty();
+    }
+
+    @Test
+    void heartbeat_ofAPlaceWithoutAText_writesItAnew() {
+        acquire("a:1", "1");
+        enqueue("b:1", "1");
+        enqueue("c:1", "1");
+        redis.del(waiters);
+        assertThat(heartbeat("b:1", "1").code()).isEqualTo("QUEUED");
+        assertThat(redis.zset(keys.queue()).keySet()).containsExactly("b:1:1", "c:1:1");
+        assertThat(redis.hash(waiters)).containsOnlyKeys("b:1:1");
+    }
+
+    /** The number of a signal is none of a Condition. */
+    @Test
+    void holdThatNobodyHad_withASignalOfItsOwn_signalsNobodyElse() {
+        acquire("a:1", "1");
+        await("a:1", "1", "2", "2");
+        acquire("b:1", "1");
+        run("signal", "b:1", "1", "12", "other", "0");
+        leave("b:1", "1");
+        assertThat(redis.zset(keys.queue())).isEmpty();
+        assertThat(redis.zset(keys.conditions())).hasSize(1);
+    }
+
+    @Test
+    void leave_forASuccessorThatHasAPlace_leavesItThere() {
+        acquire("a:1", "1");
+        enqueue("b:1", "1");
+        pass(1);
+        enqueue("c:1", "1");
+        pass(1);
+        enqueue("b:2", "2");
+        assertThat(run("leave", "b:1", "1", "0", "0", "b:2", "2", "30000", "4500")
+                        .code())
+                .isEqualTo("QUEUED");
+        assertThat(redis.zset(keys.queue()).keySet()).containsExactly("c:1:1", "b:2:2");
+    }
+}
