@@ -43,7 +43,7 @@ class LineModelTest {
             "free", List.of(0, 3),
             "renew", List.of(0, 3),
             "renew_all", List.of(0),
-            "reenter", List.of(0),
+            "reenter", List.of(0, 3),
             "release_inner", List.of(0),
             "held", List.of(0),
             "locked", List.of(0),
@@ -303,9 +303,14 @@ class LineModelTest {
         String asking = asker.substring(asker.lastIndexOf(':') + 1);
         asker = asker.substring(0, asker.lastIndexOf(':'));
         switch (random.nextInt(held == null ? 10 : 24)) {
-            case 0, 1, 2, 3 ->
-                call("acquire", other, either(next(other), attempt), lease(), notAfter(), claim(), suspect(), mode());
-            case 4 -> call("take", other, either(next(other), attempt), lease(), notAfter());
+            case 0, 1, 2, 3 -> {
+                String wanted = either(next(other), attempt);
+                call("acquire", other, wanted, lease(wanted), notAfter(), claim(), suspect(), mode());
+            }
+            case 4 -> {
+                String wanted = either(next(other), attempt);
+                call("take", other, wanted, lease(wanted), notAfter());
+            }
             case 5, 6 -> call("heartbeat", asker, asking, notAfter(), count(), pick(List.of("4500", "900")));
             case 7 -> call("rejoin", asker, asking, notAfter(), count(), "4500");
             case 8 -> leave(other, random.nextInt(5) == 0 && held != null ? held.attempt : placed(other));
@@ -322,9 +327,9 @@ class LineModelTest {
             case 21 -> call("force", either(Long.toString(held == null ? 0 : held.token), "7"));
             case 22 -> {
                 switch (random.nextInt(3)) {
-                    case 0 -> call("renew", owner, attempt, lease());
-                    case 1 -> call("renew_all", lease(), owner, attempt);
-                    default -> call("reenter", owner, attempt, count(), lease());
+                    case 0 -> call("renew", owner, attempt, lease(attempt));
+                    case 1 -> call("renew_all", "30000", owner, attempt);
+                    default -> call("reenter", owner, attempt, count(), lease(attempt));
                 }
             }
             default -> {
@@ -353,8 +358,9 @@ class LineModelTest {
         return owner.substring(0, owner.lastIndexOf(':'));
     }
 
-    private String lease() {
-        return either("30000", "1000");
+    /** Each attempt wants a lease of its own, some of hours. */
+    private static String lease(String attempt) {
+        return attempt.endsWith("0") ? "36000000" : attempt.endsWith("5") ? "1000" : "30000";
     }
 
     private String claim() {
@@ -406,7 +412,8 @@ class LineModelTest {
     private List<String> heir(String owner) {
         String client = owner.substring(0, owner.lastIndexOf(':') + 1);
         String heir = client + (1 + random.nextInt(3));
-        return List.of(heir, random.nextInt(3) > 0 ? next(heir) : placed(heir), lease(), claim(), flag(3));
+        String attempt = random.nextInt(3) > 0 ? next(heir) : placed(heir);
+        return List.of(heir, attempt, lease(attempt), claim(), flag(3));
     }
 
     private void release(String owner, String attempt) {
@@ -472,7 +479,9 @@ class LineModelTest {
                     .isTrue();
         }
         if (model.fence != null) {
-            assertThat(redis.pttl(KEYS.fence())).as("fence after %s", history).isGreaterThan(DAY_MILLIS);
+            assertThat(redis.pttl(KEYS.fence()))
+                    .as("fence after %s", history)
+                    .isGreaterThan(DAY_MILLIS + Math.max(0, model.pttl()));
         }
     }
 }

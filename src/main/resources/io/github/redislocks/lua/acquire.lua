@@ -59,6 +59,10 @@ end
 local last
 if held[2] == attempt then
     extend(lock, lease)
+    if #lease > 7 then
+        -- It may have been granted for a claim only, and wants hours.
+        redis.call('pexpire', fence, memory(lease))
+    end
     return {'OK', tonumber(held[3]), held[4] and 1 or 0, now}
 elseif held[1] then
     -- What an earlier call of this thread left behind: the thread knows nothing of it, so nobody holds it.
