@@ -242,6 +242,17 @@ class LineScriptTest {
     }
 
     @Test
+    void loss_atTheLastMomentOfAPlaceInACondition_wakesIt() {
+        acquire("a:1", "1");
+        await("a:1", "1", "2", "c");
+        acquire("b:1", "1");
+        redis.del(keys.lock());
+        pass(4_500);
+        acquire("c:1", "1");
+        assertThat(redis.zset(keys.queue()).keySet()).containsExactly("a:1:2");
+    }
+
+    @Test
     void signal_aMomentAfterAPlaceEnded_dropsIt() {
         acquire("a:1", "1");
         await("a:1", "1", "2", "c");

@@ -118,7 +118,7 @@ final class Mutations {
 
     private void names() {
         do {
-            tokens.take();
+            tokens.expectName();
         } while (tokens.takeIf(","));
     }
 
@@ -262,7 +262,7 @@ final class Mutations {
             expression();
             tokens.expect(")");
         } else {
-            tokens.take();
+            tokens.expectName();
         }
         while (tokens.is(".", "[", "(")) {
             if (tokens.takeIf(".")) {

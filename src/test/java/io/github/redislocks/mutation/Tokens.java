@@ -65,6 +65,14 @@ final class Tokens {
         }
     }
 
+    void expectName() {
+        Token token = take();
+        if (!token.isName) {
+            throw new IllegalArgumentException(
+                    "At character " + token.start + ": a name was expected, not " + token.text);
+        }
+    }
+
     boolean is(String... texts) {
         return List.of(texts).contains(peek().text);
     }
