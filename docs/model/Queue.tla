@@ -17,6 +17,7 @@ CONSTANTS
     Clients,    \* each is one client, of which one thread passes the gate
     Attempts,   \* calls of lock() per client
     Fair,       \* whether a free lock goes to the first in line only
+    Quick,      \* whether the short forms take.lua and free.lua may come first
     Lease, Claim, Heartbeat, Timeout,
     Drift,      \* the margin; a client's clock stands still for so many ticks in all at most
     Behind,     \* how much a client's idea of Redis' time comes to be behind: by a step of that clock, or by drift
@@ -24,7 +25,7 @@ CONSTANTS
     Broken      \* the rule that is left out, or "nothing"
 
 VARIABLES
-    srv,        \* Redis: hash, time to live, last token, queue in order
+    srv,        \* Redis: hash, waited in it, time to live, last token and the '+' behind it, queue in order
     cl,         \* the clients
     mail,       \* messages on their way to a mailbox
     stray,      \* requests that may still run, though nobody waits for the answer
@@ -45,24 +46,32 @@ Minus(x, y) == IF x > y THEN x - y ELSE 0
 Out(s, ans, msgs) == [s |-> s, ans |-> ans, msgs |-> msgs]
 Ans(code, token) == [code |-> code, token |-> token]
 
-Indexes(s, c) == {i \in 1..Len(s.q) : s.q[i].c = c}
-Placed(s, c) == IF Indexes(s, c) = {} THEN 0 ELSE s.q[CHOOSE i \in Indexes(s, c) : TRUE].a
-Without(s, c) == [s EXCEPT !.q = SelectSeq(@, LAMBDA p : p.c # c)]
+\* A place is of one attempt.
+Is(p, c, a) == p.c = c /\ p.a = a
+Without(s, c, a) == [s EXCEPT !.q = SelectSeq(@, LAMBDA p : ~Is(p, c, a))]
+Crowded(s) == s.q # <<>>
 
 \* line_up in line.lua
 LineUp(s, c, a) ==
-    IF Placed(s, c) = a
-    THEN [s EXCEPT !.q = [i \in 1..Len(@) |-> IF @[i].c = c THEN [@[i] EXCEPT !.life = Claim] ELSE @[i]]]
-    ELSE [s EXCEPT !.q = Append(Without(s, c).q, [c |-> c, a |-> a, life |-> Claim])]
+    LET waited == s.waited \/ (s.owner # None /\ Broken # "notWaited") IN
+    IF \E i \in 1..Len(s.q) : Is(s.q[i], c, a)
+    THEN [s EXCEPT !.q = [i \in 1..Len(@) |-> IF Is(@[i], c, a) THEN [@[i] EXCEPT !.life = Claim] ELSE @[i]], !.waited = waited]
+    ELSE [s EXCEPT !.q = Append(@, [c |-> c, a |-> a, life |-> Claim]), !.waited = waited]
 
 \* own in line.lua
-Own(s, c, a, lease) == [s EXCEPT !.owner = c, !.a = a, !.ttl = lease, !.token = s.last + 1, !.last = s.last + 1]
-Free(s) == [s EXCEPT !.owner = None, !.a = 0, !.ttl = 0, !.token = 0]
+Own(s, c, a, lease) ==
+    [s EXCEPT !.owner = c, !.a = a, !.ttl = lease, !.token = s.last + 1, !.last = s.last + 1, !.plus = FALSE,
+              !.waited = Crowded(s)]
+Gone(s) == [s EXCEPT !.owner = None, !.a = 0, !.ttl = 0, !.token = 0, !.waited = FALSE]
+\* remember in line.lua: of a lock that is free in good order, the fence says whether anybody stands in line.
+Free(s) == [Gone(s) EXCEPT !.plus = ~Crowded(s) \/ Broken = "alwaysPlus"]
 Extend(s, lease) == [s EXCEPT !.ttl = Max(@, lease)]
 
 \* grant in line.lua: a place that has lapsed is dropped, one whose client cannot be told keeps its place.
+Nobody == [c |-> None, a |-> 0]
 Grant(s, asker, lease) ==
-    LET ready(i) == s.q[i].life > 0 /\ (s.q[i].c = asker \/ cl[s.q[i].c].sub)
+    LET asks(p) == Is(p, asker.c, asker.a)
+        ready(i) == s.q[i].life > 0 /\ (asks(s.q[i]) \/ cl[s.q[i].c].sub)
         all == {i \in 1..Len(s.q) : ready(i)}
         live == SelectSeq(s.q, LAMBDA p : p.life > 0)
     IN IF all = {} THEN Out([s EXCEPT !.q = live], Ans(None, 0), {})
@@ -70,43 +79,53 @@ Grant(s, asker, lease) ==
                 p == s.q[first]
                 t == Own([s EXCEPT !.q = SelectSeq(SubSeq(s.q, 1, first - 1), LAMBDA x : x.life > 0)
                                          \o SubSeq(s.q, first + 1, Len(s.q))],
-                         p.c, p.a, IF p.c = asker THEN lease ELSE Claim)
-            IN Out(t, Ans(p.c, t.token),
-                   IF p.c = asker THEN {} ELSE {[c |-> p.c, a |-> p.a, token |-> t.token, behind |-> cl[p.c].behind, age |-> 0]})
+                         p.c, p.a, IF asks(p) THEN lease ELSE Claim)
+            IN Out(t, Ans(IF asks(p) THEN "OK" ELSE "GRANTED", t.token),
+                   IF asks(p) THEN {} ELSE {[c |-> p.c, a |-> p.a, token |-> t.token, behind |-> cl[p.c].behind, age |-> 0]})
 
-\* acquire.lua, with a place
+\* acquire.lua, with a place. What an earlier attempt of the client left behind is given up.
 \* @lua acquire.lua @java Protocol#acquire
 Acquire(s, r) ==
-    LET won == Grant(LineUp(s, r.c, r.a), r.c, Lease)
-        own == Own(Without(s, r.c), r.c, r.a, Lease)
+    LET free == IF s.owner = None THEN s ELSE Free(s)
+        won == Grant(LineUp(free, r.c, r.a), r, Lease)
+        own == Own(Without(free, r.c, r.a), r.c, r.a, Lease)
     IN
     IF r.na = 0 THEN Out(s, Ans("LATE", 0), {})
-    ELSE IF Placed(s, r.c) > r.a \/ (s.owner = r.c /\ s.a > r.a) THEN Out(s, Ans("STALE", 0), {})
-    ELSE IF s.owner \notin {None, r.c} THEN Out(LineUp(s, r.c, r.a), Ans("QUEUED", s.last), {})
+    ELSE IF s.owner \notin {None, r.c} \/ s.a > r.a THEN Out(LineUp(s, r.c, r.a), Ans("QUEUED", s.last), {})
     ELSE IF s.owner = r.c /\ s.a = r.a THEN Out(Extend(s, Lease), Ans("OK", s.token), {})
-    ELSE IF Fair /\ s.q # <<>> /\ Broken # "barging"
-         THEN Out(won.s, IF won.ans.code = r.c THEN Ans("OK", won.ans.token) ELSE Ans("QUEUED", won.ans.token), won.msgs)
+    ELSE IF Fair /\ Crowded(s) /\ Broken # "barging"
+         THEN Out(won.s, Ans(IF won.ans.code = "OK" THEN "OK" ELSE "QUEUED", won.ans.token), won.msgs)
     ELSE Out(own, Ans("OK", own.token), {})
+
+\* take.lua: takes the fence's word that the lock is free and nobody stands in line.
+\* @lua take.lua @java Protocol#take
+Take(s, r) ==
+    IF r.na = 0 THEN Out(s, Ans("LATE", 0), {})
+    ELSE IF s.plus THEN LET own == [Own(s, r.c, r.a, Lease) EXCEPT !.waited = FALSE] IN Out(own, Ans("OK", own.token), {})
+    ELSE Out(s, Ans(IF s.owner \in {None, r.c} THEN "LINE" ELSE "BUSY", 0), {})
 
 \* heartbeat.lua
 \* @lua heartbeat.lua @java Protocol#heartbeat
 Beat(s, r) ==
     LET lined == LineUp(s, r.c, r.a)
-        won == Grant(lined, r.c, Claim)
+        won == Grant(lined, r, Claim)
     IN
     IF r.na = 0 /\ Broken # "lateBeat" THEN Out(s, Ans("LATE", 0), {})
     ELSE IF s.owner = r.c /\ s.a = r.a THEN Out(Extend(s, Claim), Ans("GRANTED", s.token), {})
-    ELSE IF Placed(s, r.c) > r.a \/ (s.owner = r.c /\ s.a > r.a) THEN Out(s, Ans("STALE", 0), {})
     ELSE IF s.owner # None THEN Out(lined, Ans("QUEUED", s.last), {})
-    ELSE Out(won.s, IF won.ans.code = r.c THEN Ans("GRANTED", won.ans.token) ELSE Ans("QUEUED", won.s.last), won.msgs)
+    ELSE Out(won.s, IF won.ans.code = "OK" THEN Ans("GRANTED", won.ans.token) ELSE Ans("QUEUED", won.s.last), won.msgs)
 
-\* release.lua and leave.lua, without an heir
-End(s, c, a) ==
-    LET left == IF Placed(s, c) <= a THEN Without(s, c) ELSE s IN
-    IF s.owner = c /\ s.a = a /\ Broken # "leavePlaceOnly" THEN Grant(Free(left), None, 0)
-    ELSE Out(left, Ans("DONE", 0), {})
+\* release.lua and leave.lua, without an heir; and free.lua, which looks no further if nobody has come to wait.
+End(s, c, a, quick) ==
+    LET left == Without(s, c, a) IN
+    IF s.owner # c \/ s.a # a \/ Broken = "leavePlaceOnly" THEN Out(left, Ans("DONE", 0), {})
+    ELSE IF quick /\ (~s.waited \/ Broken = "freedUnasked") THEN Out([Gone(s) EXCEPT !.plus = TRUE], Ans("DONE", 0), {})
+    ELSE LET won == Grant(Gone(left), Nobody, 0) IN IF won.s.owner = None THEN Out(Free(won.s), Ans("FREED", 0), {}) ELSE won
 
-Run(s, r) == IF r.op = "acquire" THEN Acquire(s, r) ELSE Beat(s, r)
+Run(s, r) ==
+    CASE r.op = "take" -> Take(s, r)
+      [] r.op = "acquire" -> Acquire(s, r)
+      [] r.op = "beat" -> Beat(s, r)
 
 \* PUBLISH: a message may be lost, which is the same as one that never comes.
 Publish(msgs) == mail' \in {mail, mail \union msgs}
@@ -121,13 +140,14 @@ Fault == faults > 0 /\ faults' = faults - 1
 NoFault == UNCHANGED faults
 Holds(c) == cl[c].st = "held" /\ cl[c].left > 0
 
-Later(errands, a, wait) == errands \union {[a |-> a, wait |-> wait]}
+Later(errands, a, wait) == errands \union {[a |-> a, wait |-> wait, quick |-> FALSE]}
 
 \* Client.begin, Contention.ask
 \* @lua acquire.lua @java Client#begin
 Begin(c) ==
     /\ cl[c].live /\ cl[c].st = "idle" /\ cl[c].a < Attempts /\ cl[c].call = NoCall
-    /\ cl' = [cl EXCEPT ![c].st = "wait", ![c].a = @ + 1, ![c].call = Call(c, "acquire", cl[c].a + 1)]
+    /\ \E op \in IF Quick THEN {"take", "acquire"} ELSE {"acquire"} :
+        cl' = [cl EXCEPT ![c].st = "wait", ![c].a = @ + 1, ![c].call = Call(c, op, cl[c].a + 1)]
     /\ UNCHANGED <<srv, mail, stray, faults>>
 
 MayAsk(c) == cl[c].live /\ cl[c].st = "wait" /\ ~cl[c].stand.is /\ cl[c].call = NoCall
@@ -241,11 +261,12 @@ Confirm(c) ==
        ELSE srv' = srv /\ cl' = [cl EXCEPT ![c] = Idle(@)]
     /\ UNCHANGED <<mail, stray, faults>>
 
-\* Sync.release
+\* Sync.release, by free.lua first if it guesses that nobody waits.
 \* @lua release.lua @java Sync#release
 Release(c) ==
     /\ cl[c].live /\ Holds(c)
-    /\ cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.errands = Later(@, cl[c].a, 0)]]
+    /\ \E quick \in IF Quick THEN BOOLEAN ELSE {FALSE} :
+        cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.errands = @ \union {[a |-> cl[c].a, wait |-> 0, quick |-> quick]}]]
     /\ UNCHANGED <<srv, mail, stray, faults>>
 
 \* Client.isValid
@@ -256,11 +277,11 @@ Lapse(c) ==
     /\ cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.open = @ \union {cl[c].a}]]
     /\ UNCHANGED <<srv, mail, stray, faults>>
 
-\* Contention.giveUp, Succession.depart: if something may still run, a second leave comes after it.
+\* Contention.giveUp, Succession.depart: a leave at once; if something may still run, another one comes after it.
 \* @lua leave.lua @java Contention#giveUp
 GiveUp(c) ==
     /\ cl[c].live /\ cl[c].st = "wait" /\ (cl[c].call = NoCall \/ cl[c].call.op = "beat")
-    /\ cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.errands = Later(@, cl[c].a, cl[c].quiet)]]
+    /\ cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.errands = Later(Later(@, cl[c].a, 0), cl[c].a, cl[c].quiet)]]
     /\ UNCHANGED <<srv, mail, stray, faults>>
 
 \* Errand: a leave is sent only while its attempt holds nothing; a hold that is over is declared lost first: Client.holds.
@@ -268,7 +289,7 @@ MayDo(c, e) ==
     cl[c].live /\ e.wait = 0 /\ (cl[c].st = "held" /\ cl[c].a = e.a => cl[c].left > 0)
 \* @lua leave.lua @java Errand#call
 DoErrand(c, e) ==
-    LET out == End(srv, c, e.a) IN
+    LET out == End(srv, c, e.a, e.quick) IN
     /\ MayDo(c, e)
     /\ IF cl[c].st = "held" /\ cl[c].a = e.a
        THEN UNCHANGED <<srv, mail, faults>> /\ cl' = [cl EXCEPT ![c].errands = @ \ {e}]
@@ -337,7 +358,7 @@ Tick ==
         /\ IF Due \/ slow # {} THEN Fault ELSE NoFault
         /\ srv' = LET s == [srv EXCEPT !.q = [i \in 1..Len(@) |-> [@[i] EXCEPT !.life = Less(@)]]]
                   IN IF Broken = "noLease" THEN s
-                     ELSE IF s.ttl = 1 THEN Free(s) ELSE [s EXCEPT !.ttl = Less(@)]
+                     ELSE IF s.ttl = 1 THEN Gone(s) ELSE [s EXCEPT !.ttl = Less(@)]
         /\ cl' = [c \in Clients |->
                     LET m == Drifted(Moved(cl[c], c \in slow)) IN IF Counts(c) THEN m ELSE [m EXCEPT !.slow = 0]]
         /\ stray' = {r \in {[x EXCEPT !.na = Less(@)] : x \in stray} : r.na > 0 \/ Broken = "lateBeat"}
@@ -345,7 +366,7 @@ Tick ==
                    THEN {[m EXCEPT !.age = IF m.c \in slow \/ @ > Lease THEN @ ELSE @ + 1] : m \in mail} ELSE mail
 
 Init ==
-    /\ srv = [owner |-> None, a |-> 0, ttl |-> 0, token |-> 0, last |-> 0, q |-> <<>>]
+    /\ srv = [owner |-> None, a |-> 0, ttl |-> 0, token |-> 0, last |-> 0, q |-> <<>>, waited |-> FALSE, plus |-> TRUE]
     /\ cl = [c \in Clients |->
                 [live |-> TRUE, sub |-> TRUE, st |-> "idle", a |-> 0, stand |-> NoStand, hb |-> 0, left |-> 0,
                  conf |-> FALSE, call |-> NoCall, quiet |-> 0, errands |-> {}, open |-> {}, slow |-> 0, behind |-> 0]]
@@ -386,6 +407,9 @@ Wanted(c, a, states) ==
 NoOrphan ==
     /\ srv.owner \in Clients => Wanted(srv.owner, srv.a, {"wait", "held"})
     /\ \A i \in 1..Len(srv.q) : Wanted(srv.q[i].c, srv.q[i].a, {"wait"})
+
+\* What the short forms look at says at least what is there.
+Marked == (srv.plus => srv.owner = None /\ ~Crowded(srv)) /\ (srv.owner # None /\ Crowded(srv) => srv.waited)
 
 \* A later hold has a greater token: those of the resource in Fencing rely on it.
 Growing == [][srv'.last >= srv.last /\ (srv'.owner # None => srv'.token = srv'.last)]_vars
