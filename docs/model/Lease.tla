@@ -19,6 +19,7 @@ CONSTANTS
     Drift,      \* the margin, and what the clocks drift apart
     Timeout,    \* how long a request is waited for, and worth running: notAfter
     Tries,      \* how often an attempt asks
+    Quick,      \* whether it asks by take.lua first
     Renews,     \* whether there is a watchdog
     Depth,      \* how often a lock may be held at once
     Strays,     \* how many requests the network may keep for a second, late run
@@ -66,11 +67,17 @@ Untold(s) == s.lost /\ Broken # "newsLost"
 Acquire(s, r) ==
     IF r.na = 0 /\ Broken # "noNotAfter" THEN Same(s, "LATE")
     ELSE IF s.owner = None THEN Own(s, r, s.good)
-    ELSE IF s.owner # r.c THEN Same(s, "BUSY")
+    ELSE IF s.owner # r.c \/ s.a > r.a THEN Same(s, "BUSY")
     ELSE IF s.a = r.a \/ Broken = "staleAdopted"
          THEN [ans |-> "OK", s |-> IF Broken = "doneBefore" THEN s ELSE Extend(s, r.lease)]
-    ELSE IF s.a > r.a THEN Same(s, "STALE")
     ELSE Own(s, r, (s.a > r.suspect \/ Broken = "phantomIsGood") /\ ~Untold(s))
+
+\* take.lua: only a lock whose last hold was released. It knows no holds: a second run leaves all to acquire.
+\* @lua take.lua @java Protocol#take
+Take(s, r) ==
+    IF r.na = 0 THEN Same(s, "LATE")
+    ELSE IF s.owner = None /\ (s.good \/ Broken = "takenUnmarked") THEN Own(s, r, TRUE)
+    ELSE Same(s, IF s.owner \in {None, r.c} THEN "LINE" ELSE "BUSY")
 
 \* reenter.lua
 \* @lua reenter.lua @java Protocol#reenter
@@ -107,6 +114,7 @@ Renew(s, r) ==
 
 Run(s, r) ==
     CASE r.op = "acquire" -> Acquire(s, r)
+      [] r.op = "take" -> Take(s, r)
       [] r.op = "reenter" -> Reenter(s, r)
       [] r.op = "exit" -> Exit(s, r)
       [] r.op = "release" -> Release(s, r)
@@ -120,10 +128,11 @@ Run(s, r) ==
 (***************************************************************************)
 
 NoCall == [op |-> None]
+Asks == {"acquire", "take"}
 
 Request(c, op, lease) ==
     [op |-> op, c |-> c, a |-> cl[c].a, n |-> cl[c].count, lease |-> lease,
-     suspect |-> cl[c].suspect, na |-> IF op = "acquire" THEN Timeout ELSE 0]
+     suspect |-> cl[c].suspect, na |-> IF op \in Asks THEN Timeout ELSE 0]
 
 Keep(r) == stray' \in {stray, stray \union {r}} /\ Cardinality(stray') <= Max(Strays, Cardinality(stray))
 
@@ -153,7 +162,7 @@ RunLate(r) ==
     /\ UNCHANGED <<cl, silent>>
 
 \* A thread without a hold or a wish for one. The record of the loss stays with it.
-Idle(me) == [me EXCEPT !.st = "idle", !.call = NoCall, !.ren = NoCall, !.left = 0, !.count = 0, !.tries = 0, !.quiet = 0]
+Idle(me) == [me EXCEPT !.st = "idle", !.call = NoCall, !.ren = NoCall, !.left = 0, !.count = 0, !.tries = 0, !.doubt = FALSE]
 Lost(me) == [Idle(me) EXCEPT !.suspect = me.a]
 
 (***************************************************************************)
@@ -166,8 +175,8 @@ Send(c, r) == cl' = [cl EXCEPT ![c].call = Call(r)] /\ Keep(r) /\ UNCHANGED <<sr
 
 Holds(c) == cl[c].st = "held" /\ cl[c].left > 0
 
-Asking(c, me) ==
-    LET r == [Request(c, "acquire", Short) EXCEPT !.a = me.a, !.n = 0] IN
+Asking(c, me, op) ==
+    LET r == [Request(c, op, Short) EXCEPT !.a = me.a, !.n = 0] IN
     /\ cl' = [cl EXCEPT ![c] = [me EXCEPT !.tries = @ + 1, !.call = Call(r)]]
     /\ Keep(r)
     /\ UNCHANGED <<srv, owed, silent>>
@@ -176,13 +185,13 @@ Asking(c, me) ==
 \* @lua acquire.lua @java Client#begin
 Begin(c) ==
     /\ cl[c].st = "idle" /\ cl[c].a < Attempts
-    /\ Asking(c, [cl[c] EXCEPT !.st = "trying", !.a = @ + 1])
+    /\ \E op \in IF Quick THEN Asks ELSE {"acquire"} : Asking(c, [cl[c] EXCEPT !.st = "trying", !.a = @ + 1], op)
 
 \* Contention.ask, once more
 \* @lua acquire.lua @java Contention#ask
 Ask(c) ==
     /\ cl[c].st = "trying" /\ cl[c].call = NoCall /\ cl[c].tries < Tries
-    /\ Asking(c, cl[c])
+    /\ Asking(c, cl[c], "acquire")
 
 \* How long an answer of this age is good for: it is dated from the sending of its request.
 Validity(call) ==
@@ -191,29 +200,27 @@ Validity(call) ==
         gone == margin + age
     IN IF call.r.lease > gone THEN call.r.lease - gone ELSE 0
 
-Later(errands, op, a, wait) == errands \union {[op |-> op, a |-> a, wait |-> wait]}
+\* Doubt: whether the leave says until when a request may still run. Again: whether it waits for Redis to have passed that.
+Errand(op, a, doubt) == {[op |-> op, a |-> a, doubt |-> doubt /\ Broken # "leaveOnce", again |-> FALSE]}
 
 \* Contention.settle: the hold begins. A copy of the request that went unanswered may still run: Succession.leaveLater.
 Settle(me, validity) ==
     [me EXCEPT !.st = "held", !.count = 1, !.left = validity, !.open = @ \union {me.a},
-               !.errands = IF me.quiet > 0 /\ Broken # "noLateLeave" THEN Later(@, "leave", me.a, me.quiet) ELSE @]
-
-\* Until when a copy of the request may run, by the client's clock.
-Rest(call) == (IF call.age < Timeout THEN Timeout - call.age ELSE 0) + Drift
+               !.errands = @ \union (IF me.doubt /\ Broken # "noLateLeave" THEN Errand("leave", me.a, TRUE) ELSE {})]
 
 \* Whether the transport sent the request more than once, which the answer says: Reply.resent.
-Repeated(c) == \E r \in stray : r.op = "acquire" /\ r.c = c /\ r.a = cl[c].a
+Repeated(c) == \E r \in stray : r.op \in Asks /\ r.c = c /\ r.a = cl[c].a
 
 \* @lua acquire.lua @java Contention#settle
 Receive(c) ==
     LET me == cl[c]
         call == me.call
         validity == Validity(call)
-        asked == [me EXCEPT !.quiet = IF Repeated(c) THEN Max(@, Rest(call)) ELSE @, !.call = NoCall]
+        asked == [me EXCEPT !.doubt = @ \/ (call.op \in Asks /\ Repeated(c)), !.call = NoCall]
     IN
     /\ call.op # None /\ call.ans # None
     /\ cl' = [cl EXCEPT ![c] =
-        CASE call.op = "acquire" ->
+        CASE call.op \in Asks ->
                 IF call.ans = "OK" /\ validity > 0 THEN Settle(asked, validity) ELSE asked
           [] call.op = "reenter" ->
                 IF call.ans = "OK" /\ me.left > 0
@@ -223,7 +230,7 @@ Receive(c) ==
                 IF call.ans = "DONE" THEN [me EXCEPT !.call = NoCall, !.count = @ - 1]
                 ELSE Lost(me)
           [] call.op = "release" -> Idle(me)]
-    /\ LET settled == call.op = "acquire" /\ call.ans = "OK" /\ validity > 0 IN
+    /\ LET settled == call.op \in Asks /\ call.ans = "OK" /\ validity > 0 IN
         /\ silent' = (silent \/ (settled /\ owed /\ ~srv.lost))
         /\ owed' = (owed /\ ~settled)
     /\ UNCHANGED <<srv, stray>>
@@ -234,19 +241,18 @@ Unanswered(c) ==
     LET me == cl[c] IN
     /\ me.call.op # None
     /\ cl' = [cl EXCEPT ![c] =
-        CASE me.call.op = "acquire" -> [me EXCEPT !.call = NoCall, !.quiet = Max(@, Rest(me.call))]
+        CASE me.call.op \in Asks -> [me EXCEPT !.call = NoCall, !.doubt = TRUE]
           [] me.call.op = "reenter" -> [me EXCEPT !.call = NoCall]
           [] me.call.op = "exit" -> [me EXCEPT !.call = NoCall, !.count = @ - 1]
           [] me.call.op = "release" ->
-                [Idle(me) EXCEPT !.errands = Later(@, "release", me.a, 0)]]
+                [Idle(me) EXCEPT !.errands = @ \union Errand("release", me.a, FALSE)]]
     /\ UNCHANGED <<srv, stray, owed, silent>>
 
-\* Contention.giveUp -> Succession.depart: the leave runs when no request of the attempt can run any more.
+\* Contention.giveUp -> Succession.depart: a leave at once, which says what may still run.
 \* @lua leave.lua @java Contention#giveUp
 GiveUp(c) ==
     /\ cl[c].st = "trying" /\ cl[c].call = NoCall
-    /\ cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT
-                !.errands = Later(@, "leave", cl[c].a, IF Broken = "earlyLeave" THEN 0 ELSE cl[c].quiet)]]
+    /\ cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.errands = @ \union Errand("leave", cl[c].a, cl[c].doubt)]]
     /\ UNCHANGED <<srv, stray, owed, silent>>
 
 \* Sync.reenter
@@ -294,18 +300,20 @@ EndRenewal(c) ==
         ELSE [me EXCEPT !.ren = NoCall]]
     /\ UNCHANGED <<srv, stray, owed, silent>>
 
-\* Errand: sent until it is answered; a leave only while its attempt holds nothing (Succession.leaveLater).
+\* Errand: sent until it is answered; a leave only while its attempt holds nothing (Succession.leaveLater), and again as
+\* long as Redis says, by its own clock, that a request of the attempt may run.
 \* @lua leave.lua @java Errand#call
 DoErrand(c, e) ==
     LET me == cl[c]
         r == [op |-> e.op, c |-> c, a |-> e.a, n |-> 0, lease |-> 0, suspect |-> me.suspect, na |-> 0]
+        late == {x \in stray : x.op \in Asks /\ x.c = c /\ x.a = e.a /\ x.na > 0}
+        done == (me.errands \ {e}) \union (IF e.doubt /\ late # {} THEN {[e EXCEPT !.again = TRUE]} ELSE {})
     IN
-    /\ e.wait = 0 /\ (me.st = "held" /\ me.a = e.a => me.left > 0)
-    /\ IF me.st = "held" /\ me.a = e.a
-       THEN UNCHANGED <<srv, stray>> /\ cl' = [cl EXCEPT ![c].errands = @ \ {e}]
-       ELSE /\ srv' = Run(srv, r).s
-            /\ cl' \in {cl, [cl EXCEPT ![c].errands = @ \ {e}]}
-            /\ Keep(r)
+    /\ me.st \in {"held", "releasing"} => me.a # e.a
+    /\ e.again => late = {}
+    /\ srv' = Run(srv, r).s
+    /\ cl' \in {cl, [cl EXCEPT ![c].errands = done]}
+    /\ Keep(r)
     /\ Owe(srv')
     /\ UNCHANGED silent
 
@@ -328,13 +336,12 @@ Older(r) == [r EXCEPT !.na = Less(@)]
 OlderCall(call) == IF call.op = None \/ call.ans # None THEN call ELSE [call EXCEPT !.r = Older(@)]
 
 \* Whether the client counts any time: only then does it matter that its clock is slow.
-Counts(c) == cl[c].left > 0 \/ cl[c].call # NoCall \/ cl[c].ren # NoCall \/ cl[c].quiet > 0 \/ cl[c].errands # {}
+Counts(c) == cl[c].left > 0 \/ cl[c].call # NoCall \/ cl[c].ren # NoCall
 
 Moved(me, slow) ==
     LET m == [me EXCEPT !.call = OlderCall(@)] IN
     IF slow THEN [m EXCEPT !.slow = @ + 1]
-    ELSE [m EXCEPT !.left = Less(@), !.quiet = Less(@), !.call = Aged(@), !.ren = Aged(@),
-                   !.errands = {[e EXCEPT !.wait = Less(@)] : e \in @}]
+    ELSE [m EXCEPT !.left = Less(@), !.call = Aged(@), !.ren = Aged(@)]
 
 \* @world
 Tick ==
@@ -343,7 +350,7 @@ Tick ==
         cl' = [c \in Clients |->
                  LET m == Moved(cl[c], c \in slow) IN IF Counts(c) THEN m ELSE [m EXCEPT !.slow = 0]]
     \* An acquisition whose time is over changes nothing any more: as good as gone.
-    /\ stray' = {r \in {Older(r) : r \in stray} : r.op # "acquire" \/ r.na > 0 \/ Broken = "noNotAfter"}
+    /\ stray' = {r \in {Older(r) : r \in stray} : r.op \notin Asks \/ r.na > 0 \/ Broken = "noNotAfter"}
     /\ Owe(srv')
     /\ UNCHANGED silent
 
@@ -353,7 +360,7 @@ Init ==
     /\ srv = [owner |-> None, a |-> 0, holds |-> 0, ttl |-> 0, lost |-> FALSE, good |-> TRUE]
     /\ cl = [c \in Clients |->
                 [st |-> "idle", a |-> 0, count |-> 0, left |-> 0, call |-> NoCall, ren |-> NoCall, tries |-> 0,
-                 quiet |-> 0, errands |-> {}, open |-> {}, suspect |-> 0, slow |-> 0]]
+                 doubt |-> FALSE, errands |-> {}, open |-> {}, suspect |-> 0, slow |-> 0]]
     /\ stray = {}
     /\ owed = FALSE
     /\ silent = FALSE
@@ -397,6 +404,6 @@ Once ==
     \A r \in stray \union {cl[c].call.r : c \in {d \in Clients : cl[d].call # NoCall}} :
         LET first == Run(srv, r)
             second == Run(first.s, r)
-        IN second.s = first.s /\ (first.ans = "OK" => second.ans = "OK")
+        IN second.s = first.s /\ (first.ans = "OK" /\ r.op # "take" => second.ans = "OK")
 
 =============================================================================
