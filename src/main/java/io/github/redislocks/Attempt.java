@@ -105,8 +105,6 @@ final class Attempt {
     volatile boolean stranded;
     /** Whether a heartbeat is under way; set by the watchdog, and only as long as there is no verdict. */
     volatile boolean heartbeatInFlight;
-    /** The attempt of the hold that it gave up in a Condition, if requests of that may still run; or null. */
-    private final @Nullable Attempt before;
     /** The date of the request of it that may still run for longest, since a copy of it was not answered; or null. */
     private volatile ServerTimes.@Nullable Date mayRun;
 
@@ -122,7 +120,6 @@ final class Attempt {
         this.bearsOutages = patience.isTimed();
         this.holds = 1;
         this.fromCondition = false;
-        this.before = null;
     }
 
     /** An attempt of the calling thread to get a hold back, from a Condition. */
@@ -138,7 +135,6 @@ final class Attempt {
         this.holds = hold.count;
         this.fromCondition = true;
         this.condition = condition;
-        this.before = hold.doubt;
         this.turn = true;
     }
 
@@ -225,15 +221,13 @@ final class Attempt {
 
     /** Whether a copy of a request of it that was not answered may have run, or may still run. */
     boolean mayRun() {
-        return mayRun != null || (before != null && before.mayRun());
+        return mayRun != null;
     }
 
     /** Until when such a copy may run on a server, by its clock; 0 if none can. */
     long mayRunUntilMicros(String server) {
         ServerTimes.Date date = mayRun;
-        long own = date == null ? 0 : date.mayRunUntilMicros(server);
-        // What it did to wait in its Condition may run again if the hold that it gave up comes back.
-        return before == null ? own : Math.max(own, before.mayRunUntilMicros(server));
+        return date == null ? 0 : date.mayRunUntilMicros(server);
     }
 
     /** Whether requests of it may run, or are under way: then its end names no heir. */

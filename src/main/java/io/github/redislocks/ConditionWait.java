@@ -91,12 +91,22 @@ final class ConditionWait {
         Attempt heir = client.succession.heir(hold);
         hold.heir = heir;
         boolean keep = began - hold.turnStartNanos < LockOptions.LOCAL_TURN_NANOS;
-        Call call = Protocol.await(hold, attempt, condition.id(), heir, keep);
         boolean repeated = false;
         while (true) {
             long sent = client.clock.nanoTime();
+            long timeout = client.options.commandTimeoutNanos();
+            ServerTimes.Date notAfter = client.serverTimes.date(sent, timeout);
             try {
-                Reply reply = client.run(call, client.options.commandTimeoutNanos());
+                Call call = Protocol.await(hold, attempt, notAfter, condition.id(), heir, keep);
+                Reply reply = client.run(call, timeout);
+                attempt.answered(reply, notAfter);
+                if (reply.is("LATE")) {
+                    // It told the time, by which the next one will not be late.
+                    notAfter.saw(reply);
+                    repeated |= reply.resent();
+                    client.clock.park(this, PAUSE_NANOS);
+                    continue;
+                }
                 if (reply.is("GONE") && !reply.resent() && !repeated && hold.releaseFailed()) {
                     client.end(attempt);
                     client.ended(hold);
@@ -109,9 +119,13 @@ final class ConditionWait {
                 client.watchdog.wakeAt(attempt.nextHeartbeatNanos);
                 return;
             } catch (RedisException e) {
+                attempt.unanswered(e, notAfter);
                 notAnswered(attempt, heir, deadline, repeated, began, e);
                 repeated = true;
                 client.clock.park(this, PAUSE_NANOS);
+            } catch (Error e) {
+                attempt.mayHaveRun(notAfter);
+                throw e;
             }
         }
     }
@@ -137,7 +151,6 @@ final class ConditionWait {
             client.end(attempt);
             throw stillHeld(began, e);
         }
-        attempt.known = true;
         if (now - began > client.options.retryFor().toNanos()) {
             client.holds.remove(hold);
             client.succession.releaseLater(hold, Protocol.release(hold, heir, false, false), heir);

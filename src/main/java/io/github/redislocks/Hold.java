@@ -52,8 +52,8 @@ final class Hold extends Holds.Key {
     final long turnStartNanos;
     /** The lost hold of the same thread that its outer code still has to unlock, or null. */
     final @Nullable Hold below;
-    /** Its attempt, if a request of that may still run: see {@link Succession}. Else null. */
-    final @Nullable Attempt doubt;
+    /** Whether a request of its attempt may still run: see {@link Succession}. */
+    final boolean inDoubt;
     /** Whom its release names, from before that is sent; or null. */
     @Nullable
     Attempt heir;
@@ -97,7 +97,7 @@ final class Hold extends Holds.Key {
         this.previousLost = grant.previousLost();
         this.turnStartNanos = grant.turnStartNanos();
         this.below = below;
-        this.doubt = attempt.isInDoubt() ? attempt : null;
+        this.inDoubt = attempt.isInDoubt();
         this.renewedFrom = attempt.renewed ? 1 : 0;
         this.nextRenewalNanos = nextRenewalNanos;
         this.leaseMillis = Math.toIntExact(attempt.leaseMillis);

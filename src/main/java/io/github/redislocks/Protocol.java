@@ -96,11 +96,23 @@ final class Protocol {
         return place(HEARTBEAT, attempt, notAfterMicros);
     }
 
-    static Call await(Hold hold, Attempt waiting, String condition, @Nullable Attempt heir, boolean keep) {
+    static Call await(
+            Hold hold,
+            Attempt waiting,
+            Call.NotAfter notAfter,
+            String condition,
+            @Nullable Attempt heir,
+            boolean keep) {
+        return await(hold, waiting, 0, condition, heir, keep).dated(3, notAfter);
+    }
+
+    static Call await(
+            Hold hold, Attempt waiting, long notAfterMicros, String condition, @Nullable Attempt heir, boolean keep) {
         List<String> args = new ArrayList<>(List.of(
                 hold.owner.id,
                 Long.toString(hold.attempt),
                 Long.toString(waiting.number),
+                Long.toString(notAfterMicros),
                 condition,
                 Integer.toString(waiting.holds),
                 claim(waiting)));

@@ -34,7 +34,7 @@ final class Succession {
     /** The heir of a hold's turn, now possibly known to Redis; or null, also if its attempt is in doubt. */
     @Nullable
     Attempt heir(Hold hold) {
-        return hold.doubt == null ? heir(hold.keys(), hold.attempt) : null;
+        return hold.inDoubt ? null : heir(hold.keys(), hold.attempt);
     }
 
     private @Nullable Attempt heir(Keys keys, long contender) {

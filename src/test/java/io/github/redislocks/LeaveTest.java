@@ -330,6 +330,39 @@ class LeaveTest extends FakeTime {
     }
 
     @Test
+    void awaitThatIsSentTwice_whileAHeartbeatMayBringItsHoldBack_leavesNobodyInTheCondition()
+            throws InterruptedException {
+        other.lock();
+        Thread waiter = new Thread(() -> {
+            lock.lock();
+            try {
+                assertThat(lock.newCondition().await(50, TimeUnit.MILLISECONDS)).isFalse();
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+            lock.unlock();
+        });
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        HeldCalls heartbeat = redis.hold(verb("heartbeat"));
+        clock.advanceMillis(1_500);
+        heartbeat.awaitParked(1, PATIENCE);
+        redis.failNext(1, verb("await"), Fault.FIRST_COPY_LATE);
+        other.unlock();
+        await().until(() -> redis.log().count("await") == 1 && waiter.getState() != Thread.State.RUNNABLE);
+        Call copy = logged("await");
+        clock.advanceMillis(50);
+        await().until(() -> !waiter.isAlive());
+        HeldCalls leaves = redis.hold(verb("leave"));
+        heartbeat.release();
+        leaves.awaitParked(1, PATIENCE);
+        redis.runLate(copy);
+        leaves.release();
+        pass(1_200);
+        lockIsFree();
+    }
+
+    @Test
     void attemptInDoubtThatGoes_namesNoSuccessor_whoAsksByItself() throws InterruptedException {
         other.lock();
         redis.failNext(1, verb("acquire"), Fault.REPLY_LOST);

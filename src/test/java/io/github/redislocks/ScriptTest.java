@@ -693,7 +693,8 @@ class ScriptTest {
     }
 
     private Reply await(long number, String owner, long waiting, String condition) {
-        return run(Protocol.await(hold(number, owner, 2), waiting(waiting, owner, 2), condition, null, false));
+        return run(
+                Protocol.await(hold(number, owner, 2), waiting(waiting, owner, 2), FOR_EVER, condition, null, false));
     }
 
     private Reply signal(long number, String owner, long signal, String condition, boolean all) {
@@ -702,6 +703,14 @@ class ScriptTest {
 
     private Reply rejoin(long number, String owner) {
         return run(Protocol.rejoin(waiting(number, owner, 2), FOR_EVER));
+    }
+
+    @Test
+    void await_late_changesNothing() {
+        acquire(1, "a:1");
+        Call late = Protocol.await(hold(1, "a:1", 2), waiting(2, "a:1", 2), LONG_AGO, "#1", null, false);
+        assertThat(run(late).code()).isEqualTo("LATE");
+        assertThat(peek().owner()).isEqualTo("a:1");
     }
 
     @Test

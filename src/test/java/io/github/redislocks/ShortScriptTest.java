@@ -260,7 +260,7 @@ class ShortScriptTest {
     void fence_ofALockThatIsFreeWhileSomebodyWaitsInACondition_isNoLeaveToTake() {
         take(1, "a:1");
         Attempt waiting = attempt(2, "a:1");
-        assertThat(run(Protocol.await(hold(1, "a:1"), waiting, "#1", null, false))
+        assertThat(run(Protocol.await(hold(1, "a:1"), waiting, FOR_EVER, "#1", null, false))
                         .values())
                 .containsExactly(1L);
         assertThat(take(1, "b:1").code()).isEqualTo("LINE");

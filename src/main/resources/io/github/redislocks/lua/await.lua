@@ -1,11 +1,14 @@
 -- Ends a hold for the time being, and waits in a Condition: hands the lock on as release does.
 -- KEYS     lock, queue, waiters, fence, conditions
--- ARGV     owner, attempt of the hold, attempt that waits, Condition's id, holds to get back, claim(ms), then of the
---          successor: owner or '', attempt, lease(ms), claim(ms) or '', keep (1|0)
--- returns  as release: FREED crowded(1|0) | GRANTED | SUCCEEDED token lost | QUEUED last-token pttl now; WAITING if it ran before | GONE
-local owner, waiting, id = ARGV[1], ARGV[3], ARGV[4]
+-- ARGV     owner, attempt of the hold, attempt that waits, notAfter(µs), Condition's id, holds to get back, claim(ms), then
+--          of the successor: owner or '', attempt, lease(ms), claim(ms) or '', keep (1|0)
+-- returns  as release: FREED crowded(1|0) | GRANTED | SUCCEEDED token lost | QUEUED last-token pttl now; WAITING if it ran before | GONE | LATE now
+local owner, waiting, id = ARGV[1], ARGV[3], ARGV[5]
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
+if now > tonumber(ARGV[4]) then
+    return {'LATE', now}
+end
 
 --@include hold
 --@include line
@@ -13,7 +16,7 @@ local now = time[1] * 1000000 + time[2]
 
 local place = owner .. ':' .. waiting
 local held = redis.call('hmget', lock, 'owner', 'attempt', 'token')
-local successor = ARGV[7]
+local successor = ARGV[8]
 if held[1] == owner and held[2] == ARGV[2] then
     -- Whoever came last into any Condition is the last of all by order.
     local order = string.format('%016.0f', now)
@@ -23,11 +26,11 @@ if held[1] == owner and held[2] == ARGV[2] then
     end
     redis.call('zadd', conditions, 0, id .. ' ' .. order .. ' ' .. place)
     redis.call('pexpire', conditions, LINE)
-    note(place, tonumber(ARGV[5]), tonumber(ARGV[6]), ' ' .. id .. ' ' .. order)
-    return pass_on(held[3] .. '+', successor, ARGV[8], ARGV[9], ARGV[10], ARGV[11])
+    note(place, tonumber(ARGV[6]), tonumber(ARGV[7]), ' ' .. id .. ' ' .. order)
+    return pass_on(held[3] .. '+', successor, ARGV[9], ARGV[10], ARGV[11], ARGV[12])
 end
 -- An earlier copy ran unanswered.
 if look(place) or (held[1] == owner and held[2] == waiting) then
-    return successor ~= '' and done_before(successor, ARGV[8], ARGV[9]) or {'WAITING'}
+    return successor ~= '' and done_before(successor, ARGV[9], ARGV[10]) or {'WAITING'}
 end
 return {'GONE'}
