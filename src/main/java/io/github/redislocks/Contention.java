@@ -226,7 +226,8 @@ final class Contention {
                 default -> throw new IllegalStateException("Redis answered " + reply + " to " + attempt);
             }
         } catch (RedisException.Unacknowledged e) {
-            attempt.known = true;
+            // It does not say whether it was sent twice.
+            attempt.mayHaveRun(notAfter);
             throw e;
         } catch (RedisException e) {
             failed(e, notAfter);

@@ -111,8 +111,12 @@ final class Heartbeats implements Watchdog.Ward {
                 case "LATE" -> {
                     notAfter.saw(reply);
                     attempt.nextHeartbeatNanos = 0;
+                    leaveIfEnded();
                 }
-                default -> attempt.nextHeartbeatNanos = client.clock.nanoTime() + PAUSE_NANOS;
+                default -> {
+                    attempt.nextHeartbeatNanos = client.clock.nanoTime() + PAUSE_NANOS;
+                    leaveIfEnded();
+                }
             }
         }
 
@@ -139,7 +143,12 @@ final class Heartbeats implements Watchdog.Ward {
 
         @Override
         public void end() {
-            attempt.heartbeatInFlight = false;
+            if (attempt.heartbeatInFlight) {
+                // Something went wrong here, so that nobody was told what became of it.
+                attempt.mayHaveRun(notAfter);
+                attempt.heartbeatInFlight = false;
+                leaveIfEnded();
+            }
         }
 
         /** An attempt that ended while it was asked for may have a place or the lock again. */

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.fixture.FaultyProxy;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.fixture.WorkerJvm;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -17,7 +18,6 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Jedis;
-import redis.clients.jedis.Protocol;
 
 /**
  * Three processes with two clients each do ordinary calls at random, while connections are cut, forgotten, held back
@@ -147,7 +147,7 @@ class StressTest {
 
     private static void admin(RedisServer server, String command, String... args) {
         try (Jedis jedis = server.client()) {
-            jedis.sendCommand(Protocol.Command.valueOf(command), args);
+            jedis.sendCommand(() -> command.getBytes(StandardCharsets.US_ASCII), args);
         }
     }
 
