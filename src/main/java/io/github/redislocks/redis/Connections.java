@@ -2,6 +2,7 @@ package io.github.redislocks.redis;
 
 import java.io.IOException;
 import java.net.Socket;
+import java.util.Arrays;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
@@ -76,10 +77,15 @@ final class Connections {
         places.leave();
     }
 
-    /** A connection that was used before, if one is idle. Only for who has a place. */
+    /** A connection that was used before, and not with an earlier token, if one is idle. Only for who has a place. */
     @Nullable
     Link takeIdle() {
-        return idle.pollFirst();
+        Link link = idle.pollFirst();
+        while (link != null && link.door().credentials() != credentials()) {
+            link.cut();
+            link = idle.pollFirst();
+        }
+        return link;
     }
 
     /** The way to a new connection. Only for who has a place. */
@@ -102,6 +108,12 @@ final class Connections {
         } finally {
             STARTING.unlock();
         }
+    }
+
+    /** What tells the token in force from others; 0 where there are none. */
+    int credentials() {
+        AuthXManager tokens = config.getAuthXManager();
+        return tokens == null ? 0 : Arrays.hashCode(tokens.get().getPassword());
     }
 
     /** Whether credentials that are refused now may be right later, since a provider names them. */
@@ -135,15 +147,11 @@ final class Connections {
      * while, since an address may go on leading to the same server.
      */
     void renew() {
-        if (nanoTime.getAsLong() - renewed > RENEWAL_NANOS) {
-            renewNow();
+        long now = nanoTime.getAsLong();
+        if (now - renewed > RENEWAL_NANOS) {
+            renewed = now;
+            drop(this::isOutdated);
         }
-    }
-
-    /** As {@link #renew}, however often. */
-    void renewNow() {
-        renewed = nanoTime.getAsLong();
-        drop(this::isOutdated);
     }
 
     /** As {@link #renew}, and closes those in use too. */

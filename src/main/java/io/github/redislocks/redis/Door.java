@@ -25,6 +25,7 @@ final class Door implements JedisSocketFactory {
 
     private final Connections owner;
     private final long madeAt;
+    private final int credentials;
     private final int timeoutMillis;
     private final JedisClientConfig config;
     private final DefaultJedisSocketFactory sockets;
@@ -35,6 +36,7 @@ final class Door implements JedisSocketFactory {
     Door(HostAndPort address, JedisClientConfig wanted, int timeoutMillis, Connections owner) {
         this.owner = owner;
         this.madeAt = owner.now();
+        this.credentials = owner.credentials();
         this.timeoutMillis = timeoutMillis;
         DefaultJedisClientConfig.Builder builder = DefaultJedisClientConfig.builder()
                 .from(wanted)
@@ -55,6 +57,11 @@ final class Door implements JedisSocketFactory {
     /** When it was made, by the clock of its owner. */
     long madeAt() {
         return madeAt;
+    }
+
+    /** By which token it was made, as its owner tells them apart. */
+    int credentials() {
+        return credentials;
     }
 
     int timeoutMillis() {

@@ -3,14 +3,11 @@ package io.github.redislocks.redis;
 import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
-import redis.clients.authentication.core.Token;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
-import redis.clients.jedis.authentication.AuthXManager;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
@@ -31,8 +28,6 @@ public final class JedisRedis implements Redis {
     private final Connections pool;
     private final Connections lane;
     private final Connections subscriptions;
-    private final @Nullable AuthXManager tokens;
-    private final Consumer<Token> onToken = token -> connectWith(token);
     private final AtomicBoolean laneWanted = new AtomicBoolean();
 
     /**
@@ -55,10 +50,6 @@ public final class JedisRedis implements Redis {
         pool = new Connections(address, config, maxConnections, nanoTime);
         lane = new Connections(address, config, 1, nanoTime);
         subscriptions = new Connections(address, config, 1, nanoTime);
-        tokens = config.getAuthXManager();
-        if (tokens != null) {
-            tokens.addPostAuthenticationHook(onToken);
-        }
     }
 
     @Override
@@ -147,17 +138,8 @@ public final class JedisRedis implements Redis {
         return endpoint.address();
     }
 
-    /** Lets calls be made with the new token only; a subscription needs none until it breaks. */
-    private void connectWith(Token token) {
-        pool.renewNow();
-        lane.renewNow();
-    }
-
     @Override
     public void close() {
-        if (tokens != null) {
-            tokens.removePostAuthenticationHook(onToken);
-        }
         pool.close();
         lane.close();
         subscriptions.close();
