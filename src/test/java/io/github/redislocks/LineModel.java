@@ -362,8 +362,11 @@ final class LineModel {
     private Reply await(List<String> args) {
         String owner = args.get(0);
         String place = owner + ":" + args.get(2);
-        String id = args.get(3);
-        Heir heir = Heir.of(args, 6);
+        String id = args.get(4);
+        Heir heir = Heir.of(args, 7);
+        if (isLate(args.get(3))) {
+            return reply("LATE", now);
+        }
         if (mine(args)) {
             long order = now;
             for (String member : conditions) {
@@ -373,7 +376,7 @@ final class LineModel {
             }
             String text = "%016d".formatted(order);
             conditions.add(id + " " + text + " " + place);
-            places.put(place, place(args.get(4), args.get(5), id, text));
+            places.put(place, place(args.get(5), args.get(6), id, text));
             end("+");
             return passOn(heir);
         }

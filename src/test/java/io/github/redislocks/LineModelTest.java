@@ -121,6 +121,7 @@ class LineModelTest {
                 "await QUEUED",
                 "await WAITING",
                 "await GONE",
+                "await LATE",
                 "signal SIGNALLED",
                 "signal GONE",
                 "rejoin GRANTED",
@@ -317,7 +318,8 @@ class LineModelTest {
             case 9 -> call("inspect", either("1000", "2"));
             case 10, 11, 12, 13, 14 -> release(owner, attempt);
             case 15, 16 -> {
-                List<String> args = new ArrayList<>(List.of(owner, attempt, next(owner), condition(), count(), "4500"));
+                List<String> args =
+                        new ArrayList<>(List.of(owner, attempt, next(owner), notAfter(), condition(), count(), "4500"));
                 args.addAll(random.nextInt(3) == 0 ? List.of("", "", "", "", "0") : heir(owner));
                 call("await", args.toArray(String[]::new));
             }

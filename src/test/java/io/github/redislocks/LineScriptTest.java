@@ -56,7 +56,7 @@ class LineScriptTest {
     }
 
     private Reply await(String owner, String attempt, String waiting, String condition) {
-        return run("await", owner, attempt, waiting, condition, "1", "4500", "", "", "", "", "0");
+        return run("await", owner, attempt, waiting, FOR_EVER, condition, "1", "4500", "", "", "", "", "0");
     }
 
     private Reply leave(String owner, String attempt) {
