@@ -84,6 +84,24 @@ class ReplicaAcksTest extends FakeTime {
     }
 
     @Test
+    void tryLock_tooFewBehindItsSecondCopy_whoseFirstRunsLate_blocksNobody() {
+        redis.confirmBy(1);
+        redis.failNext(1, verb("acquire"), Fault.FIRST_COPY_LATE);
+        isUnavailable(lock::tryLock);
+        settle();
+        Call first = redis.log().calls().stream()
+                .map(logged -> logged.call())
+                .filter(verb("acquire"))
+                .findFirst()
+                .orElseThrow();
+        clock.advanceMillis(1);
+        redis.runLate(first);
+        assertThat(server.hash(KEY)).as("a hold that nobody has").isNotEmpty();
+        pass(2_000);
+        isFreeAsIfNobodyHadHadIt();
+    }
+
+    @Test
     void lock_enoughAgain_isHeldByAnAttemptOfItsOwn() throws InterruptedException {
         redis.confirmBy(1);
         Waiter waiter = new Waiter();

@@ -47,8 +47,7 @@ class StressTest {
         System.out.println(
                 "Stress for " + seconds + " s, again by -Dstress.seconds=" + seconds + " -Dstress.seed=" + seed);
         try (RedisServer server = RedisServer.start("--enable-debug-command", "yes");
-                RedisServer book = RedisServer.start();
-                Jedis jedis = server.client()) {
+                RedisServer book = RedisServer.start()) {
             for (int i = 0; i < PROCESSES; i++) {
                 workers.add(startWorker(server, book, i));
             }
@@ -72,10 +71,12 @@ class StressTest {
             System.out.println("Acquisitions and refusals by process: " + ends + "; faults: " + faults
                     + "; excused by a close: " + verdict.excused);
             assertThat(verdict.wrong).as("seed %d", seed).isEmpty();
-            await().atMost(Duration.ofSeconds(60))
-                    .untilAsserted(() -> assertThat(jedis.keys("redis-locks:*"))
-                            .as("what is left in Redis")
-                            .allMatch(key -> key.endsWith(":fence")));
+            try (Jedis jedis = server.client()) {
+                await().atMost(Duration.ofSeconds(60))
+                        .untilAsserted(() -> assertThat(jedis.keys("redis-locks:*"))
+                                .as("what is left in Redis")
+                                .allMatch(key -> key.endsWith(":fence")));
+            }
         } finally {
             workers.forEach(WorkerJvm::close);
             ways.forEach(FaultyProxy::close);
