@@ -35,12 +35,16 @@ final class Connections {
     /** Held to start a manager of tokens, which does not say whether it was started. */
     private static final ReentrantLock STARTING = new ReentrantLock();
 
+    /** How long a connection may take at least to make, though its caller has less time: the next one finds it made. */
+    private static final long LEAST_CONNECT_NANOS = TimeUnit.SECONDS.toNanos(2);
+
     private final HostAndPort address;
     private final JedisClientConfig config;
     private final int bound;
     private final LongSupplier nanoTime;
     private final Places places;
     private final ConcurrentLinkedDeque<Link> idle = new ConcurrentLinkedDeque<>();
+    private final Set<Door> making = ConcurrentHashMap.newKeySet();
     private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
     /** Connections made until then are not used any more. */
@@ -70,7 +74,13 @@ final class Connections {
 
     /** Takes a place, waiting for one until the deadline; an interrupt does not end the wait and is kept. */
     boolean enter(long deadline) {
-        return places.enter(deadline);
+        while (!places.enter(making.isEmpty() ? deadline : firstOverdue(deadline))) {
+            if (deadline - System.nanoTime() <= 0) {
+                return false;
+            }
+            shutOverdue();
+        }
+        return true;
     }
 
     void leave() {
@@ -88,10 +98,42 @@ final class Connections {
         return link;
     }
 
-    /** The way to a new connection. Only for who has a place. */
+    /** The way to a new connection, which may take a while longer than until the deadline. Only for who has a place. */
     Door newDoor(long deadline) {
         awaitToken();
-        return new Door(address, config, Link.millisUntil(deadline), this);
+        long least = System.nanoTime() + LEAST_CONNECT_NANOS;
+        long until = deadline - least > 0 ? deadline : least;
+        return new Door(address, config, Link.millisUntil(until), until, this);
+    }
+
+    /** Makes the connection. */
+    Link connected(Door door) {
+        making.add(door);
+        try {
+            return new Link(door);
+        } finally {
+            making.remove(door);
+        }
+    }
+
+    private long firstOverdue(long deadline) {
+        long first = deadline;
+        for (Door door : making) {
+            first = door.untilNanos() - first < 0 ? door.untilNanos() : first;
+        }
+        return first;
+    }
+
+    /** Ends what goes on greeting for ever: each read of it is in time. */
+    private void shutOverdue() {
+        long now = System.nanoTime();
+        making.removeIf(door -> {
+            boolean overdue = now - door.untilNanos() >= 0;
+            if (overdue) {
+                door.shut();
+            }
+            return overdue;
+        });
     }
 
     /** Waits for the first token, as Jedis' own pool does; each client may be the first to start the manager. */

@@ -27,14 +27,17 @@ final class Door implements JedisSocketFactory {
     private final long madeAt;
     private final int credentials;
     private final int timeoutMillis;
+    private final long untilNanos;
     private final JedisClientConfig config;
     private final DefaultJedisSocketFactory sockets;
     private boolean used;
     private volatile @Nullable Socket plain;
     private volatile boolean shut;
 
-    Door(HostAndPort address, JedisClientConfig wanted, int timeoutMillis, Connections owner) {
+    /** Until: when to shut it if the connection is not made by then, though each step of it is in time. */
+    Door(HostAndPort address, JedisClientConfig wanted, int timeoutMillis, long untilNanos, Connections owner) {
         this.owner = owner;
+        this.untilNanos = untilNanos;
         this.madeAt = owner.now();
         this.credentials = owner.credentials();
         this.timeoutMillis = timeoutMillis;
@@ -62,6 +65,10 @@ final class Door implements JedisSocketFactory {
     /** By which token it was made, as its owner tells them apart. */
     int credentials() {
         return credentials;
+    }
+
+    long untilNanos() {
+        return untilNanos;
     }
 
     int timeoutMillis() {

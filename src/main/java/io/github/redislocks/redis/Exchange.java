@@ -24,7 +24,9 @@ import redis.clients.jedis.exceptions.JedisException;
  *     let a worker connect and ask, and wait for it        given up at the deadline
  * </pre>
  *
- * <p>A worker that was given up finds its connection shut, and sends nothing any more if it had not yet.
+ * <p>A worker that was given up finds its connection shut. If it had not sent anything yet, it sends nothing any more,
+ * and the connection that it makes is for the next call: far away, each call might have too little time to make its
+ * own.
  */
 abstract class Exchange<T> {
 
@@ -197,13 +199,13 @@ abstract class Exchange<T> {
         if (stage.get() == Stage.ABANDONED) {
             throw new CancellationException();
         }
-        return talk(new Link(fresh));
+        return talk(pool.connected(fresh));
     }
 
     private T talk(Link current) {
         door = current.door();
         if (stage.get() != Stage.SENT && !stage.compareAndSet(Stage.UNSENT, Stage.SENT)) {
-            current.cut();
+            pool.giveBack(current);
             throw new CancellationException();
         }
         boolean sound = false;
@@ -252,7 +254,7 @@ abstract class Exchange<T> {
         boolean unsent = stage.compareAndSet(Stage.UNSENT, Stage.ABANDONED);
         if (unsent || stage.compareAndSet(Stage.SENT, Stage.ABANDONED)) {
             Door current = door;
-            if (current != null) {
+            if (current != null && !unsent) {
                 current.shut();
             }
             throw endpoint.timedOut(what(), !unsent, timeoutNanos);

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.FaultyProxy;
 import io.github.redislocks.fixture.RedisServer;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -143,5 +144,14 @@ class IdleConnectionsTest extends JedisRedisFixture {
                         RedisException.Unanswered.class,
                         e -> assertThat(e.sent()).isFalse())
                 .hasMessageContaining("closed");
+    }
+
+    @Test
+    void madeForACallThatHadTooLittleTime_isThereForTheNext() {
+        proxy.roundTrip(Duration.ofMillis(400));
+        JedisRedis single = closing(new JedisRedis(proxy.address(), resp3(), 1, time::get));
+        assertThat(inTime(() -> single.run(PING, SHORT)).sent()).isFalse();
+        assertThat(single.run(PING, LONG)).isEqualTo(PONG);
+        assertThat(proxy.connections()).isEqualTo(1);
     }
 }
