@@ -157,7 +157,8 @@ public final class RedisReentrantLock implements Lock {
     }
 
     /**
-     * Whether threads of this JVM wait in a Condition of this lock. Local.
+     * Whether threads of this JVM wait in a Condition of this lock. Local: code that signals for as long as anybody
+     * waits asks {@link RedisLocks#inspect(String)}, which knows the waiters of all JVMs.
      *
      * @throws IllegalArgumentException if it is a Condition of another lock
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock

@@ -63,7 +63,8 @@ final class Renewals implements Watchdog.Ward {
             long renewal = hold.nextRenewalNanos;
             if (renewal > horizon) {
                 next = Math.min(next, renewal);
-            } else if (!hold.thread().isAlive()) {
+            } else if (hold.isRenewed() && !hold.thread().isAlive()) {
+                // A lease that was named lasts, however the hold came about.
                 abandon(hold);
             } else if (!renewing && !isForBatch(hold, now)) {
                 add(List.of(hold), 0, due);

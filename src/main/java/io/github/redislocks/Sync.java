@@ -221,7 +221,9 @@ final class Sync {
                             e);
                 }
                 patience.throwIfInterrupted();
-                hold.unanswered |= !unacknowledged;
+                if (!unacknowledged) {
+                    hold.unanswered = true;
+                }
                 client.clock.pause(this, REENTRY_PAUSE_NANOS);
             }
         }

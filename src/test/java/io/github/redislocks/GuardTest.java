@@ -471,6 +471,25 @@ class GuardTest extends FakeTime {
     }
 
     @Test
+    void namedLeaseOfAThreadThatHasEnded_lasts_alsoIfTheLockWasHandedOver() throws InterruptedException {
+        other.lock();
+        Thread careless = new Thread(() -> lock.lock(Duration.ofSeconds(20)));
+        careless.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        settle();
+        other.unlock();
+        careless.join();
+        pass(19_000);
+        assertThat(losses).isEmpty();
+        assertThat(other.isLocked()).isTrue();
+        pass(2_000);
+        assertThat(losses)
+                .singleElement()
+                .satisfies(loss -> assertThat(loss.reason()).isEqualTo(LockLost.Reason.EXPIRED));
+        assertThat(other.isLocked()).isFalse();
+    }
+
+    @Test
     void reentry_ofAHoldThatIsGone_isALossAndAcquiresAnew() {
         lock.lock();
         long token = lock.fencingToken();
