@@ -9,8 +9,10 @@ import io.github.redislocks.fixture.WorkerJvm;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
@@ -35,11 +37,18 @@ class StressTest {
     /** How long after a close something of the closed client may be found that ended by itself. */
     private static final long LEFTOVER_NANOS = TimeUnit.SECONDS.toNanos(40);
 
+    /** After that a client has recovered from a fault: a claim outlasts it. */
+    private static final long RECOVERY_NANOS = TimeUnit.SECONDS.toNanos(6);
+
     private final long seconds = Long.getLong("stress.seconds", 20);
     private final long seed = Long.getLong("stress.seed", System.nanoTime());
     private final Random random = new Random(seed);
     private final List<FaultyProxy> ways = new ArrayList<>();
     private final List<WorkerJvm> workers = new ArrayList<>();
+    /** When each way may be harmed again. */
+    private final Map<FaultyProxy, Long> calm = new HashMap<>();
+
+    private long nextOfServerNanos = System.nanoTime();
     private final TreeMap<String, Integer> faults = new TreeMap<>();
 
     @Test
@@ -99,51 +108,77 @@ class StressTest {
         return Math.max(10, Math.min(180, seconds / 2));
     }
 
-    /** Does something bad, that lasts for two seconds at most. */
+    /** Does something bad to one client, or to all: each has recovered from one fault before it meets the next. */
     private void strike(RedisServer server) throws InterruptedException {
-        FaultyProxy way = ways.get(random.nextInt(ways.size()));
-        String fault =
-                switch (random.nextInt(9)) {
-                    case 0 -> {
-                        way.cut();
-                        yield "cut";
-                    }
-                    case 1 -> {
-                        admin(server, "CLIENT", "KILL", "TYPE", random.nextBoolean() ? "pubsub" : "normal");
-                        yield "CLIENT KILL";
-                    }
-                    case 2 -> {
-                        admin(server, "SCRIPT", "FLUSH");
-                        yield "SCRIPT FLUSH";
-                    }
-                    case 3 -> {
-                        admin(server, "DEBUG", "SLEEP", "0." + random.nextInt(9));
-                        yield "DEBUG SLEEP";
-                    }
-                    case 4 -> {
-                        way.forget();
-                        yield "forget";
-                    }
-                    case 5 -> {
-                        way.holdRequests();
-                        Thread.sleep(random.nextInt(2_000));
-                        way.pass();
-                        yield "requests held";
-                    }
-                    case 6 -> {
-                        way.dropReplies();
-                        Thread.sleep(random.nextInt(1_000));
-                        way.pass();
-                        way.cut();
-                        yield "replies lost";
-                    }
-                    default -> {
-                        way.roundTrip(Duration.ofMillis(random.nextBoolean() ? 0 : random.nextInt(200)));
-                        yield "round trip";
-                    }
-                };
-        faults.merge(fault, 1, Integer::sum);
-        Thread.sleep(random.nextInt(700));
+        long now = System.nanoTime();
+        boolean allCalm = calm.values().stream().allMatch(until -> until - now <= 0);
+        if (now - nextOfServerNanos >= 0) {
+            if (allCalm) {
+                faults.merge(harm(server), 1, Integer::sum);
+                nextOfServerNanos = System.nanoTime() + 2 * RECOVERY_NANOS;
+                ways.forEach(way -> calm.put(way, System.nanoTime() + RECOVERY_NANOS));
+            }
+        } else {
+            FaultyProxy way = ways.get(random.nextInt(ways.size()));
+            if (calm.getOrDefault(way, now) - now <= 0) {
+                faults.merge(harm(way), 1, Integer::sum);
+                calm.put(way, System.nanoTime() + RECOVERY_NANOS);
+            }
+        }
+        Thread.sleep(random.nextInt(300));
+    }
+
+    private String harm(RedisServer server) {
+        switch (random.nextInt(4)) {
+            case 0 -> {
+                admin(server, "CLIENT", "KILL", "TYPE", random.nextBoolean() ? "pubsub" : "normal");
+                return "connections killed";
+            }
+            case 1 -> {
+                admin(server, "DEBUG", "SLEEP", "0." + random.nextInt(9));
+                return "server sleeps";
+            }
+            default -> {
+                admin(server, "SCRIPT", "FLUSH");
+                return "scripts flushed";
+            }
+        }
+    }
+
+    private String harm(FaultyProxy way) throws InterruptedException {
+        switch (random.nextInt(7)) {
+            case 0 -> {
+                way.cut();
+                return "cut";
+            }
+            case 1 -> {
+                way.forget();
+                return "forgotten";
+            }
+            case 2 -> {
+                way.holdRequests();
+                Thread.sleep(random.nextInt(2_000));
+                way.pass();
+                return "requests held";
+            }
+            case 3 -> {
+                way.holdReplies();
+                Thread.sleep(random.nextInt(2_000));
+                way.pass();
+                return "replies held";
+            }
+            case 4 -> {
+                way.dropReplies();
+                Thread.sleep(random.nextInt(1_000));
+                way.pass();
+                way.cut();
+                return "replies lost";
+            }
+            default -> {
+                way.roundTrip(Duration.ofMillis(random.nextBoolean() ? 0 : random.nextInt(200)));
+                return "round trip";
+            }
+        }
     }
 
     private static void admin(RedisServer server, String command, String... args) {
@@ -170,7 +205,7 @@ class StressTest {
             }
             for (String line : news) {
                 if (line.startsWith("LOST CLOSED")) {
-                    closedTokens.add(line.substring(line.lastIndexOf(' ') + 1));
+                    closedTokens.add(line.split(" ", -1)[3]);
                 }
                 if (line.startsWith("CLOSED") || line.startsWith("LOST CLOSED")) {
                     lastClosedNanos = System.nanoTime();

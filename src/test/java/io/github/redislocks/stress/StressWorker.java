@@ -22,7 +22,7 @@ import redis.clients.jedis.Jedis;
  * <pre>
  * INSIDE name mine theirs  somebody else was inside, with the token theirs
  * OLD name mine theirs     a token was not greater than one before
- * LOST reason name token   a hold was lost
+ * LOST reason name token uri  a hold of the client of that way was lost
  * ORPHAN name token        the hold before was lost, and perhaps nobody's
  * CLOSED                   a client was closed
  * SLOW name ms             an acquisition took longer than any fault
@@ -94,8 +94,8 @@ final class StressWorker {
             try {
                 return RedisLocks.builder()
                         .uri(uri)
-                        .commandTimeout(Duration.ofSeconds(2))
-                        .lockLostListener(StressWorker::told)
+                        .commandTimeout(Duration.ofMillis(1_500))
+                        .lockLostListener(this::told)
                         .build();
             } catch (LockUnavailableException e) {
                 unavailable.incrementAndGet();
@@ -103,8 +103,8 @@ final class StressWorker {
         }
     }
 
-    private static void told(LockLost loss) {
-        System.out.println("LOST " + loss.reason() + " " + loss.lockName() + " " + loss.token());
+    private void told(LockLost loss) {
+        System.out.println("LOST " + loss.reason() + " " + loss.lockName() + " " + loss.token() + " " + uri);
     }
 
     private void start() {
