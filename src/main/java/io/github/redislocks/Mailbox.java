@@ -111,7 +111,10 @@ final class Mailbox {
             if (closed) {
                 throw new RedisException.Unanswered("the mailbox is closed", false, null);
             }
-            if (!isOpen()) {
+            if (isOpen()) {
+                // It was made while this one began to wait.
+                wanted = false;
+            } else {
                 throw told && failure != null
                         ? failure
                         : new RedisException.Unanswered("no subscription to " + channel + " in time", false, null);

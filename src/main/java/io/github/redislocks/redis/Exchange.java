@@ -1,5 +1,6 @@
 package io.github.redislocks.redis;
 
+import io.github.redislocks.concurrent.StackSpace;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -86,6 +87,8 @@ abstract class Exchange<T> {
 
     /** Does it all, on the caller's thread as far as that may block on a socket. */
     final T perform(boolean here) {
+        // Whoever has a place must get as far as to give it back.
+        StackSpace.ensure();
         if (!pool.enter(deadline)) {
             throw endpoint.noneFree(what(), pool.bound(), timeoutNanos);
         }
