@@ -153,7 +153,7 @@ public class ExpiryRacesReentry {
                 Thread.onSpinWait();
             }
             clock.advanceTo(1 + LockOptions.validityNanos(30_000));
-            new Renewals(client).inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
+            new Renewals(client, Renewals.LOSSES).inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
         }
 
         @Arbiter

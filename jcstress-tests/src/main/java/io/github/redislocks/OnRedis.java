@@ -21,7 +21,11 @@ final class OnRedis {
 
     /** A client whose Redis may be tampered with. */
     static RedisLocks client(UnaryOperator<Redis> tampering) {
-        return RedisLocks.on(tampering.apply(SERVER.open(CONNECTIONS)), LockOptions.DEFAULTS, null, Clock.SYSTEM);
+        return RedisLocks.on(
+                tampering.apply(SERVER.open(CONNECTIONS, LockOptions.DEFAULTS.commandTimeoutNanos())),
+                LockOptions.DEFAULTS,
+                null,
+                Clock.SYSTEM);
     }
 
     /** The given server, or one that ends with this JVM. */
