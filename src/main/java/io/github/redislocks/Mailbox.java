@@ -105,7 +105,7 @@ final class Mailbox {
         try {
             int before = failures;
             // It may be in the pause before its next try.
-            wanted = true;
+            wanted = !isOpen();
             reader.wake();
             boolean told = Uninterrupted.until(System.nanoTime() + nanos, left -> isTold(before, left));
             if (closed) {
@@ -216,6 +216,7 @@ final class Mailbox {
         waiting.lock();
         try {
             failures += failed == null ? 0 : 1;
+            wanted &= failed != null;
             failure = failed;
             tried.signalAll();
         } finally {
@@ -235,9 +236,9 @@ final class Mailbox {
         long token = Long.parseLong(parts[1]);
         if (attempt == null) {
             onGrantToNobody.accept(number);
-        } else if (token == 0) {
+        } else if (token == 0 && !redis.hasLines()) {
             attempt.rouse();
-        } else if (hearsay) {
+        } else if (token == 0 || hearsay) {
             onHearsay.accept(attempt);
         } else {
             attempt.decide(new Attempt.Grant(token, parts[2].equals("1"), 0, heardNanos, false));

@@ -33,6 +33,15 @@ end
 -- 10 s more have begun, so that there is always more left than any place may live.
 local LINE = 30000
 
+-- Publishes a message to those whom this server counts: a replica does not pass it on. A client may listen at one, since
+-- that was the master when it subscribed; it would take itself for the owner, beside the one that was reached instead.
+local function tell(mailbox, message)
+    redis.set_repl(redis.REPL_NONE)
+    local reached = redis.pcall('publish', mailbox, message)
+    redis.set_repl(redis.REPL_ALL)
+    return reached
+end
+
 -- The text of a place, as line.lua has it, that wants one hold and waits in no Condition.
 local function plain(claim)
     return string.format('%.0f ', now + claim * 1000) .. claim .. ' 1'

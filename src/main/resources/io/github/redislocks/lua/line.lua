@@ -160,8 +160,13 @@ end
 local function told(place, token, lost)
     local client, attempt = string.match(place, '^(.*):[^:]*:(%d+)$')
     local mailbox = string.match(lock, '^[^{]*') .. 'mailbox:' .. client
-    local reached = redis.pcall('publish', mailbox, attempt .. string.format(' %.0f %d', token, lost))
-    return type(reached) == 'table' or reached > 0 or not alone()
+    local reached = tell(mailbox, attempt .. string.format(' %.0f %d', token, lost))
+    local heard = type(reached) == 'table' or reached > 0 or not alone()
+    if not heard then
+        -- To whoever listens at a replica: it should ask.
+        redis.pcall('publish', mailbox, attempt .. ' 0 0')
+    end
+    return heard
 end
 
 -- Makes the attempt of the first live place that can be told the owner, for a claim; the asker's place needs no message,

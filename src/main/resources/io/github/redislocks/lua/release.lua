@@ -49,7 +49,7 @@ if mine and not held[5] and not held[6] then
             client, thread, attempt = string.match(first[1], '^(.*):([^:]*):(%d+)$')
             owner = client .. ':' .. thread
             local mailbox = string.match(KEYS[1], '^[^{]*') .. 'mailbox:' .. client
-            local reached = redis.pcall('publish', mailbox, attempt .. ' ' .. text .. ' 0')
+            local reached = tell(mailbox, attempt .. ' ' .. text .. ' 0')
             next = type(reached) == 'number' and reached > 0 and first[1]
         end
         if next then
