@@ -78,7 +78,9 @@ final class Availability {
             }
         } else {
             boolean ranOut = now - sentNanos >= timeoutNanos;
-            (ranOut && timeoutNanos < commandTimeoutNanos ? haste : silence).failed(sentNanos, now);
+            // One call that waits in vain says nothing of the time in which others were answered.
+            long silentSinceNanos = Math.max(sentNanos, answeredNanos);
+            (ranOut && timeoutNanos < commandTimeoutNanos ? haste : silence).failed(silentSinceNanos, now);
         }
         cause = failure;
         failedSentNanos = sentNanos;

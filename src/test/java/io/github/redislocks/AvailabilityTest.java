@@ -61,6 +61,38 @@ class AvailabilityTest extends FakeTime {
     }
 
     @Test
+    void silence_beganNoSoonerThanTheLastAnswer() {
+        availability.answered(acquire, 60);
+        availability.failed(acquire, unanswered, 10, 100, 110);
+        assertThat(availability.age(110))
+                .as("while one waited, others were answered")
+                .isEqualTo(50);
+        availability.answered(acquire, 120);
+        availability.failed(acquire, unanswered, 100, 50, 150);
+        assertThat(availability.age(219)).isZero();
+        assertThat(availability.age(220)).isEqualTo(100);
+    }
+
+    @Test
+    void waiter_isNotFailedByOneCallThatWaitedInVain_whileItWasAnsweredItself() throws InterruptedException {
+        other.lock();
+        Waiter waiter = new Waiter();
+        waiter.startAndQueue();
+        pass(1);
+        long sent = clock.nanoTime();
+        pass(11_000);
+        // Its connection led nowhere, and it had a long command timeout.
+        locks.client()
+                .availability(KEY)
+                .failed(Protocol.locked(keys), unanswered, sent, 11_000_000_000L, clock.nanoTime());
+        pass(1_000);
+        assertThat(waiter.isAlive()).isTrue();
+        other.unlock();
+        await().until(waiter::holds);
+        waiter.end();
+    }
+
+    @Test
     void requestsWithTooLittleTime_areSilenceOnceNothingWasAnsweredForACommandTimeout() {
         availability.failed(acquire, unanswered, 10, 5, 15);
         availability.failed(acquire, unanswered, 50, 5, 55);
