@@ -179,7 +179,8 @@ final class Renewals implements Watchdog.Ward {
         public Call call(long sentNanos, long timeoutNanos) {
             holds.forEach(hold -> hold.unanswered = true);
             Hold first = holds.get(0);
-            leaseMillis = first.isRenewed()
+            // One of several was to be renewed when they were put together; an unlock may have ended that meanwhile.
+            leaseMillis = holds.size() > 1 || first.isRenewed()
                     ? client.options.leaseMillis()
                     : Math.max(1, (first.wantedUntilNanos - sentNanos) / 1_000_000);
             if (holds.size() > 1) {

@@ -11,6 +11,7 @@ import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -213,5 +214,22 @@ class ManyHoldsTest extends FakeTime {
         owner.join();
         settle();
         assertThat(locks.client().holds.all()).isEmpty();
+    }
+
+    @Test
+    void batch_whoseFirstHoldIsNotToBeRenewedAnyMore_renewsTheOthersAllTheSame() {
+        lock(Renewals.BATCH);
+        Hold first = locks.client().holds.all().iterator().next();
+        RedisReentrantLock one = locks.reentrantLock(first.keys().name());
+        one.unlock();
+        one.lock(Duration.ofHours(1));
+        one.lock();
+        List<Watchdog.Job> jobs = new ArrayList<>();
+        long due = clock.nanoTime() + 10_000_000_000L;
+        new Renewals(locks.client(), 1).inspect(due, due, (key, job) -> jobs.add(Objects.requireNonNull(job.get())));
+        assertThat(jobs).hasSize(1);
+        one.unlock();
+        assertThat(one.getHoldCount()).isEqualTo(1);
+        assertThat(jobs.get(0).call(due, 1).args().get(0)).isEqualTo("30000");
     }
 }
