@@ -5,15 +5,18 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -217,36 +220,68 @@ final class Watchdog {
     /** Looks after everything once; returns when something is due next. */
     private long sweep(long horizon) {
         Map<Sender, List<Job>> due = new LinkedHashMap<>();
+        // Told once all has been looked after, which the telling might prevent.
+        AtomicReference<@Nullable Throwable> trouble = new AtomicReference<>();
+        Set<String> withoutSender = new HashSet<>();
         Due collector = (key, job) -> {
-            Sender sender = sender(key);
-            if (sender.isFree()) {
+            Sender sender = null;
+            try {
+                sender = sender(key, withoutSender);
+            } catch (Throwable e) {
+                // Such as want of a thread for one server, which is no reason to leave what is due on others.
+                trouble.set(e);
+            }
+            if (sender != null && sender.isFree()) {
                 add(due.computeIfAbsent(sender, first -> new ArrayList<>()), job.get());
             }
         };
         long next = Long.MAX_VALUE;
-        Throwable trouble = null;
         for (Ward ward : wards) {
-            long now = client.clock.nanoTime();
             try {
-                next = Math.min(next, ward.inspect(now, horizon, collector));
+                next = Math.min(next, ward.inspect(client.clock.nanoTime(), horizon, collector));
             } catch (Throwable e) {
-                // Told once the others have been looked after, which the telling might prevent.
-                trouble = e;
-                next = Math.min(next, now + AGAIN_NANOS);
+                trouble.set(e);
             }
         }
+        send(due, withoutSender, trouble);
+        retire();
+        Throwable met = trouble.get();
+        if (met != null) {
+            next = Math.min(next, client.clock.nanoTime() + AGAIN_NANOS);
+            log.error("The watchdog met an error and goes on", met);
+        }
+        return next;
+    }
+
+    /** Gives each sender what is due. What none takes is ended: else it would be taken for under way for good. */
+    private void send(
+            Map<Sender, List<Job>> due, Set<String> withoutSender, AtomicReference<@Nullable Throwable> trouble) {
+        Sender pinger = null;
+        try {
+            pinger = pinger(due, withoutSender);
+        } catch (Throwable e) {
+            trouble.set(e);
+        }
+        for (Map.Entry<Sender, List<Job>> each : due.entrySet()) {
+            Sender sender = each.getKey();
+            try {
+                sender.send(each.getValue(), sender == pinger);
+            } catch (Throwable e) {
+                each.getValue().forEach(Job::end);
+                trouble.set(e);
+            }
+        }
+    }
+
+    /** Who sends a ping to the mailbox besides; null if nobody has to, or can. */
+    private @Nullable Sender pinger(Map<Sender, List<Job>> due, Set<String> withoutSender) {
         boolean heartbeats = due.values().stream()
                 .anyMatch(jobs -> jobs.stream().anyMatch(job -> job instanceof Heartbeats.Heartbeat));
-        Sender pinger = heartbeats ? sender(client.mailbox.channel()) : null;
+        Sender pinger = heartbeats ? sender(client.mailbox.channel(), withoutSender) : null;
         if (pinger != null && pinger.isFree()) {
             due.computeIfAbsent(pinger, first -> List.of());
         }
-        due.forEach((sender, jobs) -> sender.send(jobs, sender == pinger));
-        retire();
-        if (trouble != null) {
-            log.error("The watchdog met an error and goes on", trouble);
-        }
-        return next;
+        return pinger;
     }
 
     private static void add(List<Job> jobs, @Nullable Job job) {
@@ -260,8 +295,14 @@ final class Watchdog {
         }
     }
 
-    private Sender sender(String key) {
-        return senders.computeIfAbsent(client.redis.serverOf(key), server -> {
+    /** Who sends to the server of a key, or null if none could be had in this walk. */
+    private @Nullable Sender sender(String key, Set<String> withoutSender) {
+        String server = client.redis.serverOf(key);
+        Sender known = senders.get(server);
+        if (known != null || !withoutSender.add(server)) {
+            return known;
+        }
+        return senders.computeIfAbsent(server, first -> {
             Sender sender = new Sender(client);
             sender.start();
             if (scheduler.isClosed()) {

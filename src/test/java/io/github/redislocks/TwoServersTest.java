@@ -10,6 +10,8 @@ import io.github.redislocks.fixture.twin.HeldCalls;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.fixture.twin.TwoServers;
 import io.github.redislocks.redis.Call;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -24,17 +26,28 @@ class TwoServersTest {
 
     private static final long HOUR_MICROS = 3_600_000_000L;
 
+    /** What the watchdog looks for a server of in vain, as where no thread can be started. */
+    private volatile String scarce = "nothing";
+
     private final FakeClock clock = new FakeClock();
     private final InMemoryRedis first = new InMemoryRedis(clock.server());
     private final InMemoryRedis second = new InMemoryRedis(() -> clock.server().getAsLong() - HOUR_MICROS);
     private final List<LockLost> losses = new CopyOnWriteArrayList<>();
-    private final RedisLocks locks = RedisLocks.on(
-            new TwoServers(first, second, key -> key.contains("second")), LockOptions.DEFAULTS, losses::add, clock);
+    private final RedisLocks locks =
+            RedisLocks.on(new TwoServers(first, second, this::isOnSecond), LockOptions.DEFAULTS, losses::add, clock);
     private final RedisReentrantLock here = locks.reentrantLock("on the first");
     private final RedisReentrantLock there = locks.reentrantLock("on the second");
 
+    private boolean isOnSecond(String key) {
+        if (key.contains(scarce) && Thread.currentThread().getName().equals("redis-locks-watchdog")) {
+            throw new OutOfMemoryError("unable to create native thread, of the test");
+        }
+        return key.contains("second");
+    }
+
     @AfterEach
     void close() {
+        scarce = "nothing";
         first.heal();
         second.heal();
         locks.close();
@@ -54,6 +67,55 @@ class TwoServersTest {
         assertThat(losses).isEmpty();
         here.unlock();
         there.unlock();
+    }
+
+    /** Lets time pass in steps, and the watchdog do in each what is due. */
+    private void pass(long millis) {
+        for (long passed = 0; passed < millis; passed += 500) {
+            clock.advanceMillis(500);
+            Thread watchdog = locks.client().watchdog.threads().get(0);
+            long parks = clock.parks(watchdog);
+            locks.client().watchdog.wakeAt(0);
+            await().pollInterval(Duration.ofMillis(1))
+                    .until(() -> clock.parks(watchdog) > parks
+                            && locks.client().watchdog.isIdle());
+        }
+    }
+
+    @Test
+    void noThreadForOneServer_holdsOnTheOther_areRenewedMeanwhile() {
+        List<RedisReentrantLock> held = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            RedisReentrantLock one = locks.reentrantLock("first " + i);
+            one.lock();
+            held.add(one);
+            locks.reentrantLock("second " + i).lock();
+        }
+        scarce = "second";
+        pass(40_000);
+        assertThat(held).allMatch(RedisReentrantLock::isHeldByCurrentThread);
+        assertThat(losses).as("of the second").hasSize(20);
+    }
+
+    @Test
+    void noThreadForTheServerOfTheMailbox_waitersOnAnother_areServedAllTheSame() throws InterruptedException {
+        try (RedisLocks others = RedisLocks.on(first.another(), LockOptions.DEFAULTS, null, clock)) {
+            RedisReentrantLock other = others.reentrantLock("on the first");
+            other.lock();
+            Thread waiter = new Thread(() -> {
+                here.lock();
+                here.unlock();
+            });
+            waiter.start();
+            await().until(() -> first.zset("redis-locks:{on the first}:queue").size() == 1);
+            scarce = "mailbox";
+            pass(6_000);
+            first.dropMessages(true);
+            other.unlock();
+            pass(3_000);
+            waiter.join(5_000);
+            assertThat(waiter.isAlive()).isFalse();
+        }
     }
 
     @Test
