@@ -39,6 +39,8 @@ final class ClusterMasters implements AutoCloseable {
     private volatile Routing routing = new Routing(Slots.UNKNOWN, Map.of());
     private volatile Runnable onMoved = () -> {};
     private volatile boolean closed;
+    /** Whether the listener is still to be told of a move, since something went wrong. */
+    private boolean untold;
 
     ClusterMasters(
             String cluster,
@@ -79,7 +81,8 @@ final class ClusterMasters implements AutoCloseable {
         gone.keySet().removeAll(owners);
         // Slots of a master that has died may be given, without their keys, to one that has been there all the time.
         boolean orphaned = gone.values().stream().anyMatch(server -> watch.isTroubled(server.address()));
-        boolean moved = !before.servers.isEmpty() && (!promoted.isEmpty() || orphaned);
+        boolean moved = untold || (!before.servers.isEmpty() && (!promoted.isEmpty() || orphaned));
+        untold = moved;
         if (moved) {
             log.warn(
                     "The cluster has other masters now: {}; no longer: {}",
@@ -97,6 +100,7 @@ final class ClusterMasters implements AutoCloseable {
         try {
             if (moved) {
                 onMoved.run();
+                untold = false;
             }
         } finally {
             routing = new Routing(slots, servers);

@@ -67,7 +67,7 @@ final class ClusterWatch implements AutoCloseable {
 
     /**
      * @param timeoutNanos how long an answer is worth waiting for
-     * @param onNews told of each change, by one thread at a time, which holds a lock meanwhile
+     * @param onNews told of each change, by one thread at a time, which holds a lock meanwhile; again, if it throws
      */
     ClusterWatch(List<HostAndPort> seeds, JedisClientConfig config, long timeoutNanos, Consumer<Slots> onNews) {
         this.seeds = seeds;
@@ -244,8 +244,9 @@ final class ClusterWatch implements AutoCloseable {
             troubled.remove(node.toString());
             Slots heard = slots.heard(view, owner -> isTroubled(owner.address().toString()));
             if (heard != slots && !closed) {
-                slots = heard;
+                // First: if that goes wrong, the next answer has it done.
                 onNews.accept(heard);
+                slots = heard;
                 keep(view);
             }
             // Each time: a call to a master that is gone may end, and be noted, after that was heard.

@@ -41,6 +41,8 @@ abstract class Exchange<T> {
     private final AtomicReference<Stage> stage = new AtomicReference<>(Stage.UNSENT);
     private volatile @Nullable Door door;
     private boolean resent;
+    /** Whether the caller has to leave the place, whatever is thrown: a worker that has begun does it itself. */
+    private boolean hasPlace;
 
     private enum Stage {
         UNSENT,
@@ -92,12 +94,12 @@ abstract class Exchange<T> {
         if (!pool.enter(deadline)) {
             throw endpoint.noneFree(what(), pool.bound(), timeoutNanos);
         }
+        hasPlace = true;
         try {
             if (pool.isClosed()) {
-                pool.leave();
                 throw endpoint.closed(false);
             }
-            T answer = here && !Workers.onVirtualThread() ? here() : null;
+            T answer = here && !Workers.onVirtualThread() ? onIdle() : null;
             return answer != null ? answer : elsewhere();
         } catch (JedisDataException e) {
             // A provider of credentials may be late: then it is as if there were no connection.
@@ -107,18 +109,8 @@ abstract class Exchange<T> {
         } catch (JedisException e) {
             boolean sent = stage.get() != Stage.UNSENT;
             throw pool.isClosed() ? endpoint.closed(sent) : endpoint.failed(e, what(), sent, timeoutNanos);
-        }
-    }
-
-    /** Asks on an idle connection; null, and the place kept, if there is none that works. */
-    private @Nullable T here() {
-        boolean done = true;
-        try {
-            T answer = onIdle();
-            done = answer != null;
-            return answer;
         } finally {
-            if (done) {
+            if (hasPlace) {
                 pool.leave();
             }
         }
@@ -134,8 +126,8 @@ abstract class Exchange<T> {
                     answer.completeExceptionally(e);
                 }
             });
+            hasPlace = false;
         } catch (RejectedExecutionException e) {
-            pool.leave();
             boolean sent = stage.get() != Stage.UNSENT;
             throw e.getCause() == null ? endpoint.closed(sent) : endpoint.noThread(what(), sent, e.getCause());
         }

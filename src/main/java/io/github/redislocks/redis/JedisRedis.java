@@ -1,5 +1,6 @@
 package io.github.redislocks.redis;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -188,7 +189,12 @@ public final class JedisRedis implements Redis {
             if (acks != null) {
                 link.send(Commands.awaitAcks(acks, leftNanos()));
             }
-            List<Object> answers = link.answers(acks == null ? place + 1 : place + 2);
+            List<Object> answers = new ArrayList<>(link.answers(1));
+            for (int more = acks == null ? place : place + 1; more > 0; more--) {
+                // Each read has its own time: of all together no more may be used than is left.
+                proceed(link);
+                answers.addAll(link.answers(1));
+            }
             if (answers.get(place) instanceof JedisDataException error) {
                 throw error;
             }

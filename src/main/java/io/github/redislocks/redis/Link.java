@@ -20,11 +20,14 @@ final class Link {
     Link(Door door) {
         this.door = door;
         this.timeoutMillis = door.timeoutMillis();
+        boolean made = false;
         try {
             connection = new Connection(door, door.config());
-        } catch (RuntimeException e) {
-            door.shut();
-            throw e;
+            made = true;
+        } finally {
+            if (!made) {
+                door.shut();
+            }
         }
     }
 

@@ -23,6 +23,8 @@ public final class SentinelRedis implements Redis {
     private final Sentinels sentinels;
     private volatile @Nullable JedisRedis master;
     private volatile Runnable onMoved = () -> {};
+    /** Whether the listener is still to be told of another master; of the thread that found it. */
+    private boolean moved;
 
     SentinelRedis(Topology.Sentinel topology, JedisClientConfig config, int maxConnections, long timeoutNanos) {
         masterName = topology.masterName();
@@ -42,16 +44,15 @@ public final class SentinelRedis implements Redis {
         if (before != null) {
             log.warn("The master {} is at {} now, and was at {}", masterName, address, before.address());
             // In this order: no call may reach the new master before all know that it is another one. Calls wait.
+            moved = true;
             master = null;
             before.close();
         }
-        try {
-            if (before != null) {
-                onMoved.run();
-            }
-        } finally {
-            master = connector.apply(address);
+        if (moved) {
+            onMoved.run();
+            moved = false;
         }
+        master = connector.apply(address);
     }
 
     @Override

@@ -54,7 +54,7 @@ final class Sentinels implements AutoCloseable {
 
     /**
      * @param timeoutNanos how long an answer is worth waiting for
-     * @param onMaster told of the first master and of each other one, by one thread at a time
+     * @param onMaster told of the first master and of each other one, by one thread at a time; again, if it throws
      */
     Sentinels(Topology.Sentinel topology, long timeoutNanos, Consumer<HostAndPort> onMaster) {
         this.timeoutNanos = timeoutNanos;
@@ -138,8 +138,9 @@ final class Sentinels implements AutoCloseable {
                 watches.stream().map(watch -> Optional.ofNullable(watch.last)).toList();
         HostAndPort chosen = chosen(master, said, late);
         if (chosen != null && !chosen.equals(master) && !closed) {
-            master = chosen;
+            // First: if that goes wrong, the next answer has it done.
             onMaster.accept(chosen);
+            master = chosen;
         }
     }
 

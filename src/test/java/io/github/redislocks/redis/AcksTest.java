@@ -9,6 +9,7 @@ import io.github.redislocks.fixture.RedisServer;
 import java.util.List;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -59,6 +60,23 @@ class AcksTest extends JedisRedisFixture {
         replica.pause();
         assertThat(redis.run(COUNTED, SHORT)).isEqualTo(counted(2, false, 0));
         assertThat(redis.runAll(List.of(COUNTED), SHORT)).containsExactly(Outcome.of(counted(3, false, 0)));
+        replica.resume();
+    }
+
+    /** Each of the two answers comes well before the timeout of a read; only the second is late. */
+    @Test
+    void slowAnswer_leavesLessTimeForTheReplicas() {
+        JedisRedis redis = to(master);
+        redis.run(COUNTED, LONG);
+        replica.pause();
+        master.pause();
+        FutureTask<Boolean> resumed = started(() -> {
+            LockSupport.parkNanos(SHORT * 4 / 5);
+            master.resume();
+            return true;
+        });
+        inTime(() -> redis.run(COUNT.with(new Acks(1, SHORT)), SHORT));
+        got(resumed);
         replica.resume();
     }
 

@@ -1,6 +1,7 @@
 package io.github.redislocks.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.redislocks.redis.ClusterView.Claim;
 import java.util.ArrayList;
@@ -78,6 +79,23 @@ class ClusterMastersTest {
                 .containsExactly(Arrays.asList(null, null));
         assertThat(masters.owner(0)).isSameAs(one);
         assertThat(masters.owner(16_383)).isSameAs(one);
+    }
+
+    @Test
+    void moveThatCouldNotBeTold_isToldWithTheNextNews() {
+        List<Integer> told = new ArrayList<>();
+        masters.onMoved(() -> {
+            told.add(1);
+            if (told.size() == 1) {
+                throw new OutOfMemoryError("made by the test");
+            }
+        });
+        news.accept(Slots.UNKNOWN.heard(view(new Claim(0, 16_383, ONE, 1)), NOBODY));
+        assertThatThrownBy(() -> news.accept(HALVES)).isInstanceOf(OutOfMemoryError.class);
+        news.accept(HALVES);
+        assertThat(told).hasSize(2);
+        news.accept(HALVES);
+        assertThat(told).hasSize(2);
     }
 
     @Test

@@ -97,6 +97,22 @@ class SentinelRedisTest {
     }
 
     @Test
+    void anotherMaster_ofWhichNobodyCouldBeTold_isToldOnceMore() {
+        RedisServer old = servers.master();
+        redis.run(PING, SHORT);
+        redis.onMoved(() -> {
+            if (moves.incrementAndGet() == 1) {
+                throw new OutOfMemoryError("made by the test");
+            }
+        });
+        old.pause();
+        RedisServer promoted = servers.awaitPromotion(old);
+        await().untilAsserted(() -> assertThat(moves).hasValue(2));
+        assertThat(redis.run(PING, LONG).code()).isNotEmpty();
+        assertThat(redis.address()).startsWith(promoted.address() + " ");
+    }
+
+    @Test
     void masterHangs_call_endsByItsOwnTimeout() {
         redis.run(PING, SHORT);
         servers.master().pause();
