@@ -102,10 +102,7 @@ final class Client {
             availability(key).answered(call, clock.nanoTime());
             throw e;
         } catch (RedisException.Unanswered e) {
-            // Of the server it says nothing that this client had no connection free, unless nobody had an answer.
-            if (!e.busy() || !availability(key).answeredSince(sent)) {
-                availability(key).failed(call, e, sent, timeoutNanos, clock.nanoTime());
-            }
+            availability(key).failed(call, e, sent, timeoutNanos, clock.nanoTime());
             throw e;
         }
     }

@@ -205,40 +205,6 @@ class AvailabilityTest extends FakeTime {
                 });
     }
 
-    /**
-     * The same Redis, by connections that others have until the time of a call is over, unless it is about one lock.
-     */
-    private Redis crowded(AtomicReference<RedisLocks> client) {
-        return (Redis) Proxy.newProxyInstance(
-                getClass().getClassLoader(), new Class<?>[] {Redis.class}, (p, m, args) -> {
-                    boolean full = m.getName().equals("run")
-                            && ((Call) args[0]).keys().get(0).contains("full");
-                    if (full) {
-                        clock.advanceMillis(500);
-                        assertThat(client.get().reentrantLock("another").isLocked())
-                                .isFalse();
-                        clock.advanceMillis(500);
-                        throw RedisException.Unanswered.busy("all are in use", null);
-                    }
-                    try {
-                        return m.invoke(redis, args);
-                    } catch (InvocationTargetException e) {
-                        throw e.getCause();
-                    }
-                });
-    }
-
-    @Test
-    void timedTry_thatFoundNoConnectionFree_whileRedisAnsweredOthers_isFalse() throws InterruptedException {
-        AtomicReference<RedisLocks> client = new AtomicReference<>();
-        try (RedisLocks crowded = RedisLocks.on(crowded(client), LockOptions.DEFAULTS, null, clock)) {
-            client.set(crowded);
-            assertThat(crowded.reentrantLock("full").tryLock(1, TimeUnit.SECONDS))
-                    .isFalse();
-            whileTimePasses(crowded::close);
-        }
-    }
-
     @Test
     void leaseThatNoAnswerOutlasts_isToldAfterItsTime() {
         try (RedisLocks distant = RedisLocks.on(far(97, 0), LockOptions.DEFAULTS, null, clock)) {

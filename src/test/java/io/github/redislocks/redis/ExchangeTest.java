@@ -19,9 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.Jedis;
-import redis.clients.jedis.JedisClientConfig;
 
 @Timeout(60)
 class ExchangeTest extends JedisRedisFixture {
@@ -83,20 +81,6 @@ class ExchangeTest extends JedisRedisFixture {
         };
         assertThatThrownBy(() -> exchange.perform(true)).isInstanceOf(IllegalStateException.class);
         assertThat(pool.enter(System.nanoTime())).isTrue();
-    }
-
-    @Test
-    void run_errorWhileItGreets_leavesNoConnection() {
-        FaultyProxy proxy = closing(FaultyProxy.to(shared));
-        JedisClientConfig config = DefaultJedisClientConfig.builder()
-                .credentialsProvider(() -> {
-                    throw new NoClassDefFoundError("made by the test");
-                })
-                .build();
-        JedisRedis redis = closing(new JedisRedis(proxy.address(), config, 1));
-        assertThatThrownBy(() -> redis.run(PING, LONG)).isInstanceOf(NoClassDefFoundError.class);
-        assertThat(proxy.connections()).isEqualTo(1);
-        await().until(() -> proxy.openConnections() == 0);
     }
 
     @Test
