@@ -129,17 +129,19 @@ final class Sender {
         }
     }
 
+    /** Sends one pipeline of what is urgent; of that there may be no end, and a batch must not wait for it. */
     private void sendUrgent() {
-        while (!urgent.isEmpty()) {
-            List<Watchdog.Job> jobs = new ArrayList<>(Renewals.BATCH);
-            try {
-                while (jobs.size() < Renewals.BATCH && !urgent.isEmpty()) {
-                    jobs.add(urgent.poll());
-                }
-                send(jobs, client.options.commandTimeoutNanos());
-            } finally {
-                end(jobs);
+        if (urgent.isEmpty()) {
+            return;
+        }
+        List<Watchdog.Job> jobs = new ArrayList<>(Renewals.BATCH);
+        try {
+            while (jobs.size() < Renewals.BATCH && !urgent.isEmpty()) {
+                jobs.add(urgent.poll());
             }
+            send(jobs, client.options.commandTimeoutNanos());
+        } finally {
+            end(jobs);
         }
     }
 

@@ -6,7 +6,10 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.fixture.twin.HeldCalls;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Reply;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
 /** That the watchdog is woken when something is due: nothing here wakes it but the library itself. */
@@ -121,5 +124,45 @@ class WatchdogTest extends FakeTime {
         whileTimePasses(locks::close);
         assertThat(server.hash(KEY)).isEmpty();
         assertThat(watchdog.threads()).noneMatch(Thread::isAlive);
+    }
+
+    /** Something urgent that is followed by the next, as where threads without number give up all the time. */
+    private final class Endless extends Errand {
+
+        private final AtomicBoolean over;
+
+        Endless(AtomicBoolean over) {
+            super(clock, KEY, Long.MAX_VALUE);
+            this.over = over;
+        }
+
+        @Override
+        Call call() {
+            return Protocol.locked(Keys.of("redis-locks", "job"));
+        }
+
+        @Override
+        long follow(Reply reply, long sentNanos) {
+            if (!over.get()) {
+                watchdog.run(new Endless(over));
+            }
+            return DONE;
+        }
+    }
+
+    @Test
+    void whatIsUrgent_withoutEnd_keepsNoRenewalFromBeingSent() {
+        lock.lock();
+        settle();
+        AtomicBoolean over = new AtomicBoolean();
+        watchdog.run(new Endless(over));
+        await().until(() -> redis.log().count("locked") > 10);
+        clock.advanceMillis(10_000);
+        try {
+            await().atMost(Duration.ofSeconds(5)).until(() -> redis.log().count("renew") == 1);
+        } finally {
+            over.set(true);
+        }
+        lock.unlock();
     }
 }
