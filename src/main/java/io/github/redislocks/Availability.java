@@ -77,10 +77,11 @@ final class Availability {
                 return;
             }
         } else {
-            boolean ranOut = now - sentNanos >= timeoutNanos;
+            boolean busy = failure instanceof RedisException.Unanswered unsent && unsent.busy();
+            boolean ranOut = now - sentNanos >= timeoutNanos && timeoutNanos < commandTimeoutNanos;
             // One call that waits in vain says nothing of the time in which others were answered.
             long silentSinceNanos = Math.max(sentNanos, answeredNanos);
-            (ranOut && timeoutNanos < commandTimeoutNanos ? haste : silence).failed(silentSinceNanos, now);
+            (ranOut || busy ? haste : silence).failed(silentSinceNanos, now);
         }
         cause = failure;
         failedSentNanos = sentNanos;

@@ -295,6 +295,11 @@ final class Watchdog {
         }
     }
 
+    /** Makes what sends to the server of a key, so that errands go at once, also while nobody walks. */
+    void prepare(String key) {
+        sender(key, new HashSet<>());
+    }
+
     /** Who sends to the server of a key, or null if none could be had in this walk. */
     private @Nullable Sender sender(String key, Set<String> withoutSender) {
         String server = client.redis.serverOf(key);

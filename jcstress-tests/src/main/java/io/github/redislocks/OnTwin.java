@@ -44,9 +44,12 @@ final class OnTwin {
             return client("client", clock, SERVER);
         }
 
-        /** A client without a watchdog, with a connection of its own. */
+        /** A client that nothing but its callers moves, with a connection of its own; to be closed. */
         static Client client(String id, HandClock clock, UnaryOperator<Redis> tampering) {
-            return client(id, clock, tampering.apply(SERVER.another()));
+            Client client = client(id, clock, tampering.apply(SERVER.another()));
+            // Sends what callers leave behind.
+            client.watchdog.prepare(client.mailbox.channel());
+            return client;
         }
 
         private static Client client(String id, HandClock clock, Redis redis) {

@@ -3,6 +3,7 @@ package io.github.redislocks.fault;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.FaultyProxy;
@@ -172,7 +173,7 @@ class FarRedisTest {
             RedisReentrantLock lock = far.reentrantLock("job");
             other.lock();
             Future<Boolean> served = threads.submit(() -> {
-                while (!lock.tryLock(2L * roundTripMillis, TimeUnit.MILLISECONDS)) {
+                while (!isLockedShortly(lock, roundTripMillis)) {
                     // Each has too little time to subscribe by itself.
                     Thread.onSpinWait();
                 }
@@ -183,6 +184,15 @@ class FarRedisTest {
             other.unlock();
             assertThat(served.get()).isTrue();
             assertNothingIsLeft();
+        }
+    }
+
+    private static boolean isLockedShortly(RedisReentrantLock lock, int roundTripMillis) throws InterruptedException {
+        try {
+            return lock.tryLock(2L * roundTripMillis, TimeUnit.MILLISECONDS);
+        } catch (LockUnavailableException stall) {
+            // On a busy machine it may be too short for any answer.
+            return false;
         }
     }
 }
