@@ -212,12 +212,26 @@ class QuorumTest {
 
     /** The votes of D and E never came, and A and B fail before the next renewal, which here never comes. */
     @Test
-    void reentry_majorityOfTheOthers_getsTheirVotesFirst() {
-        QuorumTwins.Client still = masters.connect(new FakeClock());
+    void reentry_majorityOfTheOthers_getsTheirVotesFirst() throws InterruptedException {
+        FakeClock clock = new FakeClock();
+        QuorumTwins.Client still = masters.connect(clock);
         still.reachOnly("ABC");
         still.lock.lock();
         still.reachOnly("CDE");
+        Thread caller = Thread.currentThread();
+        // Masters that did not answer just now are left alone for some 10 ms, after which it is tried again.
+        Thread time = new Thread(() -> {
+            while (!Thread.currentThread().isInterrupted()) {
+                LockSupport.parkNanos(5_000_000);
+                if (clock.isParked(caller)) {
+                    clock.advanceMillis(20);
+                }
+            }
+        });
+        time.start();
         still.lock.lock();
+        time.interrupt();
+        time.join();
         assertThat(masters.votes()).isEqualTo("ABCDE");
         assertThat(still.lock.getHoldCount()).isEqualTo(2);
         still.lock.unlock();
