@@ -89,6 +89,12 @@ final class Attempt {
     volatile long beganNanos = Long.MAX_VALUE;
     /** Whether it is the one of its client that contends in Redis; set by the gate. */
     volatile boolean turn;
+    /** Its neighbours while it waits at the gate; of the gate. */
+    @Nullable
+    Attempt ahead;
+
+    @Nullable
+    Attempt behind;
     /** Whether its turn is likely to come in a moment, for which its thread stays awake; set by the gate. */
     volatile boolean near;
     /** Whether its caller has had a hold by it. */

@@ -66,7 +66,6 @@ final class Client {
         this.watchdog = new Watchdog(this);
         this.mailbox = new Mailbox(
                 Keys.mailbox(options.keyPrefix(), id),
-                Protocol.reach(options.keyPrefix(), Keys.mailbox(options.keyPrefix(), id)),
                 redis,
                 clock,
                 options.commandTimeoutNanos(),

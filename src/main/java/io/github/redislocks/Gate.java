@@ -1,7 +1,5 @@
 package io.github.redislocks;
 
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.locks.LockSupport;
@@ -29,13 +27,49 @@ final class Gate {
      */
     private static final long QUICK_TURN_NANOS = 300_000;
 
-    /** Who waits for one lock, in order of arrival. */
+    /**
+     * Who waits for one lock, in order of arrival: linked by the attempts themselves, so that once it is there no step
+     * needs memory, which might be wanting in its middle.
+     */
     private static final class Waiters {
 
-        final Deque<Attempt> attempts = new ArrayDeque<>(2);
+        @Nullable
+        Attempt first;
+
+        @Nullable
+        Attempt last;
 
         /** Until when the next turn that goes on together with the lock is a quick one. */
         long quickUntilNanos;
+
+        void add(Attempt attempt) {
+            attempt.ahead = last;
+            if (last == null) {
+                first = attempt;
+            } else {
+                last.behind = attempt;
+            }
+            last = attempt;
+        }
+
+        boolean remove(Attempt attempt) {
+            if (attempt.ahead == null && attempt != first) {
+                return false;
+            }
+            if (attempt.ahead == null) {
+                first = attempt.behind;
+            } else {
+                attempt.ahead.behind = attempt.behind;
+            }
+            if (attempt.behind == null) {
+                last = attempt.ahead;
+            } else {
+                attempt.behind.ahead = attempt.ahead;
+            }
+            attempt.ahead = null;
+            attempt.behind = null;
+            return true;
+        }
     }
 
     /** Small, since each lock that is held has one: it keeps no attempt that has its hold, and no empty line. */
@@ -55,17 +89,17 @@ final class Gate {
             if (waiting == null) {
                 waiting = new Waiters();
             }
-            attempt.near = waiting.attempts.isEmpty() && now < waiting.quickUntilNanos;
-            waiting.attempts.add(attempt);
+            attempt.near = waiting.first == null && now < waiting.quickUntilNanos;
+            waiting.add(attempt);
         }
 
         @Nullable
         Attempt first() {
-            return waiting == null ? null : waiting.attempts.peek();
+            return waiting == null ? null : waiting.first;
         }
 
         boolean remove(Attempt attempt) {
-            return waiting != null && waiting.attempts.remove(attempt);
+            return waiting != null && waiting.remove(attempt);
         }
 
         /** The turn is this attempt's, which waits no more. */
@@ -80,7 +114,7 @@ final class Gate {
             if (waiting == null) {
                 return null;
             }
-            Attempt next = now < waiting.quickUntilNanos ? waiting.attempts.peek() : null;
+            Attempt next = now < waiting.quickUntilNanos ? waiting.first : null;
             waiting.quickUntilNanos = now + QUICK_TURN_NANOS;
             if (next != null) {
                 next.near = true;

@@ -147,7 +147,11 @@ final class Heartbeats implements Watchdog.Ward {
                 // Something went wrong here, so that nobody was told what became of it.
                 attempt.mayHaveRun(notAfter);
                 attempt.heartbeatInFlight = false;
-                leaveIfEnded();
+                try {
+                    leaveIfEnded();
+                } catch (Throwable e) {
+                    // Then what it may have left behind lapses with its claim.
+                }
             }
         }
 

@@ -1,7 +1,6 @@
 package io.github.redislocks;
 
 import io.github.redislocks.concurrent.DutyLoop;
-import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Uninterrupted;
@@ -24,15 +23,14 @@ final class Mailbox {
     private static final Logger log = LoggerFactory.getLogger(Mailbox.class);
 
     private final String channel;
-    private final Call reach;
     private final Redis redis;
     private final Clock clock;
     private final long timeoutNanos;
     private final ConcurrentMap<Long, Attempt> attempts;
     private final Runnable onReopened;
     private final LongConsumer onGrantToNobody;
-    /** Told of an attempt that may have been granted. */
-    private final Consumer<Attempt> onHearsay;
+    /** Told of an attempt that should ask: it may have been granted, and was told so where that is no proof. */
+    private final Consumer<Attempt> onDoubt;
 
     /** For those who wait until it is open. */
     private final ReentrantLock waiting = new ReentrantLock();
@@ -55,32 +53,27 @@ final class Mailbox {
     /** Of the reader: what it read from last, or null before the first. */
     private Redis.@Nullable Subscription last;
 
-    /** Whether the server does not know whom its messages reach, so that they prove nothing. */
-    private volatile boolean hearsay;
-
     private volatile long heardNanos;
     /** When the oldest ping was sent that has not come back; 0 if there is none. */
     private volatile long pingedNanos;
 
     Mailbox(
             String channel,
-            Call reach,
             Redis redis,
             Clock clock,
             long timeoutNanos,
             ConcurrentMap<Long, Attempt> attempts,
             Runnable onReopened,
             LongConsumer onGrantToNobody,
-            Consumer<Attempt> onHearsay) {
+            Consumer<Attempt> onDoubt) {
         this.channel = channel;
-        this.reach = reach;
         this.redis = redis;
         this.clock = clock;
         this.timeoutNanos = timeoutNanos;
         this.attempts = attempts;
         this.onReopened = onReopened;
         this.onGrantToNobody = onGrantToNobody;
-        this.onHearsay = onHearsay;
+        this.onDoubt = onDoubt;
     }
 
     String channel() {
@@ -194,21 +187,6 @@ final class Mailbox {
             made.close();
         }
         tell(null);
-        // Before the first message is read.
-        hearsay = !isKnownToReach();
-    }
-
-    /** Whether the scripts of the server know that their messages arrive here; else they may pass this client over. */
-    private boolean isKnownToReach() {
-        if (!redis.hasLines()) {
-            return true;
-        }
-        try {
-            return redis.run(reach, timeoutNanos).number(0) == 1;
-        } catch (RedisException e) {
-            log.debug("Whether messages to {} are counted could not be asked: {}", channel, e.getMessage());
-            return false;
-        }
     }
 
     /** Tells those who wait for it to be open what became of a try: that it failed, or null. */
@@ -238,8 +216,8 @@ final class Mailbox {
             onGrantToNobody.accept(number);
         } else if (token == 0 && !redis.hasLines()) {
             attempt.rouse();
-        } else if (token == 0 || hearsay) {
-            onHearsay.accept(attempt);
+        } else if (token == 0) {
+            onDoubt.accept(attempt);
         } else {
             attempt.decide(new Attempt.Grant(token, parts[2].equals("1"), 0, heardNanos, false));
         }

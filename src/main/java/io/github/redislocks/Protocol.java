@@ -11,7 +11,6 @@ import org.jspecify.annotations.Nullable;
 final class Protocol {
 
     private static final Script CHECK = script("check");
-    private static final Script REACH = script("reach");
     private static final Script TAKE = script("take");
     private static final Script FREE = script("free");
     private static final Script ACQUIRE = script("acquire");
@@ -51,11 +50,6 @@ final class Protocol {
     /** What {@link ServerCheck} looks at; also tells the time. */
     static Call check(String keyPrefix, String mailbox) {
         return new Call(CHECK, Keys.ofNobody(keyPrefix).all(), List.of(mailbox));
-    }
-
-    /** Asks whether the server knows that its messages reach a mailbox. */
-    static Call reach(String keyPrefix, String mailbox) {
-        return new Call(REACH, List.of(Keys.ofNobody(keyPrefix).lock()), List.of(mailbox));
     }
 
     /** Takes the lock if it is free and nobody waits, with less to say and to look at than {@link #acquire}. */

@@ -55,7 +55,9 @@ final class Watchdog {
 
         void failed(RedisException failure, long sentNanos);
 
-        /** Told last, whatever became of it, also if that could not even be told. Neither throws nor allocates. */
+        /**
+         * Told last, whatever became of it, also if that could not even be told. Does not throw: others are told next.
+         */
         void end();
     }
 
@@ -145,12 +147,17 @@ final class Watchdog {
     void run(Errand errand) {
         // Until then the scheduler leaves it alone, so that it is not sent twice.
         errand.begin();
-        errands.add(errand);
-        Sender sender = senders.get(client.redis.serverOf(errand.key()));
-        if (sender == null || errand.need() != Errand.Need.NOW || !sender.sendNow(errand)) {
-            errand.end();
-            errand.hasten();
-            wakeAt(0);
+        boolean sent = false;
+        try {
+            errands.add(errand);
+            Sender sender = senders.get(client.redis.serverOf(errand.key()));
+            sent = sender != null && errand.need() == Errand.Need.NOW && sender.sendNow(errand);
+        } finally {
+            if (!sent) {
+                errand.end();
+                errand.hasten();
+                wakeAt(0);
+            }
         }
     }
 

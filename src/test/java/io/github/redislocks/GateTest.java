@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -63,6 +64,25 @@ class GateTest {
         assertThat(gate.leave(first)).isEqualTo(Gate.Left.CONTENDING);
         assertThat(gate.size()).isEqualTo(1);
         gate.exit(keys, first.number);
+        assertThat(gate.size()).isZero();
+    }
+
+    @Test
+    void leave_anywhereInTheLine_theOthersKeepTheirOrder() {
+        List<Attempt> line =
+                new ArrayList<>(Stream.generate(this::attempt).limit(7).toList());
+        line.forEach(gate::enter);
+        for (int gone : new int[] {3, 5, 1}) {
+            // One in the middle, the last, the first that waits.
+            assertThat(gate.leave(line.remove(gone))).isEqualTo(Gate.Left.WAITING);
+        }
+        Attempt last = attempt();
+        gate.enter(last);
+        line.add(last);
+        for (int i = 0; i < line.size(); i++) {
+            assertThat(line).filteredOn(attempt -> attempt.turn).hasSize(i + 1).endsWith(line.get(i));
+            gate.exit(keys, line.get(i).number);
+        }
         assertThat(gate.size()).isZero();
     }
 

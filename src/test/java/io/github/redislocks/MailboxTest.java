@@ -30,7 +30,6 @@ class MailboxTest {
     private Mailbox mailbox(String channel, Redis port, Runnable onReopened) {
         return new Mailbox(
                 channel,
-                Protocol.reach("redis-locks", channel),
                 port,
                 clock,
                 TIMEOUT_NANOS,

@@ -7,7 +7,10 @@ import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.FaultyProxy;
 import io.github.redislocks.fixture.RedisServer;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
@@ -18,15 +21,15 @@ import redis.clients.jedis.params.ClientKillParams;
 @Timeout(60)
 class DemotedMailboxTest {
 
-    private static Thread started(Runnable work) {
-        Thread thread = new Thread(work);
-        thread.setDaemon(true);
-        thread.start();
-        return thread;
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+
+    @AfterEach
+    void stop() {
+        threads.shutdownNow();
     }
 
     @Test
-    void subscriptionLeftAtADemotedServer_isNoProofOfAGrant() throws InterruptedException {
+    void subscriptionLeftAtADemotedServer_isNoProofOfAGrant() throws Exception {
         try (RedisServer before = RedisServer.start();
                 RedisServer promoted = RedisServer.start("--repl-diskless-sync-delay", "0");
                 FaultyProxy address = FaultyProxy.to(before);
@@ -35,13 +38,13 @@ class DemotedMailboxTest {
             try (RedisLocks first = RedisLocks.connect("redis://" + before.address())) {
                 RedisReentrantLock held = first.reentrantLock("other");
                 held.lock();
-                Thread waits = started(() -> {
+                Future<?> waits = threads.submit(() -> {
                     x.reentrantLock("other").lock();
                     x.reentrantLock("other").unlock();
                 });
                 await().until(() -> first.inspect("other").queueLength() == 1);
                 held.unlock();
-                waits.join();
+                waits.get();
             }
             one.replicaof("127.0.0.1", promoted.port());
             address.retarget(promoted);
@@ -50,44 +53,33 @@ class DemotedMailboxTest {
             one.clientKill(new ClientKillParams().type(ClientType.NORMAL).skipMe(ClientKillParams.SkipMe.YES));
             try (RedisLocks y = RedisLocks.connect("redis://" + promoted.address());
                     RedisLocks z = RedisLocks.connect("redis://" + promoted.address())) {
-                int doubles = 0;
                 for (int i = 0; i < 5; i++) {
                     String name = "job" + i;
                     RedisReentrantLock held = y.reentrantLock(name);
                     held.lock();
-                    AtomicInteger inside = new AtomicInteger();
-                    AtomicInteger most = new AtomicInteger();
-                    Thread a = user(x, name, inside, most);
+                    Future<?> a = threads.submit(() -> use(x.reentrantLock(name), promoted));
                     await().until(() -> y.inspect(name).queueLength() == 1);
-                    Thread b = user(z, name, inside, most);
+                    Future<?> b = threads.submit(() -> use(z.reentrantLock(name), promoted));
                     await().until(() -> y.inspect(name).queueLength() == 2);
                     held.unlock();
-                    a.join();
-                    b.join();
-                    doubles = Math.max(doubles, most.get());
+                    a.get();
+                    b.get();
                 }
-                assertThat(doubles).isEqualTo(1);
             }
         }
     }
 
-    private static Thread user(RedisLocks locks, String name, AtomicInteger inside, AtomicInteger most) {
-        return started(() -> {
-            RedisReentrantLock lock = locks.reentrantLock(name);
-            lock.lock();
-            try {
-                for (int i = 0; i < 30; i++) {
-                    if (lock.isHeldByCurrentThread() && i == 0) {
-                        most.accumulateAndGet(inside.incrementAndGet(), Math::max);
-                    }
-                    Thread.sleep(10);
-                }
-                inside.decrementAndGet();
-            } catch (InterruptedException e) {
-                throw new IllegalStateException(e);
-            } finally {
-                lock.unlock();
-            }
-        });
+    /** Locks, and looks whether Redis says the same of the owner. */
+    private static void use(RedisReentrantLock lock, RedisServer server) {
+        lock.lock();
+        try (Jedis jedis = server.client()) {
+            String key = "redis-locks:{" + lock.getName() + "}";
+            assertThat(jedis.hget(key, "owner"))
+                    .as("who has it in Redis")
+                    .endsWith(":" + Thread.currentThread().getId());
+            assertThat(jedis.hget(key, "token")).isEqualTo(Long.toString(lock.fencingToken()));
+        } finally {
+            lock.unlock();
+        }
     }
 }

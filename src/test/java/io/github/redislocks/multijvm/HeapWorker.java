@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * A process whose threads use a lock and a Condition of it while its heap is filled again and again. When that is over,
@@ -75,6 +76,11 @@ final class HeapWorker {
                 return;
             } catch (Throwable e) {
                 errors.incrementAndGet();
+                if (!scarce) {
+                    // Nothing is wanting any more.
+                    e.printStackTrace();
+                    LockSupport.parkNanos(100_000_000);
+                }
             }
         }
     }

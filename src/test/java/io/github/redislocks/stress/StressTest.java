@@ -125,7 +125,7 @@ class StressTest {
                 calm.put(way, System.nanoTime() + RECOVERY_NANOS);
             }
         }
-        Thread.sleep(random.nextInt(300));
+        last(300);
     }
 
     private String harm(RedisServer server) {
@@ -157,19 +157,19 @@ class StressTest {
             }
             case 2 -> {
                 way.holdRequests();
-                Thread.sleep(random.nextInt(2_000));
+                last(2_000);
                 way.pass();
                 return "requests held";
             }
             case 3 -> {
                 way.holdReplies();
-                Thread.sleep(random.nextInt(2_000));
+                last(2_000);
                 way.pass();
                 return "replies held";
             }
             case 4 -> {
                 way.dropReplies();
-                Thread.sleep(random.nextInt(1_000));
+                last(1_000);
                 way.pass();
                 way.cut();
                 return "replies lost";
@@ -179,6 +179,11 @@ class StressTest {
                 return "round trip";
             }
         }
+    }
+
+    /** How long a fault, or the peace after it, lasts: some time, for which nobody waits. */
+    private void last(int atMostMillis) throws InterruptedException {
+        TimeUnit.MILLISECONDS.sleep(random.nextInt(atMostMillis));
     }
 
     private static void admin(RedisServer server, String command, String... args) {

@@ -5,6 +5,7 @@ import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.redis.Script;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -35,16 +36,8 @@ final class StressWorker {
     private static final int THREADS = 3;
     private static final List<String> NAMES = List.of("plain-0", "plain-1", "fair-0");
     private static final long SLOW_NANOS = TimeUnit.SECONDS.toNanos(20);
-    private static final String ENTER = """
-            local inside = redis.call('get', KEYS[1])
-            local last = redis.call('get', KEYS[2])
-            redis.call('set', KEYS[1], ARGV[1])
-            redis.call('set', KEYS[2], ARGV[1])
-            return {inside or '', last or ''}""";
-    private static final String EXIT = """
-            if redis.call('get', KEYS[1]) == ARGV[1] then
-                redis.call('del', KEYS[1])
-            end""";
+    private static final Script ENTER = Script.load(StressWorker.class, "enter");
+    private static final Script EXIT = Script.load(StressWorker.class, "exit");
 
     private static volatile boolean stopped;
     private static final AtomicLong acquisitions = new AtomicLong();
@@ -248,7 +241,7 @@ final class StressWorker {
         private void guarded(Work work) throws InterruptedException {
             String token = Long.toString(lock.fencingToken());
             List<String> keys = List.of("inside:" + name, "last:" + name);
-            List<?> before = (List<?>) jedis.eval(ENTER, keys, List.of(token));
+            List<?> before = (List<?>) jedis.eval(ENTER.source(), keys, List.of(token));
             String theirs = (String) before.get(0);
             String last = (String) before.get(1);
             if (!theirs.isEmpty()) {
@@ -260,7 +253,7 @@ final class StressWorker {
             try {
                 work.run();
             } finally {
-                jedis.eval(EXIT, keys, List.of(token));
+                jedis.eval(EXIT.source(), keys, List.of(token));
             }
         }
     }
