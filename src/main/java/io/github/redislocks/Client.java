@@ -53,6 +53,7 @@ final class Client {
     private volatile boolean closed;
 
     Client(String id, LockOptions options, @Nullable LockLostListener listener, Clock clock, Redis redis) {
+        EagerClasses.initialize();
         this.id = id;
         this.options = options;
         this.clock = clock;
@@ -165,12 +166,19 @@ final class Client {
     private Attempt begun(Attempt attempt) {
         attempt.moves = serverWatch.moves();
         attempt.beganNanos = clock.nanoTime();
-        attempts.put(attempt.number, attempt);
-        // So that the watchdog looks up now and then, should the caller be cut short.
-        watchdog.wakeAt(attempt.beganNanos + renewalNanos());
-        if (closed) {
-            end(attempt);
-            throw closedException();
+        try {
+            attempts.put(attempt.number, attempt);
+            // So that the watchdog looks up now and then, should the caller be cut short.
+            watchdog.wakeAt(attempt.beganNanos + renewalNanos());
+            if (closed) {
+                end(attempt);
+                throw closedException();
+            }
+        } catch (Error e) {
+            // It may be there all the same.
+            attempt.stranded = true;
+            watchdog.stranded = true;
+            throw e;
         }
         return attempt;
     }

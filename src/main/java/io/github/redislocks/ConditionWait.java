@@ -23,7 +23,7 @@ final class ConditionWait {
     /** How often somebody who waits by the wall clock looks at it. */
     private static final long WALL_CLOCK_NANOS = 500_000_000;
 
-    private enum Ending {
+    enum Ending {
         SIGNALLED,
         INTERRUPTED,
         TIMED_OUT
@@ -62,12 +62,18 @@ final class ConditionWait {
             awaitGrant(attempt);
         } catch (Throwable e) {
             // The lock is not held here: the client is closed, or Redis is away for good.
-            if (e instanceof Error) {
-                attempt.stranded = true;
-            }
             hold.stranded = hold.isReleasing();
+            if (back != null) {
+                back.stranded = true;
+            }
+            attempt.stranded = e instanceof Error;
             client.watchdog.stranded = true;
-            client.succession.abandon(attempt, back);
+            try {
+                client.succession.abandon(attempt);
+            } catch (Error more) {
+                attempt.stranded = true;
+                throw more;
+            }
             throw e;
         }
         if (ending == Ending.INTERRUPTED) {

@@ -67,12 +67,11 @@ final class Contention {
             }
             return await();
         } catch (Throwable e) {
-            if (e instanceof Error) {
+            if (made != null) {
                 // Before any call, for which there may be no room on the stack.
-                attempt.stranded = true;
-                client.watchdog.stranded = true;
+                made.stranded = true;
             }
-            client.succession.abandon(attempt, made);
+            client.succession.abandon(attempt);
             throw e;
         }
     }

@@ -106,8 +106,9 @@ abstract class Errand implements Watchdog.Job {
     }
 
     @Override
-    public void begin() {
+    public boolean begin() {
         underWay = true;
+        return true;
     }
 
     @Override

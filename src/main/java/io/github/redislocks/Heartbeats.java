@@ -3,7 +3,6 @@ package io.github.redislocks;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The watchdog's care for waiters: keeps their places alive, and asks when the holder's lease should be over, so that
@@ -49,22 +48,10 @@ final class Heartbeats implements Watchdog.Ward {
             } else if (attempt.nextHeartbeatNanos > horizon) {
                 next = Math.min(next, attempt.nextHeartbeatNanos);
             } else {
-                due.add(attempt.keys.lock(), () -> begun(attempt));
+                due.add(attempt.keys.lock(), () -> new Heartbeat(attempt));
             }
         }
         return next;
-    }
-
-    /** A heartbeat of an attempt, or null if that has its verdict by now. */
-    private @Nullable Heartbeat begun(Attempt attempt) {
-        Heartbeat heartbeat = new Heartbeat(attempt);
-        // Who settles an attempt looks at this after its verdict, so that one of the two sees the other.
-        attempt.heartbeatInFlight = true;
-        if (attempt.undecided()) {
-            return heartbeat;
-        }
-        attempt.heartbeatInFlight = false;
-        return null;
     }
 
     final class Heartbeat implements Watchdog.Job {
@@ -78,7 +65,14 @@ final class Heartbeats implements Watchdog.Ward {
         }
 
         @Override
-        public void begin() {}
+        public boolean begin() {
+            // Who settles an attempt looks at this after its verdict, so that one of the two sees the other.
+            attempt.heartbeatInFlight = true;
+            if (!attempt.undecided()) {
+                attempt.heartbeatInFlight = false;
+            }
+            return attempt.heartbeatInFlight;
+        }
 
         @Override
         public Call call(long sentNanos, long timeoutNanos) {

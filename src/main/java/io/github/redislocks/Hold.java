@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 final class Hold extends Holds.Key {
 
     private static final long RELEASING = -1;
-    /** Lost for the first of the reasons, and not told; those for the others follow, downwards. */
+    /** Lost for the first of the reasons, and not told; those for the others follow, downwards, in their order. */
     private static final long LOST = -10;
     /** Of a hold whose release goes on, and with it the turn at the gate. */
     private static final long UNCONFIRMED_IN_RELEASE = 9;
@@ -179,12 +179,12 @@ final class Hold extends Holds.Key {
 
     /** Ends it as lost; true for the one caller that did it. */
     boolean lose(LockLost.Reason reason) {
-        return end(Long.MAX_VALUE, LOST - kind(reason));
+        return end(Long.MAX_VALUE, LOST - reason.number);
     }
 
     /** Ends it as lost if its deadline has passed; true for the one caller that did it. */
     boolean loseIfPast(long now) {
-        return end(now, LOST - kind(unanswered ? LockLost.Reason.UNCONFIRMED : LockLost.Reason.EXPIRED));
+        return end(now, LOST - (unanswered ? LockLost.Reason.UNCONFIRMED : LockLost.Reason.EXPIRED).number);
     }
 
     private boolean end(long ifAtMost, long ended) {
@@ -222,7 +222,7 @@ final class Hold extends Holds.Key {
 
     /** Ends a release that found nothing to release. */
     boolean releaseFailed() {
-        return STATE.compareAndSet(this, RELEASING, LOST - kind(LockLost.Reason.TAKEN));
+        return STATE.compareAndSet(this, RELEASING, LOST - LockLost.Reason.TAKEN.number);
     }
 
     /** Ends it as lost though its release goes on. */
@@ -236,23 +236,13 @@ final class Hold extends Holds.Key {
         if (now > LOST) {
             return null;
         }
-        long kind = (LOST - now) % -TELLING;
+        long number = (LOST - now) % -TELLING;
         for (LockLost.Reason reason : REASONS) {
-            if (kind(reason) == kind) {
+            if (reason.number == number) {
                 return reason;
             }
         }
         return LockLost.Reason.UNCONFIRMED;
-    }
-
-    private static long kind(LockLost.Reason reason) {
-        return switch (reason) {
-            case EXPIRED -> 0;
-            case TAKEN -> 1;
-            case UNCONFIRMED -> 2;
-            case ABANDONED -> 3;
-            case CLOSED -> 4;
-        };
     }
 
     /** Whether its turn at the gate is that of its release, which goes on though it was lost. */

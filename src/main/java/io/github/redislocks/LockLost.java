@@ -15,14 +15,28 @@ public record LockLost(String lockName, long token, String ownerThreadName, Reas
     /** Why a hold ended without its owner's unlock. */
     public enum Reason {
         /** Its lease ran out: an explicit lease was too short, or the process stood still for longer than the lease. */
-        EXPIRED,
+        EXPIRED(
+                0,
+                "its lease ran out. Name no lease to have it renewed, or a longer one; a process that stands"
+                        + " still for longer than the lease needs fencing tokens."),
         /** Redis says that somebody else has it or nobody: it was forced, deleted or wiped. */
-        TAKEN,
+        TAKEN(1, "Redis no longer knows this hold: it was forced, deleted, or the server lost its data."),
         /** Redis did not answer the renewals until the deadline, after which the hold can no longer be relied upon. */
-        UNCONFIRMED,
+        UNCONFIRMED(2, "Redis did not answer in time to renew it."),
         /** The thread that held it has ended without unlocking. */
-        ABANDONED,
+        ABANDONED(3, "the thread had ended."),
         /** The {@link RedisLocks} that it came from was closed. */
-        CLOSED
+        CLOSED(4, "the RedisLocks was closed before unlock.");
+
+        /** By which a hold notes it. */
+        final int number;
+
+        /** What the message of an exception says of it. */
+        final String explanation;
+
+        Reason(int number, String explanation) {
+            this.number = number;
+            this.explanation = explanation;
+        }
     }
 }

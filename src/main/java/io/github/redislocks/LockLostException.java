@@ -15,20 +15,8 @@ public final class LockLostException extends IllegalMonitorStateException {
 
     LockLostException(LockLost loss) {
         super("The lock \"" + loss.lockName() + "\" (token " + loss.token() + ") was lost by thread "
-                + loss.ownerThreadName() + ": " + loss.reason() + ", " + explain(loss.reason()));
+                + loss.ownerThreadName() + ": " + loss.reason() + ", " + loss.reason().explanation);
         this.loss = loss;
-    }
-
-    private static String explain(LockLost.Reason reason) {
-        return switch (reason) {
-            case EXPIRED ->
-                "its lease ran out. Name no lease to have it renewed, or a longer one; a process that stands"
-                        + " still for longer than the lease needs fencing tokens.";
-            case TAKEN -> "Redis no longer knows this hold: it was forced, deleted, or the server lost its data.";
-            case UNCONFIRMED -> "Redis did not answer in time to renew it.";
-            case ABANDONED -> "the thread had ended.";
-            case CLOSED -> "the RedisLocks was closed before unlock.";
-        };
     }
 
     /** The name of the lock. */

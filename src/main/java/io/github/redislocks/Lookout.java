@@ -60,7 +60,9 @@ final class Lookout implements Watchdog.Ward {
         }
 
         @Override
-        public void begin() {}
+        public boolean begin() {
+            return true;
+        }
 
         @Override
         public Call call(long sentNanos, long timeoutNanos) {

@@ -157,10 +157,11 @@ final class Renewals implements Watchdog.Ward {
         }
 
         @Override
-        public void begin() {
+        public boolean begin() {
             for (int i = 0; i < holds.size(); i++) {
                 holds.get(i).renewing = true;
             }
+            return true;
         }
 
         @Override

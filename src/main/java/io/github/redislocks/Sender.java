@@ -39,7 +39,7 @@ final class Sender {
     private final DutyLoop loop = new DutyLoop("redis-locks-renewals", this::turn);
     private final AtomicReference<@Nullable Batch> batch = new AtomicReference<>();
     /** Of callers that wait for them, or have just gone; each errand is here at most once. */
-    private final Queue<Watchdog.Job> urgent = new ConcurrentLinkedQueue<>();
+    private final Queue<Errand> urgent = new ConcurrentLinkedQueue<>();
 
     private volatile boolean busy;
     private volatile long usedNanos;
@@ -75,23 +75,19 @@ final class Sender {
         usedNanos = client.clock.nanoTime();
         Batch next = new Batch(jobs, ping);
         // From here on nothing fails: whatever has begun is sent.
-        for (int i = 0; i < jobs.size(); i++) {
-            jobs.get(i).begin();
+        for (int i = jobs.size() - 1; i >= 0; i--) {
+            if (!jobs.get(i).begin()) {
+                jobs.remove(i);
+            }
         }
         batch.set(next);
         loop.wake();
     }
 
-    /** Sends this as soon as possible; false if it is closed. From any thread. */
-    boolean sendNow(Watchdog.Job job) {
+    /** Sends this, which has begun, as soon as possible; false if it is closed. From any thread. */
+    boolean sendNow(Errand errand) {
         usedNanos = client.clock.nanoTime();
-        job.begin();
-        try {
-            urgent.add(job);
-        } catch (Throwable e) {
-            job.end();
-            throw e;
-        }
+        urgent.add(errand);
         loop.wake();
         if (loop.isClosed()) {
             endUrgent();
@@ -146,8 +142,8 @@ final class Sender {
     }
 
     private void endUrgent() {
-        for (Watchdog.Job job = urgent.poll(); job != null; job = urgent.poll()) {
-            job.end();
+        for (Errand errand = urgent.poll(); errand != null; errand = urgent.poll()) {
+            errand.end();
         }
     }
 

@@ -147,16 +147,10 @@ final class Succession {
     }
 
     /**
-     * Takes an attempt out of the gate and of Redis whose caller goes by an error, of whatever kind, and the hold that
-     * it may have come to. What an error prevents again is for the watchdog.
+     * Takes an attempt out of the gate and of Redis whose caller goes by an exception or error. If that throws an error
+     * again, the rest is for the watchdog, to which the caller leaves it.
      */
-    void abandon(Attempt attempt, @Nullable Hold made) {
-        if (made != null) {
-            made.stranded = true;
-        }
-        if (attempt.stranded) {
-            client.watchdog.wakeAt(0);
-        }
+    void abandon(Attempt attempt) {
         if (client.isUnderWay(attempt)) {
             leaveForGood(attempt);
             depart(attempt);

@@ -174,6 +174,12 @@ final class Sync {
                 backoff = backoff == null ? Backoff.ofRequests() : backoff;
                 client.clock.pause(this, Math.min(backoff.next(), patience.remaining(now)));
                 patience.throwIfInterrupted();
+            } catch (Error e) {
+                // Without a call first, for which there may be no room on the stack.
+                attempt.stranded = true;
+                client.watchdog.stranded = true;
+                client.watchdog.wakeAt(0);
+                throw e;
             }
         }
     }

@@ -37,8 +37,12 @@ final class Watchdog {
     /** Something due that is sent to Redis: a renewal, a heartbeat, an errand. */
     interface Job {
 
-        /** Told when it is about to be sent: until its end nobody else sends the same. Neither throws nor allocates. */
-        void begin();
+        /**
+         * Told when it is about to be sent: until its end nobody else sends the same. Neither throws nor allocates.
+         *
+         * @return whether it is still to be sent; if not, its end is not told
+         */
+        boolean begin();
 
         /** The call, made just before it is sent. Its first key is the one that {@link Due#add} was given. */
         Call call(long sentNanos, long timeoutNanos);
@@ -66,10 +70,10 @@ final class Watchdog {
     interface Due {
 
         /**
-         * Makes and takes a job on a lock key, or none if there is nothing to do any more; unless its server has a
-         * batch to answer: then the watchdog comes back when that has ended.
+         * Makes and takes a job on a lock key, unless its server has a batch to answer: then the watchdog comes back
+         * when that has ended.
          */
-        void add(String key, Supplier<? extends @Nullable Job> job);
+        void add(String key, Supplier<? extends Job> job);
     }
 
     /** What the watchdog looks after. */
@@ -239,7 +243,7 @@ final class Watchdog {
                 trouble.set(e);
             }
             if (sender != null && sender.isFree()) {
-                add(due.computeIfAbsent(sender, first -> new ArrayList<>()), job.get());
+                due.computeIfAbsent(sender, first -> new ArrayList<>()).add(job.get());
             }
         };
         long next = Long.MAX_VALUE;
@@ -260,7 +264,7 @@ final class Watchdog {
         return next;
     }
 
-    /** Gives each sender what is due. What none takes is ended: else it would be taken for under way for good. */
+    /** Gives each sender what is due. What none takes has not begun, and is found due again. */
     private void send(
             Map<Sender, List<Job>> due, Set<String> withoutSender, AtomicReference<@Nullable Throwable> trouble) {
         Sender pinger = null;
@@ -274,7 +278,6 @@ final class Watchdog {
             try {
                 sender.send(each.getValue(), sender == pinger);
             } catch (Throwable e) {
-                each.getValue().forEach(Job::end);
                 trouble.set(e);
             }
         }
@@ -289,17 +292,6 @@ final class Watchdog {
             due.computeIfAbsent(pinger, first -> List.of());
         }
         return pinger;
-    }
-
-    private static void add(List<Job> jobs, @Nullable Job job) {
-        if (job != null) {
-            try {
-                jobs.add(job);
-            } catch (Throwable e) {
-                job.end();
-                throw e;
-            }
-        }
     }
 
     /** Makes what sends to the server of a key, so that errands go at once, also while nobody walks. */

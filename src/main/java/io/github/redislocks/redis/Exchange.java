@@ -223,16 +223,20 @@ abstract class Exchange<T> {
 
     private T await(CompletableFuture<T> answer) {
         boolean interrupted = false;
+        long until = deadline + GRACE_NANOS;
         try {
             while (true) {
                 try {
-                    return stage.get() == Stage.ANSWERED
-                            ? answer.get()
-                            : answer.get(deadline + GRACE_NANOS - System.nanoTime(), TimeUnit.NANOSECONDS);
+                    return answer.get(until - System.nanoTime(), TimeUnit.NANOSECONDS);
                 } catch (InterruptedException e) {
                     interrupted = true;
                 } catch (TimeoutException e) {
                     abandon();
+                    if (until != deadline + GRACE_NANOS) {
+                        // For want of memory, the worker could tell neither the answer nor that it failed.
+                        throw endpoint.timedOut(what(), true, timeoutNanos);
+                    }
+                    until += timeoutNanos;
                 } catch (ExecutionException e) {
                     throw unwrapped(e);
                 }

@@ -52,11 +52,16 @@ final class Places {
 
     /** Gives a place back. */
     void leave() {
-        if (!line.isEmpty() && overtakings.incrementAndGet() > MOST_OVERTAKINGS && handOver()) {
-            return;
+        boolean handedOver = false;
+        try {
+            handedOver = !line.isEmpty() && overtakings.incrementAndGet() > MOST_OVERTAKINGS && handOver();
+        } finally {
+            // Also if there is no memory to look at the line: a place that is not given back is lost for good.
+            if (!handedOver) {
+                free.incrementAndGet();
+                wakeFirst();
+            }
         }
-        free.incrementAndGet();
-        wakeFirst();
     }
 
     private boolean take() {
