@@ -7,6 +7,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisConnectionException;
@@ -41,7 +42,7 @@ abstract class Exchange<T> {
     private final AtomicReference<Stage> stage = new AtomicReference<>(Stage.UNSENT);
     private volatile @Nullable Door door;
     private boolean resent;
-    /** Whether the caller has to leave the place, whatever is thrown: a worker that has begun does it itself. */
+    /** Whether the caller has to leave the place, whatever is thrown. */
     private boolean hasPlace;
 
     private enum Stage {
@@ -118,20 +119,35 @@ abstract class Exchange<T> {
 
     private T elsewhere() {
         CompletableFuture<T> answer = new CompletableFuture<>();
+        AtomicBoolean begun = new AtomicBoolean();
         try {
-            endpoint.workers().execute(() -> {
-                try {
-                    answer.complete(work());
-                } catch (Throwable e) {
-                    answer.completeExceptionally(e);
+            execute(() -> {
+                if (begun.compareAndSet(false, true)) {
+                    work(answer);
                 }
             });
-            hasPlace = false;
+            return await(answer);
+        } finally {
+            // A worker that has begun leaves the place; one that has not, for whatever reason, does not begin any more.
+            hasPlace = begun.compareAndSet(false, true);
+        }
+    }
+
+    private void execute(Runnable work) {
+        try {
+            endpoint.workers().execute(work);
         } catch (RejectedExecutionException e) {
             boolean sent = stage.get() != Stage.UNSENT;
             throw e.getCause() == null ? endpoint.closed(sent) : endpoint.noThread(what(), sent, e.getCause());
         }
-        return await(answer);
+    }
+
+    private void work(CompletableFuture<T> answer) {
+        try {
+            answer.complete(work());
+        } catch (Throwable e) {
+            answer.completeExceptionally(e);
+        }
     }
 
     /** A worker's part. */

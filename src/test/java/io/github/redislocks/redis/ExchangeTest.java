@@ -252,6 +252,26 @@ class ExchangeTest extends JedisRedisFixture {
         }
     }
 
+    /** As when the worker meets an error on its way to it, inside the executor. */
+    @Test
+    void workThatNoWorkerBegins_callFailsUnsentAndKeepsNoPlace() {
+        List<Runnable> lost = new ArrayList<>();
+        Workers workers = new Workers((ThreadFactory) work -> {
+            lost.add(work);
+            return new Thread(() -> {});
+        });
+        Connections pool = new Connections(shared.address(), resp3(), 1);
+        closing(pool::close);
+        assertThat(inTime(() -> exchange(workers, pool, () -> {}).perform(false))
+                        .sent())
+                .isFalse();
+        assertThat(pool.enter(System.nanoTime())).isTrue();
+        pool.leave();
+        lost.forEach(Runnable::run);
+        assertThat(pool.enter(System.nanoTime())).isTrue();
+        assertThat(pool.enter(System.nanoTime())).as("given back twice").isFalse();
+    }
+
     @Test
     void run_allConnectionsInUse_waitingCountsIntoTheTime() {
         FaultyProxy proxy = closing(FaultyProxy.to(shared));
