@@ -113,16 +113,11 @@ class ReplicasTest {
     void replicaFrozen_eachTry_costsTheStatedTimeAndLeavesNothing() throws InterruptedException {
         replica.pause();
         assertThat(isUnavailable(lock::tryLock)).isBetween(ACKS, ACKS.plus(SLACK));
-        assertThat(exists(master)).isFalse();
         assertThat(isUnavailable(() -> lock.tryLock(1, TimeUnit.SECONDS)))
                 .isBetween(Duration.ofSeconds(1), Duration.ofMillis(1_200));
         // Less time than replicas are given.
         assertThat(isUnavailable(() -> lock.tryLock(50, TimeUnit.MILLISECONDS))).isLessThan(Duration.ofMillis(250));
-        assertThat(exists(master)).isFalse();
-        replica.resume();
-        assertThat(lock.tryLock(5, TimeUnit.SECONDS)).isTrue();
-        assertThat(lock.previousHolderLost()).isFalse();
-        lock.unlock();
+        isGivenBack();
     }
 
     @Test
@@ -143,7 +138,18 @@ class ReplicasTest {
         other.unlock();
         waiter.join();
         assertThat(outcome.get()).isInstanceOf(LockUnavailableException.class);
-        assertThat(exists(master)).isFalse();
+        isGivenBack();
+    }
+
+    /**
+     * What a call took that threw then is given back, in a moment; if it only lapsed, the next holder would hear of it.
+     */
+    private void isGivenBack() throws InterruptedException {
+        await().until(() -> !exists(master));
+        replica.resume();
+        assertThat(lock.tryLock(5, TimeUnit.SECONDS)).isTrue();
+        assertThat(lock.previousHolderLost()).isFalse();
+        lock.unlock();
     }
 
     private long redisQueue() {
