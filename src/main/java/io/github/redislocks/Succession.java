@@ -205,27 +205,12 @@ final class Succession {
     /** Ends in the background a hold that its owner's thread left behind. */
     void leaveLater(Hold hold) {
         Call call = Protocol.leave(hold.keys(), hold.owner.id, hold.attempt, true, null, false);
-        client.watchdog.run(new Errand(client.clock, hold.lock(), untilNanos(hold.leaseMillis())) {
-            @Override
-            Call call() {
-                return call;
-            }
-
-            @Override
-            long follow(Reply reply, long sentNanos) {
-                return DONE;
-            }
-        });
+        client.watchdog.run(new HoldEnd(hold, call));
     }
 
     /** Sends in the background, until it is answered, a release that was not answered in time. */
     void releaseLater(Hold hold, Call call, @Nullable Attempt heir) {
-        client.watchdog.run(new Errand(client.clock, hold.lock(), untilNanos(hold.leaseMillis())) {
-            @Override
-            Call call() {
-                return call;
-            }
-
+        client.watchdog.run(new HoldEnd(hold, call) {
             @Override
             long follow(Reply reply, long sentNanos) {
                 Attempt gone = inherit(hold.keys(), hold.attempt, heir, hold.turnStartNanos, reply, sentNanos);
@@ -250,6 +235,27 @@ final class Succession {
     /** Until when a request that was not answered may leave something behind, and how long that may last. */
     private long untilNanos(long leaseMillis) {
         return client.clock.nanoTime() + 2 * client.options.commandTimeoutNanos() + client.leftoverNanos(leaseMillis);
+    }
+
+    /** The one call that ends a hold. */
+    private class HoldEnd extends Errand {
+
+        private final Call call;
+
+        HoldEnd(Hold hold, Call call) {
+            super(client.clock, hold.lock(), untilNanos(hold.leaseMillis()));
+            this.call = call;
+        }
+
+        @Override
+        Call call() {
+            return call;
+        }
+
+        @Override
+        long follow(Reply reply, long sentNanos) {
+            return DONE;
+        }
     }
 
     /** The turn at the gate that a leave hands on. */

@@ -7,10 +7,8 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.fixture.Logged;
 import io.github.redislocks.fixture.RedisServer;
-import java.io.ByteArrayOutputStream;
-import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -35,24 +33,13 @@ class ServerCheckTest {
         return server.uri().replace("//", "//" + user + ":secret@");
     }
 
-    private static String logged(Runnable action) {
-        PrintStream err = System.err;
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        System.setErr(new PrintStream(bytes, true, StandardCharsets.UTF_8));
-        try {
-            action.run();
-        } finally {
-            System.setErr(err);
-        }
-        return bytes.toString(StandardCharsets.UTF_8);
-    }
-
     @ParameterizedTest
     @EnumSource(RedisServer.Version.class)
     void connect_toAPlainServer_saysNothingAndLeavesNothing(RedisServer.Version version) {
         try (RedisServer server = RedisServer.start(version);
                 Jedis jedis = server.client()) {
-            assertThat(logged(() -> RedisLocks.connect(server.uri()).close())).isEmpty();
+            assertThat(Logged.by(() -> RedisLocks.connect(server.uri()).close()))
+                    .isEmpty();
             assertThat(jedis.keys("*")).isEmpty();
         }
     }
@@ -62,7 +49,7 @@ class ServerCheckTest {
         try (RedisServer server = RedisServer.start();
                 Jedis jedis = server.client()) {
             jedis.configSet("maxmemory-policy", "volatile-lru");
-            assertThat(logged(() -> RedisLocks.connect(server.uri()).close()))
+            assertThat(Logged.by(() -> RedisLocks.connect(server.uri()).close()))
                     .contains("WARN", "maxmemory-policy volatile-lru", "Set maxmemory-policy noeviction");
         }
     }
@@ -212,7 +199,7 @@ class ServerCheckTest {
         try (RedisServer server = RedisServer.start();
                 Jedis jedis = server.client()) {
             jedis.aclSetUser("clerk", "on", ">secret", "~*", "resetchannels", "+@all");
-            assertThat(logged(() -> RedisLocks.connect(uri(server, "clerk")).close()))
+            assertThat(Logged.by(() -> RedisLocks.connect(uri(server, "clerk")).close()))
                     .contains("WARN", "does not let this user publish", "README");
         }
     }
@@ -227,7 +214,7 @@ class ServerCheckTest {
                     jedis.aclSetUser("clerk", "on", ">secret", "~*", "&*", "+@all", "-subscribe");
                 }
             }
-            String said = logged(() -> RedisLocks.builder()
+            String said = Logged.by(() -> RedisLocks.builder()
                     .quorum(uri(a, "clerk"), uri(b, "clerk"), uri(c, "clerk"))
                     .restartDelay(Duration.ZERO)
                     .build()
@@ -244,7 +231,7 @@ class ServerCheckTest {
         try (RedisServer server = RedisServer.start();
                 Jedis jedis = server.client()) {
             jedis.aclSetUser("clerk", "on", ">secret", "~*", "&*", "+@all", "-subscribe");
-            assertThat(logged(() -> RedisLocks.connect(uri(server, "clerk")).close()))
+            assertThat(Logged.by(() -> RedisLocks.connect(uri(server, "clerk")).close()))
                     .contains(
                             "WARN", "does not let this user subscribe to redis-locks:mailbox:", "+subscribe", "README");
             try (RedisLocks clerk = RedisLocks.connect(uri(server, "clerk"));

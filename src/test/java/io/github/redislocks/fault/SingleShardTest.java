@@ -9,10 +9,8 @@ import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.ClusterServers;
+import io.github.redislocks.fixture.Logged;
 import io.github.redislocks.fixture.RedisServer;
-import java.io.ByteArrayOutputStream;
-import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -76,23 +74,11 @@ class SingleShardTest {
         held.forEach(RedisReentrantLock::unlock);
     }
 
-    private static String logged(Runnable action) {
-        PrintStream err = System.err;
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        System.setErr(new PrintStream(bytes, true, StandardCharsets.UTF_8));
-        try {
-            action.run();
-        } finally {
-            System.setErr(err);
-        }
-        return bytes.toString(StandardCharsets.UTF_8);
-    }
-
     @ParameterizedTest
     @EnumSource(RedisServer.Version.class)
     void shardThatHasAllSlots_holdsOfManySlots_areRenewed(RedisServer.Version version) {
         try (RedisServer server = shard(version)) {
-            String log = logged(() -> {
+            String log = Logged.by(() -> {
                 try (RedisLocks locks = connect(server.uri())) {
                     holdUntilRenewed(locks);
                 }
@@ -105,7 +91,7 @@ class SingleShardTest {
     @EnumSource(RedisServer.Version.class)
     void shardThatDoesNotSayWhatItIs_holdsOfManySlots_areRenewedAfterARefusal(RedisServer.Version version) {
         try (RedisServer server = shard(version)) {
-            String log = logged(() -> {
+            String log = Logged.by(() -> {
                 try (RedisLocks locks = connect(server.uri().replace("//", "//clerk:secret@"))) {
                     holdUntilRenewed(locks);
                 }
