@@ -3,11 +3,11 @@ package io.github.redislocks;
 import io.github.redislocks.concurrent.DutyLoop;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
-import io.github.redislocks.redis.Uninterrupted;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
@@ -32,14 +32,13 @@ final class Mailbox {
     /** Told of an attempt that should ask: it may have been granted, and was told so where that is no proof. */
     private final Consumer<Attempt> onDoubt;
 
-    /** For those who wait until it is open. */
-    private final ReentrantLock waiting = new ReentrantLock();
-
-    private final Condition tried = waiting.newCondition();
-    /** How often a try to open it has failed, and why the last one did; guarded by that lock. */
-    private int failures;
-
-    private @Nullable RedisException failure;
+    /**
+     * Who waits until it is open. No Condition of the JDK: of one whose signal meets an OutOfMemoryError, the waiter
+     * looks for it without rest and for ever.
+     */
+    private final Queue<Thread> waiting = new ConcurrentLinkedQueue<>();
+    /** Why the last try to open it failed; another object for each. Set by the reader only. */
+    private volatile @Nullable RedisException failure;
 
     private volatile Redis.@Nullable Subscription subscription;
     private final DutyLoop reader = new DutyLoop("redis-locks-mailbox", this::read);
@@ -94,38 +93,47 @@ final class Mailbox {
             return;
         }
         startReader();
-        waiting.lock();
+        RedisException before = failure;
+        waiting.add(Thread.currentThread());
         try {
-            int before = failures;
             // It may be in the pause before its next try.
-            wanted = !isOpen();
+            wanted = true;
             reader.wake();
-            boolean told = Uninterrupted.until(System.nanoTime() + nanos, left -> isTold(before, left));
-            if (closed) {
-                throw new RedisException.Unanswered("the mailbox is closed", false, null);
-            }
-            if (isOpen()) {
-                // It was made while this one began to wait.
-                wanted = false;
-            } else {
-                throw told && failure != null
-                        ? failure
-                        : new RedisException.Unanswered("no subscription to " + channel + " in time", false, null);
-            }
+            awaitTry(before, System.nanoTime() + nanos);
         } finally {
-            waiting.unlock();
+            waiting.remove(Thread.currentThread());
+        }
+        RedisException after = failure;
+        if (closed) {
+            throw new RedisException.Unanswered("the mailbox is closed", false, null);
+        }
+        if (isOpen()) {
+            // It was made while this one began to wait.
+            wanted = false;
+        } else {
+            throw after != null && isAnother(after, before)
+                    ? after
+                    : new RedisException.Unanswered("no subscription to " + channel + " in time", false, null);
         }
     }
 
-    private boolean isTold(int failuresBefore, long nanos) throws InterruptedException {
-        long left = nanos;
-        while (!isOpen() && failures == failuresBefore && !closed) {
-            if (left <= 0) {
-                return false;
-            }
-            left = tried.awaitNanos(left);
+    /** Waits until it is open or closed, or a try after one that failed so has failed; at most until a time. */
+    private void awaitTry(@Nullable RedisException before, long until) {
+        boolean interrupted = false;
+        long left = until - System.nanoTime();
+        while (!isOpen() && !closed && !isAnother(failure, before) && left > 0) {
+            LockSupport.parkNanos(this, left);
+            interrupted |= Thread.interrupted();
+            left = until - System.nanoTime();
         }
-        return true;
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @SuppressWarnings("ReferenceEquality")
+    private static boolean isAnother(@Nullable RedisException failure, @Nullable RedisException before) {
+        return failure != before;
     }
 
     private void startReader() {
@@ -160,7 +168,8 @@ final class Mailbox {
                 subscription = null;
                 current.close();
             } else {
-                tell(e);
+                failure = e;
+                wakeWaiting();
             }
             pause(backoff.next());
         }
@@ -186,20 +195,13 @@ final class Mailbox {
         if (closed) {
             made.close();
         }
-        tell(null);
+        wanted = false;
+        wakeWaiting();
     }
 
-    /** Tells those who wait for it to be open what became of a try: that it failed, or null. */
-    private void tell(@Nullable RedisException failed) {
-        waiting.lock();
-        try {
-            failures += failed == null ? 0 : 1;
-            wanted &= failed != null;
-            failure = failed;
-            tried.signalAll();
-        } finally {
-            waiting.unlock();
-        }
+    /** Wakes those who wait for it to be open. */
+    private void wakeWaiting() {
+        waiting.forEach(LockSupport::unpark);
     }
 
     private void deliver(String message) {
@@ -256,7 +258,7 @@ final class Mailbox {
             current.close();
         }
         reader.close();
-        tell(null);
+        wakeWaiting();
     }
 
     /** The thread that reads, to be waited for at close; not started before the first contention. */
