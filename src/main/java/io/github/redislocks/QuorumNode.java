@@ -161,6 +161,9 @@ final class QuorumNode {
         for (int i = 0; i < polls.size(); i++) {
             Outcome outcome = outcomes.get(i);
             Reply reply = outcome.reply();
+            if (outcome.failure() instanceof RedisException.Refused refused && refused.says("READONLY")) {
+                server.becameReplica();
+            }
             if (reply != null && TELL_TIME.contains(reply.code())) {
                 // Counted from the sending it may be ahead by a round trip, and by a slow one more than the margin.
                 // Then

@@ -6,6 +6,7 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -23,6 +24,11 @@ final class QuorumServer {
     /** More than the error of the estimate of a server's time, which is a round trip. */
     static final long LATE_MARGIN_NANOS = 100_000_000;
 
+    /**
+     * In place of the run id of a replica, which keeps its own when it is promoted: then it is met as another server.
+     */
+    private static final String REPLICA = "replica";
+
     /** A promoted server that is not trusted yet, and since when it has been known. */
     private record Newcomer(String runId, long metNanos) {}
 
@@ -34,6 +40,7 @@ final class QuorumServer {
     /** Whose run id is whose, by the addresses of the quorum: each server has one vote. */
     private final ConcurrentMap<String, Redis> known;
 
+    private final LongSupplier nanoTime;
     private final ReentrantLock looking = new ReentrantLock();
     private volatile @Nullable String runId;
     private volatile @Nullable String objection;
@@ -48,10 +55,21 @@ final class QuorumServer {
      * @param known the run ids of all nodes
      */
     QuorumServer(Redis redis, Call check, long restartDelayMillis, ConcurrentMap<String, Redis> known) {
+        this(redis, check, restartDelayMillis, known, System::nanoTime);
+    }
+
+    /** By a clock, of which only is told how long ago a server was looked at or met. */
+    QuorumServer(
+            Redis redis,
+            Call check,
+            long restartDelayMillis,
+            ConcurrentMap<String, Redis> known,
+            LongSupplier nanoTime) {
         this.redis = redis;
         this.check = check;
         this.restartDelayNanos = restartDelayMillis * 1_000_000;
         this.known = known;
+        this.nanoTime = nanoTime;
     }
 
     /** What tells the server that is trusted from all others; empty if it is not known. */
@@ -74,7 +92,10 @@ final class QuorumServer {
                 if (isToBeLookedAt()) {
                     ServerCheck server = look(timeoutNanos);
                     server.warnings().forEach(log::warn);
-                    trust(server.runId());
+                    // One that was promoted since the first look is met by its next vote.
+                    if (runId == null || mayKnowAll(server)) {
+                        trust(server);
+                    }
                     object(server);
                 }
             } finally {
@@ -89,12 +110,12 @@ final class QuorumServer {
 
     /** Before its first call; and again now and then if something spoke against it. */
     private boolean isToBeLookedAt() {
-        return runId == null || (objection != null && System.nanoTime() - lookedNanos > LOOK_AGAIN_NANOS);
+        return runId == null || (objection != null && nanoTime.getAsLong() - lookedNanos > LOOK_AGAIN_NANOS);
     }
 
     private ServerCheck look(long timeoutNanos) {
+        lookedNanos = nanoTime.getAsLong();
         long sent = System.nanoTime();
-        lookedNanos = sent;
         Reply answer = redis.run(check, timeoutNanos);
         time.saw(answer, Math.max(sent, System.nanoTime() - LATE_MARGIN_NANOS));
         ServerCheck server = new ServerCheck(redis.address(), answer);
@@ -105,18 +126,38 @@ final class QuorumServer {
         return server;
     }
 
+    /** Notes that the trusted server is a replica now: it has forgotten what its master does not know. */
+    void becameReplica() {
+        looking.lock();
+        try {
+            trust(REPLICA);
+        } finally {
+            looking.unlock();
+        }
+    }
+
+    /** Whether its uptime tells what it may have forgotten; a replica is not asked for votes at all. */
+    private static boolean mayKnowAll(ServerCheck server) {
+        return server.isReplica() || !server.wasPromoted();
+    }
+
+    private void trust(ServerCheck server) {
+        trust(server.isReplica() ? REPLICA : server.runId());
+    }
+
     private void trust(String id) {
         String before = runId;
         if (before != null && !before.equals(id)) {
             known.remove(before, redis);
         }
         runId = id;
+        newcomer = null;
     }
 
     private void object(ServerCheck server) {
         String why = server.objection();
-        Redis same = server.runId().isEmpty() ? null : known.putIfAbsent(server.runId(), redis);
-        if (why == null && same != null && same != redis) {
+        Redis same = why != null || server.runId().isEmpty() ? null : known.putIfAbsent(server.runId(), redis);
+        if (same != null && same != redis) {
             why = "Redis at " + redis.address() + " is the same server as " + same.address()
                     + ", and would have two votes. Name each master of the quorum once";
         }
@@ -142,11 +183,11 @@ final class QuorumServer {
             if (last == null || !last.runId.equals(id)) {
                 ServerCheck server = look(timeoutNanos);
                 object(server);
-                last = new Newcomer(server.runId(), System.nanoTime());
-                if (!server.wasPromoted()) {
-                    trust(last.runId);
+                if (mayKnowAll(server)) {
+                    trust(server);
                     return 0;
                 }
+                last = new Newcomer(server.runId(), nanoTime.getAsLong());
                 newcomer = last;
                 log.warn(
                         "Redis at {} is a server that has been promoted: it may not know the votes that were given, and is"
@@ -154,7 +195,7 @@ final class QuorumServer {
                         redis.address(),
                         restartDelayNanos / 1_000_000);
             }
-            long left = restartDelayNanos - (System.nanoTime() - last.metNanos);
+            long left = restartDelayNanos - (nanoTime.getAsLong() - last.metNanos);
             if (left <= 0) {
                 trust(last.runId);
             }

@@ -68,6 +68,10 @@ final class ServerCheck {
                 + " redis-cluster://" + address + ", better with some more of its nodes.";
     }
 
+    boolean isReplica() {
+        return role.equals("slave") || refused().says("READONLY");
+    }
+
     /** Whether it was a replica once since it started, as far as it says. */
     boolean wasPromoted() {
         return !offsetAtPromotion.equals("-1");
@@ -96,7 +100,7 @@ final class ServerCheck {
             return "Redis at " + address + " has version " + version + ": " + LEAST_MAJOR + "." + LEAST_MINOR
                     + " or later is needed. Upgrade it.";
         }
-        if (role.equals("slave") || refused().says("READONLY")) {
+        if (isReplica()) {
             return "Redis at " + address + " is a replica" + (master.isEmpty() ? "" : " of " + master)
                     + ", and a replica gives no locks. Connect to its master.";
         }
