@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
@@ -56,6 +57,13 @@ class QuorumServerTest {
     private Reply vote() {
         QuorumCalls.At at = new QuorumCalls.At(server.runId(), NEVER_LATE);
         return master.run(calls.vote(candidate, calls.nextBallot(), 1, at), SECOND);
+    }
+
+    private Outcome votedByTheNode() {
+        long deadline = System.nanoTime() + 10 * SECOND;
+        Poll poll = new Vote(calls, candidate, 1);
+        node.ask(List.of(poll), deadline, false);
+        return poll.await(deadline).outcome();
     }
 
     /** It may not know the votes that were given; what it does not know has ended after the delay. */
@@ -111,10 +119,7 @@ class QuorumServerTest {
         assertThat(vote().code()).isEqualTo("VOTED");
         master.flushAll();
         master.replica(true);
-        long deadline = System.nanoTime() + 10 * SECOND;
-        Poll poll = new Vote(calls, candidate, 1);
-        node.ask(List.of(poll), deadline, false);
-        assertThat(poll.await(deadline).outcome().failure()).hasMessageContaining("READONLY");
+        assertThat(votedByTheNode().failure()).hasMessageContaining("READONLY");
         master.replica(false);
         server.checkOnce(SECOND);
         givesNoVoteUntilTheDelayIsOver();
@@ -136,5 +141,22 @@ class QuorumServerTest {
         master.stepMillis(HOUR_MILLIS);
         lookAgain();
         assertThat(vote().code()).isEqualTo("VOTED");
+    }
+
+    @Test
+    void serverOfAnotherNode_metInPlaceOfTheMaster_givesNoSecondVote() {
+        server.checkOnce(SECOND);
+        master.restart();
+        master.stepMillis(HOUR_MILLIS);
+        InMemoryRedis face = master.another();
+        Reply answer = face.run(check, SECOND);
+        known.put(new ServerCheck("", answer).runId(), face);
+        server.time.forget(System.nanoTime());
+        server.time.saw(answer, System.nanoTime());
+        assertThat(votedByTheNode().failure())
+                .isInstanceOf(RedisException.Refused.class)
+                .hasMessageContaining("is the same server as");
+        assertThat(master.hash(keys.lock())).isEmpty();
+        face.close();
     }
 }
