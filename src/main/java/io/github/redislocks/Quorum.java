@@ -35,10 +35,10 @@ final class Quorum implements Redis {
     private static final long SAY_AGAIN_NANOS = 10_000_000_000L;
     private static final Logger log = LoggerFactory.getLogger(RedisLocks.class);
 
-    private final List<QuorumNode> nodes = new ArrayList<>();
+    final List<QuorumNode> nodes = new ArrayList<>();
     private final QuorumCalls calls;
     private final Candidacy.Register candidacies;
-    private final ScheduledThreadPoolExecutor scheduler;
+    final ScheduledThreadPoolExecutor scheduler;
     private final long timeoutNanos;
     private final long restartDelayMillis;
     private final String address;

@@ -37,8 +37,8 @@ final class QuorumNode {
     final ServerTime time;
     final LateVotes lateVotes = new LateVotes();
 
-    private final ThreadPoolExecutor calls;
-    private final ThreadPoolExecutor lane;
+    final ThreadPoolExecutor calls;
+    final ThreadPoolExecutor lane;
     private final Reachability reachability = new Reachability();
     private final Reminders reminders;
 
@@ -67,6 +67,7 @@ final class QuorumNode {
     /** Puts these questions to the node and returns at once; each poll hears what became of its own. */
     void ask(List<? extends Poll> polls, long deadlineNanos, boolean background) {
         long quiet = deadlineNanos + QuorumServer.LATE_MARGIN_NANOS;
+        reminders.resume();
         List<Poll> concerned = concerned(polls);
         if (concerned.isEmpty()) {
             return;
@@ -309,8 +310,8 @@ final class QuorumNode {
                     report("A message was not sent", e);
                 }
             });
-        } catch (RejectedExecutionException e) {
-            // Closed: nobody waits for it.
+        } catch (Throwable e) {
+            // Closed, or no thread could be started: nobody waits for it, and others may bring it.
         }
     }
 
