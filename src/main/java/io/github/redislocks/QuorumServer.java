@@ -35,6 +35,7 @@ final class QuorumServer {
     final Redis redis;
     final ServerTime time = new ServerTime();
 
+    private final String keyPrefix;
     private final Call check;
     private final long restartDelayNanos;
     /** Whose run id is whose, by the addresses of the quorum: each server has one vote. */
@@ -50,23 +51,24 @@ final class QuorumServer {
     /**
      * Of which nothing is known yet.
      *
-     * @param check as in {@link Protocol#check}
+     * @param keyPrefix of the locks
      * @param restartDelayMillis for how long one that may have forgotten votes gives none
      * @param known the run ids of all nodes
      */
-    QuorumServer(Redis redis, Call check, long restartDelayMillis, ConcurrentMap<String, Redis> known) {
-        this(redis, check, restartDelayMillis, known, System::nanoTime);
+    QuorumServer(Redis redis, String keyPrefix, long restartDelayMillis, ConcurrentMap<String, Redis> known) {
+        this(redis, keyPrefix, restartDelayMillis, known, System::nanoTime);
     }
 
     /** By a clock, of which only is told how long ago a server was looked at or met. */
     QuorumServer(
             Redis redis,
-            Call check,
+            String keyPrefix,
             long restartDelayMillis,
             ConcurrentMap<String, Redis> known,
             LongSupplier nanoTime) {
         this.redis = redis;
-        this.check = check;
+        this.keyPrefix = keyPrefix;
+        this.check = Protocol.check(keyPrefix, Keys.mailbox(keyPrefix, "check"));
         this.restartDelayNanos = restartDelayMillis * 1_000_000;
         this.known = known;
         this.nanoTime = nanoTime;
@@ -96,7 +98,7 @@ final class QuorumServer {
                     if (runId == null || mayKnowAll(server)) {
                         trust(server);
                     }
-                    object(server);
+                    object(server, timeoutNanos);
                 }
             } finally {
                 looking.unlock();
@@ -110,13 +112,21 @@ final class QuorumServer {
 
     /** Before its first call; and again now and then if something spoke against it. */
     private boolean isToBeLookedAt() {
-        return runId == null || (objection != null && nanoTime.getAsLong() - lookedNanos > LOOK_AGAIN_NANOS);
+        return objection == null ? runId == null : nanoTime.getAsLong() - lookedNanos > LOOK_AGAIN_NANOS;
     }
 
     private ServerCheck look(long timeoutNanos) {
         lookedNanos = nanoTime.getAsLong();
         long sent = System.nanoTime();
-        Reply answer = redis.run(check, timeoutNanos);
+        Reply answer;
+        try {
+            answer = redis.run(check, timeoutNanos);
+        } catch (RedisException.Refused e) {
+            if (ServerCheck.isElsewhere(e)) {
+                object(ServerCheck.tooSmall(redis.address()));
+            }
+            throw e;
+        }
         time.saw(answer, Math.max(sent, System.nanoTime() - LATE_MARGIN_NANOS));
         ServerCheck server = new ServerCheck(redis.address(), answer);
         String warning = ServerCheck.warningOfSubscribing(redis, check.args().get(0), timeoutNanos);
@@ -154,13 +164,20 @@ final class QuorumServer {
         newcomer = null;
     }
 
-    private void object(ServerCheck server) {
+    private void object(ServerCheck server, long timeoutNanos) {
         String why = server.objection();
+        if (why == null && server.hasSlots()) {
+            why = ServerCheck.objectionToSlots(redis, keyPrefix, timeoutNanos);
+        }
         Redis same = why != null || server.runId().isEmpty() ? null : known.putIfAbsent(server.runId(), redis);
         if (same != null && same != redis) {
             why = "Redis at " + redis.address() + " is the same server as " + same.address()
                     + ", and would have two votes. Name each master of the quorum once";
         }
+        object(why);
+    }
+
+    private void object(@Nullable String why) {
         if (why != null) {
             log.error("{}: it is not asked for votes", why);
         }
@@ -182,7 +199,7 @@ final class QuorumServer {
             }
             if (last == null || !last.runId.equals(id)) {
                 ServerCheck server = look(timeoutNanos);
-                object(server);
+                object(server, timeoutNanos);
                 if (mayKnowAll(server)) {
                     trust(server);
                     return 0;

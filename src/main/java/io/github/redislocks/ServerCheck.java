@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
@@ -59,6 +60,19 @@ final class ServerCheck {
     static boolean isElsewhere(@Nullable RedisException failure) {
         return failure instanceof RedisException.Refused
                 && String.valueOf(failure.getMessage()).startsWith("MOVED");
+    }
+
+    /**
+     * Why a server that keeps to the slots of a cluster can give no locks, or null: it may have all slots itself, or be
+     * a proxy that passes calls on.
+     */
+    static @Nullable String objectionToSlots(Redis redis, String keyPrefix, long timeoutNanos) {
+        for (Outcome outcome : redis.runAll(Protocol.checkSlots(keyPrefix), timeoutNanos)) {
+            if (isElsewhere(outcome.failure())) {
+                return tooSmall(redis.address());
+            }
+        }
+        return null;
     }
 
     /** Why no lock can be had of one node of a cluster of several. */

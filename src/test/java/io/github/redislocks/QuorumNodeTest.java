@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
-import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import java.util.List;
@@ -32,10 +31,10 @@ class QuorumNodeTest {
 
     private final QuorumCalls calls = new QuorumCalls(1, DELAY_MILLIS);
     private final Keys keys = Keys.of("redis-locks:quorum", "job");
-    private final Call check = Protocol.check("redis-locks:quorum", "mailbox");
     private final InMemoryRedis master = new InMemoryRedis();
     private final ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
-    private final QuorumServer server = new QuorumServer(master, check, DELAY_MILLIS, new ConcurrentHashMap<>());
+    private final QuorumServer server =
+            new QuorumServer(master, "redis-locks:quorum", DELAY_MILLIS, new ConcurrentHashMap<>());
     private final QuorumNode node = new QuorumNode(0, server, LockOptions.DEFAULTS, calls, scheduler);
     private final long deadline = System.nanoTime() + 10 * SECOND;
 

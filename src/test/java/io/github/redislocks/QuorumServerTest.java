@@ -40,7 +40,7 @@ class QuorumServerTest {
     private final Vote.Candidate candidate =
             new Vote.Candidate(keys.all(), "client:1", 7, LEASE_MILLIS, null, "0", "OK");
     private final InMemoryRedis master = new InMemoryRedis();
-    private final QuorumServer server = new QuorumServer(master, check, DELAY_MILLIS, known, now::get);
+    private final QuorumServer server = new QuorumServer(master, "redis-locks:quorum", DELAY_MILLIS, known, now::get);
     private final ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
     private final QuorumNode node = new QuorumNode(0, server, LockOptions.DEFAULTS, calls, scheduler);
 
