@@ -84,10 +84,7 @@ final class ClusterMasters implements AutoCloseable {
         boolean moved = untold || (!before.servers.isEmpty() && (!promoted.isEmpty() || orphaned));
         untold = moved;
         if (moved) {
-            log.warn(
-                    "The cluster has other masters now: {}; no longer: {}",
-                    addresses(promoted),
-                    addresses(gone.keySet()));
+            tell(promoted, gone.keySet());
             routing = new Routing(slots.without(orphaned ? owners : promoted), servers);
         }
         gone.values().forEach(JedisRedis::close);
@@ -104,6 +101,14 @@ final class ClusterMasters implements AutoCloseable {
             }
         } finally {
             routing = new Routing(slots, servers);
+        }
+    }
+
+    private static void tell(Set<ClusterNode> promoted, Set<ClusterNode> gone) {
+        try {
+            log.warn("The cluster has other masters now: {}; no longer: {}", addresses(promoted), addresses(gone));
+        } catch (Throwable notEvenLogged) {
+            // What a logger throws does not keep the client with the old masters.
         }
     }
 
