@@ -35,10 +35,10 @@ final class Quorum implements Redis {
     private static final long SAY_AGAIN_NANOS = 10_000_000_000L;
     private static final Logger log = LoggerFactory.getLogger(RedisLocks.class);
 
-    private final List<QuorumNode> nodes = new ArrayList<>();
+    final List<QuorumNode> nodes = new ArrayList<>();
     private final QuorumCalls calls;
     private final Candidacy.Register candidacies;
-    private final ScheduledThreadPoolExecutor scheduler;
+    final ScheduledThreadPoolExecutor scheduler;
     private final long timeoutNanos;
     private final long restartDelayMillis;
     private final String address;
@@ -58,10 +58,9 @@ final class Quorum implements Redis {
         long leftover = Math.max(restartDelayMillis, 2 * options.leaseMillis()) * 1_000_000;
         candidacies = new Candidacy.Register(Duration.ofNanos(leftover));
         calls = new QuorumCalls(masters.size(), restartDelayMillis);
-        Call check = Protocol.check(options.keyPrefix(), Keys.mailbox(options.keyPrefix(), "check"));
         ConcurrentMap<String, Redis> known = new ConcurrentHashMap<>();
         for (Redis master : masters) {
-            QuorumServer server = new QuorumServer(master, check, restartDelayMillis, known);
+            QuorumServer server = new QuorumServer(master, options.keyPrefix(), restartDelayMillis, known);
             nodes.add(new QuorumNode(nodes.size(), server, options, calls, scheduler));
         }
         address = masters.stream().map(Redis::address).collect(Collectors.joining(", ", "a quorum of ", ""));

@@ -37,8 +37,8 @@ final class QuorumNode {
     final ServerTime time;
     final LateVotes lateVotes = new LateVotes();
 
-    private final ThreadPoolExecutor calls;
-    private final ThreadPoolExecutor lane;
+    final ThreadPoolExecutor calls;
+    final ThreadPoolExecutor lane;
     private final Reachability reachability = new Reachability();
     private final Reminders reminders;
 
@@ -67,6 +67,7 @@ final class QuorumNode {
     /** Puts these questions to the node and returns at once; each poll hears what became of its own. */
     void ask(List<? extends Poll> polls, long deadlineNanos, boolean background) {
         long quiet = deadlineNanos + QuorumServer.LATE_MARGIN_NANOS;
+        reminders.resume();
         List<Poll> concerned = concerned(polls);
         if (concerned.isEmpty()) {
             return;
@@ -107,47 +108,54 @@ final class QuorumNode {
     }
 
     private void answer(List<? extends Poll> asked, long deadlineNanos, boolean background) {
-        long now = System.nanoTime();
-        // What was on its way when it was asked may have been answered meanwhile.
-        List<Poll> polls = concerned(asked);
-        if (polls.isEmpty()) {
-            return;
-        }
+        long began = System.nanoTime();
         long quiet = deadlineNanos + QuorumServer.LATE_MARGIN_NANOS;
         long deadline = deadlineNanos;
-        for (Poll poll : polls) {
-            deadline =
-                    Math.min(deadline, poll.patienceNanos() == Long.MAX_VALUE ? deadline : now + poll.patienceNanos());
-        }
-        if (deadline - now <= 0) {
-            tell(polls, quiet, unsent(redis.address() + ": too many calls wait"));
-            return;
-        }
-        if (!reachability.enter(now)) {
-            tell(polls, quiet, unsent(reachability.why()));
-            return;
-        }
+        // Those that have been told nothing.
+        List<? extends Poll> open = asked;
         try {
-            server.checkOnce(deadline - now);
-            List<Poll> late = pass(polls, deadline, quiet, background);
-            if (!late.isEmpty() && deadline - System.nanoTime() > 0) {
-                // They told the time, by which the next ones are not late; or the server is trusted now.
-                late = pass(late, deadline, quiet, background);
+            // What was on its way when it was asked may have been answered meanwhile.
+            open = concerned(asked);
+            for (Poll poll : open) {
+                deadline = poll.patienceNanos() == Long.MAX_VALUE
+                        ? deadline
+                        : Math.min(deadline, began + poll.patienceNanos());
             }
-            tell(late, quiet, Outcome.of(new Reply("LATE", List.of())));
+            if (open.isEmpty()) {
+                return;
+            }
+            if (deadline - began <= 0) {
+                tell(open, quiet, unsent(redis.address() + ": too many calls wait"));
+                return;
+            }
+            if (!reachability.enter(began)) {
+                tell(open, quiet, unsent(reachability.why()));
+                return;
+            }
+            server.checkOnce(deadline - began);
+            open = pass(open, deadline, quiet, background);
+            if (!open.isEmpty() && deadline - System.nanoTime() > 0) {
+                // They told the time, by which the next ones are not late; or another server has been met.
+                server.checkOnce(Math.max(1, deadline - System.nanoTime()));
+                open = pass(open, deadline, quiet, background);
+            }
+            tell(open, quiet, Outcome.of(new Reply("LATE", List.of())));
         } catch (RedisException e) {
-            note(List.of(Outcome.of(e)), deadline - now);
-            tell(polls, quiet, Outcome.of(named(e)));
+            note(List.of(Outcome.of(e)), deadline - began);
+            tell(open, quiet, Outcome.of(named(e)));
         } catch (Throwable e) {
             reachability.unknown();
-            // Of those that have been told nothing it is not known whether they were sent.
-            tell(polls, quiet, Outcome.of(new RedisException.Unanswered(redis.address() + ": " + e, true, e)));
-            log.error("A call to {} failed", redis.address(), e);
+            // It is not known whether they were sent.
+            tell(open, quiet, Outcome.of(new RedisException.Unanswered(redis.address() + ": " + e, true, e)));
+            report("A call failed", e);
         }
     }
 
-    /** Sends these, and returns those that are to be sent again, now that more is known of the server. */
-    private List<Poll> pass(List<Poll> polls, long deadline, long quiet, boolean background) {
+    /**
+     * Sends these, and returns those that are to be sent again, now that more is known of the server. If it throws,
+     * none of them has been told anything.
+     */
+    private List<Poll> pass(List<? extends Poll> polls, long deadline, long quiet, boolean background) {
         long sent = System.nanoTime();
         long timeout = Math.max(1, deadline - sent);
         List<Call> requests = new ArrayList<>(polls.size());
@@ -157,29 +165,52 @@ final class QuorumNode {
         }
         List<Outcome> outcomes = background ? redis.runAll(requests, timeout) : List.of(run(requests.get(0), timeout));
         note(outcomes, timeout);
+        outcomes.forEach(outcome -> learn(outcome, sent));
+        Outcome ofOther = meet(outcomes, deadline);
         List<Poll> late = new ArrayList<>();
         for (int i = 0; i < polls.size(); i++) {
             Outcome outcome = outcomes.get(i);
             Reply reply = outcome.reply();
-            if (reply != null && TELL_TIME.contains(reply.code())) {
-                // Counted from the sending it may be ahead by a round trip, and by a slow one more than the margin.
-                // Then
-                // rather behind: a request that is late by mistake is sent again.
-                time.saw(reply, Math.max(sent, System.nanoTime() - QuorumServer.LATE_MARGIN_NANOS));
-            }
-            long wait = reply != null && reply.is("OTHER")
-                    ? server.meet(reply.text(0), Math.max(1, deadline - System.nanoTime()))
-                    : 0;
-            if (wait > 0) {
-                tell(polls.get(i), quiet, Outcome.of(new Reply("YOUNG", List.of(wait))));
+            RedisException failure = outcome.failure();
+            if (reply != null && reply.is("OTHER") && ofOther != null) {
+                tell(polls.get(i), quiet, ofOther);
             } else if (reply != null && (reply.is("LATE") || reply.is("OTHER"))) {
                 late.add(polls.get(i));
             } else {
-                RedisException failure = outcome.failure();
                 tell(polls.get(i), quiet, failure == null ? outcome : Outcome.of(named(failure)));
             }
         }
         return late;
+    }
+
+    /** Draws from an answer what it tells of the server. */
+    private void learn(Outcome outcome, long sent) {
+        Reply reply = outcome.reply();
+        if (outcome.failure() instanceof RedisException.Refused refused && refused.says("READONLY")) {
+            server.becameReplica();
+        } else if (reply != null && TELL_TIME.contains(reply.code())) {
+            // Counted from the sending it may be ahead by a round trip, and by a slow one more than the margin. Then
+            // rather behind: a request that is late by mistake is sent again.
+            time.saw(reply, Math.max(sent, System.nanoTime() - QuorumServer.LATE_MARGIN_NANOS));
+        }
+    }
+
+    /** Meets the server if it is another: what those hear who do without its vote; null if they are to ask it again. */
+    private @Nullable Outcome meet(List<Outcome> outcomes, long deadline) {
+        for (Outcome outcome : outcomes) {
+            Reply reply = outcome.reply();
+            if (reply != null && reply.is("OTHER")) {
+                long left = Math.max(1, deadline - System.nanoTime());
+                try {
+                    long wait = server.meet(reply.text(0), left);
+                    return wait > 0 ? Outcome.of(new Reply("YOUNG", List.of(wait))) : null;
+                } catch (RedisException e) {
+                    note(List.of(Outcome.of(e)), left);
+                    return Outcome.of(named(e));
+                }
+            }
+        }
+        return null;
     }
 
     /** Draws from what became of some calls whether the node is there. */
@@ -208,11 +239,24 @@ final class QuorumNode {
         polls.forEach(poll -> tell(poll, quietFromNanos, outcome));
     }
 
+    /** Whatever it makes of it, the others are to be told of theirs. */
     private void tell(Poll poll, long quietFromNanos, Outcome outcome) {
         try {
-            poll.asked(this, quietFromNanos, outcome);
-        } finally {
-            poll.heard(this, outcome);
+            try {
+                poll.asked(this, quietFromNanos, outcome);
+            } finally {
+                poll.heard(this, outcome);
+            }
+        } catch (Throwable e) {
+            report("An answer was not understood", e);
+        }
+    }
+
+    private void report(String what, Throwable e) {
+        try {
+            log.error("{} at {}", what, redis.address(), e);
+        } catch (Throwable notEvenLogged) {
+            // What a logger throws concerns nobody who waits for an answer.
         }
     }
 
@@ -263,11 +307,11 @@ final class QuorumNode {
                     note(List.of(Outcome.of(e)), deadline - now);
                 } catch (Throwable e) {
                     reachability.unknown();
-                    log.error("A message to {} was not sent", redis.address(), e);
+                    report("A message was not sent", e);
                 }
             });
-        } catch (RejectedExecutionException e) {
-            // Closed: nobody waits for it.
+        } catch (Throwable e) {
+            // Closed, or no thread could be started: nobody waits for it, and others may bring it.
         }
     }
 

@@ -6,6 +6,7 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -23,17 +24,24 @@ final class QuorumServer {
     /** More than the error of the estimate of a server's time, which is a round trip. */
     static final long LATE_MARGIN_NANOS = 100_000_000;
 
+    /**
+     * In place of the run id of a replica, which keeps its own when it is promoted: then it is met as another server.
+     */
+    private static final String REPLICA = "replica";
+
     /** A promoted server that is not trusted yet, and since when it has been known. */
     private record Newcomer(String runId, long metNanos) {}
 
     final Redis redis;
     final ServerTime time = new ServerTime();
 
+    private final String keyPrefix;
     private final Call check;
     private final long restartDelayNanos;
     /** Whose run id is whose, by the addresses of the quorum: each server has one vote. */
     private final ConcurrentMap<String, Redis> known;
 
+    private final LongSupplier nanoTime;
     private final ReentrantLock looking = new ReentrantLock();
     private volatile @Nullable String runId;
     private volatile @Nullable String objection;
@@ -43,15 +51,27 @@ final class QuorumServer {
     /**
      * Of which nothing is known yet.
      *
-     * @param check as in {@link Protocol#check}
+     * @param keyPrefix of the locks
      * @param restartDelayMillis for how long one that may have forgotten votes gives none
      * @param known the run ids of all nodes
      */
-    QuorumServer(Redis redis, Call check, long restartDelayMillis, ConcurrentMap<String, Redis> known) {
+    QuorumServer(Redis redis, String keyPrefix, long restartDelayMillis, ConcurrentMap<String, Redis> known) {
+        this(redis, keyPrefix, restartDelayMillis, known, System::nanoTime);
+    }
+
+    /** By a clock, of which only is told how long ago a server was looked at or met. */
+    QuorumServer(
+            Redis redis,
+            String keyPrefix,
+            long restartDelayMillis,
+            ConcurrentMap<String, Redis> known,
+            LongSupplier nanoTime) {
         this.redis = redis;
-        this.check = check;
+        this.keyPrefix = keyPrefix;
+        this.check = Protocol.check(keyPrefix, Keys.mailbox(keyPrefix, "check"));
         this.restartDelayNanos = restartDelayMillis * 1_000_000;
         this.known = known;
+        this.nanoTime = nanoTime;
     }
 
     /** What tells the server that is trusted from all others; empty if it is not known. */
@@ -74,8 +94,11 @@ final class QuorumServer {
                 if (isToBeLookedAt()) {
                     ServerCheck server = look(timeoutNanos);
                     server.warnings().forEach(log::warn);
-                    trust(server.runId());
-                    object(server);
+                    // One that was promoted since the first look is met by its next vote.
+                    if (runId == null || mayKnowAll(server)) {
+                        trust(server);
+                    }
+                    object(server, timeoutNanos);
                 }
             } finally {
                 looking.unlock();
@@ -89,13 +112,21 @@ final class QuorumServer {
 
     /** Before its first call; and again now and then if something spoke against it. */
     private boolean isToBeLookedAt() {
-        return runId == null || (objection != null && System.nanoTime() - lookedNanos > LOOK_AGAIN_NANOS);
+        return objection == null ? runId == null : nanoTime.getAsLong() - lookedNanos > LOOK_AGAIN_NANOS;
     }
 
     private ServerCheck look(long timeoutNanos) {
+        lookedNanos = nanoTime.getAsLong();
         long sent = System.nanoTime();
-        lookedNanos = sent;
-        Reply answer = redis.run(check, timeoutNanos);
+        Reply answer;
+        try {
+            answer = redis.run(check, timeoutNanos);
+        } catch (RedisException.Refused e) {
+            if (ServerCheck.isElsewhere(e)) {
+                object(ServerCheck.tooSmall(redis.address()));
+            }
+            throw e;
+        }
         time.saw(answer, Math.max(sent, System.nanoTime() - LATE_MARGIN_NANOS));
         ServerCheck server = new ServerCheck(redis.address(), answer);
         String warning = ServerCheck.warningOfSubscribing(redis, check.args().get(0), timeoutNanos);
@@ -105,21 +136,48 @@ final class QuorumServer {
         return server;
     }
 
+    /** Notes that the trusted server is a replica now: it has forgotten what its master does not know. */
+    void becameReplica() {
+        looking.lock();
+        try {
+            trust(REPLICA);
+        } finally {
+            looking.unlock();
+        }
+    }
+
+    /** Whether its uptime tells what it may have forgotten; a replica is not asked for votes at all. */
+    private static boolean mayKnowAll(ServerCheck server) {
+        return server.isReplica() || !server.wasPromoted();
+    }
+
+    private void trust(ServerCheck server) {
+        trust(server.isReplica() ? REPLICA : server.runId());
+    }
+
     private void trust(String id) {
         String before = runId;
         if (before != null && !before.equals(id)) {
             known.remove(before, redis);
         }
         runId = id;
+        newcomer = null;
     }
 
-    private void object(ServerCheck server) {
+    private void object(ServerCheck server, long timeoutNanos) {
         String why = server.objection();
-        Redis same = server.runId().isEmpty() ? null : known.putIfAbsent(server.runId(), redis);
-        if (why == null && same != null && same != redis) {
+        if (why == null && server.hasSlots()) {
+            why = ServerCheck.objectionToSlots(redis, keyPrefix, timeoutNanos);
+        }
+        Redis same = why != null || server.runId().isEmpty() ? null : known.putIfAbsent(server.runId(), redis);
+        if (same != null && same != redis) {
             why = "Redis at " + redis.address() + " is the same server as " + same.address()
                     + ", and would have two votes. Name each master of the quorum once";
         }
+        object(why);
+    }
+
+    private void object(@Nullable String why) {
         if (why != null) {
             log.error("{}: it is not asked for votes", why);
         }
@@ -141,12 +199,12 @@ final class QuorumServer {
             }
             if (last == null || !last.runId.equals(id)) {
                 ServerCheck server = look(timeoutNanos);
-                object(server);
-                last = new Newcomer(server.runId(), System.nanoTime());
-                if (!server.wasPromoted()) {
-                    trust(last.runId);
+                object(server, timeoutNanos);
+                if (mayKnowAll(server)) {
+                    trust(server);
                     return 0;
                 }
+                last = new Newcomer(server.runId(), nanoTime.getAsLong());
                 newcomer = last;
                 log.warn(
                         "Redis at {} is a server that has been promoted: it may not know the votes that were given, and is"
@@ -154,7 +212,7 @@ final class QuorumServer {
                         redis.address(),
                         restartDelayNanos / 1_000_000);
             }
-            long left = restartDelayNanos - (System.nanoTime() - last.metNanos);
+            long left = restartDelayNanos - (nanoTime.getAsLong() - last.metNanos);
             if (left <= 0) {
                 trust(last.runId);
             }

@@ -60,9 +60,8 @@ final class Reminders {
             } catch (RejectedExecutionException e) {
                 // Closed: what is left ends with its lease.
             } catch (Throwable e) {
-                // No thread could be started: the next one tries again.
+                // No thread could be started: the next question to the node tries again.
                 scheduled.set(false);
-                throw e;
             }
         }
     }
@@ -75,9 +74,14 @@ final class Reminders {
                 node.ask(due, System.nanoTime() + TIMEOUT_NANOS, true);
             }
         } finally {
-            if (!reminders.isEmpty()) {
-                schedule();
-            }
+            resume();
+        }
+    }
+
+    /** Sees to it that what waits is sent. */
+    void resume() {
+        if (!reminders.isEmpty()) {
+            schedule();
         }
     }
 

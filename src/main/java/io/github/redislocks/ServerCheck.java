@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
@@ -61,11 +62,28 @@ final class ServerCheck {
                 && String.valueOf(failure.getMessage()).startsWith("MOVED");
     }
 
+    /**
+     * Why a server that keeps to the slots of a cluster can give no locks, or null: it may have all slots itself, or be
+     * a proxy that passes calls on.
+     */
+    static @Nullable String objectionToSlots(Redis redis, String keyPrefix, long timeoutNanos) {
+        for (Outcome outcome : redis.runAll(Protocol.checkSlots(keyPrefix), timeoutNanos)) {
+            if (isElsewhere(outcome.failure())) {
+                return tooSmall(redis.address());
+            }
+        }
+        return null;
+    }
+
     /** Why no lock can be had of one node of a cluster of several. */
     static String tooSmall(String address) {
         return "Redis at " + address
                 + " is one node of a cluster, and other nodes have most locks. Connect to the cluster:"
                 + " redis-cluster://" + address + ", better with some more of its nodes.";
+    }
+
+    boolean isReplica() {
+        return role.equals("slave") || refused().says("READONLY");
     }
 
     /** Whether it was a replica once since it started, as far as it says. */
@@ -96,7 +114,7 @@ final class ServerCheck {
             return "Redis at " + address + " has version " + version + ": " + LEAST_MAJOR + "." + LEAST_MINOR
                     + " or later is needed. Upgrade it.";
         }
-        if (role.equals("slave") || refused().says("READONLY")) {
+        if (isReplica()) {
             return "Redis at " + address + " is a replica" + (master.isEmpty() ? "" : " of " + master)
                     + ", and a replica gives no locks. Connect to its master.";
         }

@@ -1,13 +1,11 @@
 package io.github.redislocks;
 
 import io.github.redislocks.redis.Call;
-import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -53,7 +51,7 @@ final class ServerWatch {
             String objection = server.objection();
             if (objection == null && hasOneSlot && server.hasSlots()) {
                 hasOneSlot = false;
-                objection = objectionToSlots();
+                objection = ServerCheck.objectionToSlots(redis, options.keyPrefix(), options.commandTimeoutNanos());
             }
             if (objection != null) {
                 redis.close();
@@ -75,19 +73,6 @@ final class ServerWatch {
                             + ". Check the address, the user's password and rights, and that the server runs.";
             throw new LockUnavailableException(redis.address(), text, false, e);
         }
-    }
-
-    /**
-     * Why a server that keeps to the slots of a cluster can give no locks, or null: it may have all slots itself, or be
-     * a proxy that passes calls on.
-     */
-    private @Nullable String objectionToSlots() {
-        for (Outcome outcome : redis.runAll(Protocol.checkSlots(options.keyPrefix()), options.commandTimeoutNanos())) {
-            if (ServerCheck.isElsewhere(outcome.failure())) {
-                return ServerCheck.tooSmall(redis.address());
-            }
-        }
-        return null;
     }
 
     /** Whether one script may name the keys of several locks. */

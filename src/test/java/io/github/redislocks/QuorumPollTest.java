@@ -42,7 +42,7 @@ class QuorumPollTest {
     private final List<QuorumNode> nodes = IntStream.range(0, 3)
             .mapToObj(i -> new QuorumNode(
                     i,
-                    new QuorumServer(redis, check, 0, new ConcurrentHashMap<>()),
+                    new QuorumServer(redis, "redis-locks:quorum", 0, new ConcurrentHashMap<>()),
                     LockOptions.DEFAULTS,
                     calls,
                     scheduler))

@@ -175,7 +175,7 @@ class QuorumPortTest {
         Call check = Protocol.check("redis-locks:quorum", "mailbox");
         QuorumNode node = new QuorumNode(
                 0,
-                new QuorumServer(face, check, 0, new ConcurrentHashMap<>()),
+                new QuorumServer(face, "redis-locks:quorum", 0, new ConcurrentHashMap<>()),
                 LockOptions.DEFAULTS,
                 new QuorumCalls(1, 0),
                 scheduler);

@@ -5,11 +5,13 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -30,11 +32,15 @@ final class ClusterMasters implements AutoCloseable {
     /** Who has which slot, and the connections to each of them. */
     private record Routing(Slots slots, Map<ClusterNode, JedisRedis> servers) {}
 
+    /** A node, and when a call was sent there last. */
+    private record Importer(JedisRedis server, long askedNanos) {}
+
     private final String cluster;
     private final Function<HostAndPort, JedisRedis> connector;
     private final ClusterWatch watch;
+    private final LongSupplier nanoTime;
     /** Nodes without slots of their own to which a slot is just being moved. */
-    private final ConcurrentMap<HostAndPort, JedisRedis> importers = new ConcurrentHashMap<>();
+    private final ConcurrentMap<HostAndPort, Importer> importers = new ConcurrentHashMap<>();
 
     private volatile Routing routing = new Routing(Slots.UNKNOWN, Map.of());
     private volatile Runnable onMoved = () -> {};
@@ -46,6 +52,16 @@ final class ClusterMasters implements AutoCloseable {
             String cluster,
             Function<HostAndPort, JedisRedis> connector,
             Function<Consumer<Slots>, ClusterWatch> watch) {
+        this(cluster, connector, watch, System::nanoTime);
+    }
+
+    /** By a clock, of which only is told for how long nobody was sent to a node. */
+    ClusterMasters(
+            String cluster,
+            Function<HostAndPort, JedisRedis> connector,
+            Function<Consumer<Slots>, ClusterWatch> watch,
+            LongSupplier nanoTime) {
+        this.nanoTime = nanoTime;
         this.cluster = cluster;
         this.connector = connector;
         this.watch = watch.apply(this::heard);
@@ -84,19 +100,17 @@ final class ClusterMasters implements AutoCloseable {
         boolean moved = untold || (!before.servers.isEmpty() && (!promoted.isEmpty() || orphaned));
         untold = moved;
         if (moved) {
-            log.warn(
-                    "The cluster has other masters now: {}; no longer: {}",
-                    addresses(promoted),
-                    addresses(gone.keySet()));
+            tell(promoted, gone.keySet());
             routing = new Routing(slots.without(orphaned ? owners : promoted), servers);
         }
         gone.values().forEach(JedisRedis::close);
         for (ClusterNode owner : owners) {
-            JedisRedis importer = importers.remove(owner.address());
+            Importer importer = importers.remove(owner.address());
             if (importer != null) {
-                importer.close();
+                importer.server.close();
             }
         }
+        dropAbandoned(nanoTime.getAsLong());
         try {
             if (moved) {
                 onMoved.run();
@@ -104,6 +118,14 @@ final class ClusterMasters implements AutoCloseable {
             }
         } finally {
             routing = new Routing(slots, servers);
+        }
+    }
+
+    private static void tell(Set<ClusterNode> promoted, Set<ClusterNode> gone) {
+        try {
+            log.warn("The cluster has other masters now: {}; no longer: {}", addresses(promoted), addresses(gone));
+        } catch (Throwable notEvenLogged) {
+            // What a logger throws does not keep the client with the old masters.
         }
     }
 
@@ -144,11 +166,26 @@ final class ClusterMasters implements AutoCloseable {
                 return known.getValue();
             }
         }
-        JedisRedis importer = importers.computeIfAbsent(node, connector);
+        long now = nanoTime.getAsLong();
+        JedisRedis importer = Objects.requireNonNull(importers.compute(
+                        node,
+                        (address, before) ->
+                                new Importer(before == null ? connector.apply(address) : before.server, now)))
+                .server;
+        dropAbandoned(now);
         if (closed) {
             importer.close();
         }
         return importer;
+    }
+
+    /** Closes the connections to nodes to which no slot is being moved any more, since nobody is sent there. */
+    private void dropAbandoned(long now) {
+        importers.forEach((node, importer) -> {
+            if (now - importer.askedNanos > Connections.AGED_NANOS && importers.remove(node, importer)) {
+                importer.server.close();
+            }
+        });
     }
 
     /** Notes that a server has said itself that a slot is not its own. */
@@ -181,6 +218,6 @@ final class ClusterMasters implements AutoCloseable {
         closed = true;
         watch.close();
         routing.servers.values().forEach(JedisRedis::close);
-        importers.values().forEach(JedisRedis::close);
+        importers.values().forEach(importer -> importer.server.close());
     }
 }

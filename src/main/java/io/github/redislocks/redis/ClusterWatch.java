@@ -263,13 +263,14 @@ final class ClusterWatch implements AutoCloseable {
     private void failed(HostAndPort node, String trouble) {
         lock.lock();
         try {
-            if (rota.failed(node, trouble) && !closed) {
-                log.warn("A node of the cluster does not say who has which slots: {}", trouble);
-            }
+            boolean first = rota.failed(node, trouble) && !closed;
             if (isHopeless()) {
                 asked = false;
             }
             news.signalAll();
+            if (first) {
+                log.warn("A node of the cluster does not say who has which slots: {}", trouble);
+            }
         } finally {
             lock.unlock();
         }

@@ -90,8 +90,14 @@ final class Connections {
     /** A connection that was used before, and not with an earlier token, if one is idle. Only for who has a place. */
     @Nullable
     Link takeIdle() {
+        if (idle.isEmpty()) {
+            // There may be no token yet.
+            return null;
+        }
+        // First: whatever a token throws, no connection is lost by it.
+        int inForce = credentials();
         Link link = idle.pollFirst();
-        while (link != null && link.door().credentials() != credentials()) {
+        while (link != null && link.door().credentials() != inForce) {
             link.cut();
             link = idle.pollFirst();
         }

@@ -39,10 +39,10 @@ public final class SentinelRedis implements Redis {
     }
 
     /** Called by one thread at a time, and no more once the Sentinels are closed. */
-    private void found(HostAndPort address) {
+    void found(HostAndPort address) {
         JedisRedis before = master;
         if (before != null) {
-            log.warn("The master {} is at {} now, and was at {}", masterName, address, before.address());
+            tell(address, before);
             // In this order: no call may reach the new master before all know that it is another one. Calls wait.
             moved = true;
             master = null;
@@ -53,6 +53,14 @@ public final class SentinelRedis implements Redis {
             moved = false;
         }
         master = connector.apply(address);
+    }
+
+    private void tell(HostAndPort address, JedisRedis before) {
+        try {
+            log.warn("The master {} is at {} now, and was at {}", masterName, address, before.address());
+        } catch (Throwable notEvenLogged) {
+            // What a logger throws does not keep the client with the old master.
+        }
     }
 
     @Override

@@ -121,11 +121,11 @@ final class Sentinels implements AutoCloseable {
                 decideAtNanos = now + timeoutNanos / PATIENCE;
             }
             decide(now);
+            news.signalAll();
             if (from.noteDissent(master != null && !master.equals(seen.address()), now)) {
                 // The others may know more by now.
                 watches.forEach(watch -> watch.loop.wake());
             }
-            news.signalAll();
         } finally {
             lock.unlock();
         }
@@ -177,13 +177,14 @@ final class Sentinels implements AutoCloseable {
                 : message;
         lock.lock();
         try {
-            if (from.trouble == null && !closed) {
-                log.warn("A Sentinel of the master {} does not help: {}", masterName, trouble);
-            }
+            boolean first = from.trouble == null && !closed;
             from.last = null;
             from.trouble = trouble;
             decide(System.nanoTime());
             news.signalAll();
+            if (first) {
+                log.warn("A Sentinel of the master {} does not help: {}", masterName, trouble);
+            }
         } finally {
             lock.unlock();
         }

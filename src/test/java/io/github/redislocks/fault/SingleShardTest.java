@@ -109,6 +109,33 @@ class SingleShardTest {
                 .hasMessageContaining("redis-cluster://" + server.address());
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2})
+    void nodeOfALargerCluster_asAMasterOfAQuorum_isRefused(int node) {
+        RedisServer server = ClusterServers.shared().servers().get(node);
+        try (RedisServer second = RedisServer.start();
+                RedisServer third = RedisServer.start()) {
+            assertThatThrownBy(() -> RedisLocks.quorum(server.uri(), second.uri(), third.uri())
+                            .close())
+                    .isInstanceOf(LockUnavailableException.class)
+                    .hasMessageContaining("Redis at " + server.address() + " is one node of a cluster");
+        }
+    }
+
+    @Test
+    void shardThatHasAllSlots_asAMasterOfAQuorum_votes() {
+        try (RedisServer shard = shard(RedisServer.Version.V7_0);
+                RedisServer second = RedisServer.start();
+                RedisServer third = RedisServer.start();
+                RedisLocks locks = RedisLocks.builder()
+                        .quorum(shard.uri(), second.uri(), third.uri())
+                        .restartDelay(Duration.ZERO)
+                        .build()) {
+            third.kill();
+            IntStream.range(0, HOLDS).forEach(i -> locks.withLock("job-" + i, () -> {}));
+        }
+    }
+
     @Test
     void nodeOfALargerCluster_thatDoesNotSayIt_isNamedByTheFirstLockThatIsElsewhere() {
         RedisServer server = ClusterServers.shared().masterOf("redis-locks:{%}");

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterEach;
@@ -37,6 +38,7 @@ class ClusterMastersTest {
     /** To whom slots of both halves belong while the listener is told of a move: nobody, if null. */
     private final List<List<JedisRedis>> whileTold = new ArrayList<>();
 
+    private final AtomicLong now = new AtomicLong();
     private ClusterMasters masters;
     private Consumer<Slots> news;
 
@@ -51,10 +53,14 @@ class ClusterMastersTest {
     @BeforeEach
     void open() {
         List<HostAndPort> seeds = List.of(ONE.address(), TWO.address());
-        masters = new ClusterMasters("the cluster", address -> new JedisRedis(address, CONFIG, 1), heard -> {
-            news = heard;
-            return new ClusterWatch(seeds, CONFIG, SECOND, heard);
-        });
+        masters = new ClusterMasters(
+                "the cluster",
+                address -> new JedisRedis(address, CONFIG, 1),
+                heard -> {
+                    news = heard;
+                    return new ClusterWatch(seeds, CONFIG, SECOND, heard);
+                },
+                now::get);
         masters.onMoved(() -> {
             List<JedisRedis> owners = new ArrayList<>();
             owners.add(masters.owner(0));
@@ -113,6 +119,40 @@ class ClusterMastersTest {
         news.accept(HALVES);
         assertThat(whileTold).containsExactly(Arrays.asList(one, null));
         assertThat(masters.owner(16_383)).isNotNull();
+    }
+
+    private static void isClosed(JedisRedis server) {
+        assertThatThrownBy(() -> server.run(JedisRedisFixture.PING, SECOND))
+                .isInstanceOf(RedisException.Unanswered.class)
+                .hasMessageContaining("have been closed");
+    }
+
+    private static void isOpen(JedisRedis server) {
+        assertThatThrownBy(() -> server.run(JedisRedisFixture.PING, SECOND))
+                .isInstanceOf(RedisException.Unanswered.class)
+                .hasMessageNotContaining("have been closed");
+    }
+
+    @Test
+    void nodesToWhichNobodyIsSentAnyMore_areClosed() {
+        news.accept(HALVES);
+        HostAndPort first = new HostAndPort("127.0.0.1", 3);
+        HostAndPort second = new HostAndPort("127.0.0.1", 4);
+        JedisRedis abandoned = masters.importer(first);
+        now.addAndGet(Connections.AGED_NANOS);
+        JedisRedis wanted = masters.importer(second);
+        isOpen(abandoned);
+        now.addAndGet(1);
+        assertThat(masters.importer(second)).isSameAs(wanted);
+        isClosed(abandoned);
+        now.addAndGet(Connections.AGED_NANOS);
+        JedisRedis again = masters.importer(first);
+        isOpen(wanted);
+        assertThat(again).isNotSameAs(abandoned);
+        now.addAndGet(Connections.AGED_NANOS + 1);
+        news.accept(ALL_OF_ONE);
+        isClosed(again);
+        isClosed(wanted);
     }
 
     @Test

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.fixture.FaultyProxy;
 import io.github.redislocks.fixture.RedisServer;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -24,6 +25,7 @@ import redis.clients.jedis.authentication.AuthXManager;
 class CredentialsTest extends JedisRedisFixture {
 
     private static final long TOKEN_MILLIS = 600;
+    private static final long LONG_MILLIS = 3_600_000;
 
     private final AtomicReference<String> password = new AtomicReference<>("first");
     private RedisServer server;
@@ -58,12 +60,7 @@ class CredentialsTest extends JedisRedisFixture {
         assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
     }
 
-    @Test
-    void tokens_areAskedForAtTheFirstCall_andEachNewOneIsUsed() {
-        IdentityProvider provider = () -> {
-            long now = System.currentTimeMillis();
-            return new SimpleToken("app", password.get(), now + TOKEN_MILLIS, now, Map.of());
-        };
+    private AuthXManager tokens(IdentityProvider provider) {
         AuthXManager tokens = new AuthXManager(TokenAuthConfig.builder()
                 .identityProviderConfig(() -> provider)
                 .expirationRefreshRatio(0.5F)
@@ -73,10 +70,24 @@ class CredentialsTest extends JedisRedisFixture {
                 .delayInMsToRetry(10)
                 .build());
         closing(tokens::stop);
-        JedisRedis redis = closing(new JedisRedis(
+        return tokens;
+    }
+
+    private JedisRedis redis(AuthXManager tokens) {
+        return closing(new JedisRedis(
                 proxy.address(),
                 DefaultJedisClientConfig.builder().authXManager(tokens).build(),
                 1));
+    }
+
+    @Test
+    void tokens_areAskedForAtTheFirstCall_andEachNewOneIsUsed() {
+        IdentityProvider provider = () -> {
+            long now = System.currentTimeMillis();
+            return new SimpleToken("app", password.get(), now + TOKEN_MILLIS, now, Map.of());
+        };
+        AuthXManager tokens = tokens(provider);
+        JedisRedis redis = redis(tokens);
         assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
         allow(">second");
         password.set("second");
@@ -84,5 +95,29 @@ class CredentialsTest extends JedisRedisFixture {
         int before = proxy.connections();
         await().ignoreExceptionsInstanceOf(RedisException.class)
                 .until(() -> redis.run(PING, LONG).is("PONG") && proxy.connections() > before);
+    }
+
+    @Test
+    void tokenThatThrows_losesNoConnection() {
+        AtomicBoolean broken = new AtomicBoolean();
+        IdentityProvider provider = () -> {
+            long now = System.currentTimeMillis();
+            return new SimpleToken("app", password.get(), now + LONG_MILLIS, now, Map.of()) {
+                @Override
+                public String getValue() {
+                    if (broken.get()) {
+                        throw new IllegalStateException("of the test");
+                    }
+                    return super.getValue();
+                }
+            };
+        };
+        JedisRedis redis = redis(tokens(provider));
+        assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
+        broken.set(true);
+        assertThatThrownBy(() -> redis.run(PING, LONG)).hasMessage("of the test");
+        broken.set(false);
+        assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
+        assertThat(proxy.connections()).as("the one before is used").isEqualTo(1);
     }
 }

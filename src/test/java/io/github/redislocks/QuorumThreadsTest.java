@@ -1,0 +1,106 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.redis.Redis;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A client of a quorum for which no thread can be started, as where a process has too many. */
+@Timeout(60)
+class QuorumThreadsTest {
+
+    /** So long that nothing ends with its lease while a test lasts. */
+    private static final Duration LEASE = Duration.ofMinutes(5);
+
+    private static final Duration SOON = Duration.ofSeconds(10);
+
+    private final QuorumTwins masters = new QuorumTwins(LEASE, LEASE);
+    private final QuorumTwins.Client client = masters.connect();
+    private final Quorum quorum = (Quorum) client.locks.client().redis;
+    private final Set<ThreadPoolExecutor> scarce = ConcurrentHashMap.newKeySet();
+
+    @BeforeEach
+    void letThreadsEndSoon() {
+        bound(quorum.scheduler);
+        for (QuorumNode node : quorum.nodes) {
+            for (ThreadPoolExecutor pool : new ThreadPoolExecutor[] {node.calls, node.lane}) {
+                bound(pool);
+                pool.setKeepAliveTime(1, TimeUnit.MILLISECONDS);
+                await().atMost(SOON).until(() -> pool.getPoolSize() == 0);
+            }
+        }
+    }
+
+    @AfterEach
+    void close() {
+        scarce.clear();
+        masters.close();
+    }
+
+    private void bound(ThreadPoolExecutor pool) {
+        ThreadFactory threads = pool.getThreadFactory();
+        pool.setThreadFactory(work -> {
+            if (scarce.contains(pool)) {
+                throw new OutOfMemoryError("unable to create native thread, of the test");
+            }
+            return threads.newThread(work);
+        });
+    }
+
+    /** From now on no thread is started for these masters, nor for what is to be asked once more. */
+    private void noThreadsFor(String names) {
+        scarce.add(quorum.scheduler);
+        names.chars().mapToObj(name -> quorum.nodes.get(name - 'A')).forEach(node -> {
+            scarce.add(node.calls);
+            scarce.add(node.lane);
+            await().atMost(SOON).until(() -> node.calls.getPoolSize() + node.lane.getPoolSize() == 0);
+        });
+    }
+
+    @Test
+    void tryLock_noThreads_saysSoAndTheNextOneHasTheLock() {
+        noThreadsFor("ABCDE");
+        assertThatThrownBy(client.lock::tryLock)
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("unable to create native thread");
+        assertThat(quorum.nodes).allMatch(node -> node.remembered() == 0);
+        scarce.clear();
+        assertThat(client.lock.tryLock()).isTrue();
+        client.lock.unlock();
+        await().atMost(SOON).until(() -> masters.votes().isEmpty());
+    }
+
+    @Test
+    void unlock_noThreadForAMaster_endsItsVoteWithTheNextCall() {
+        client.lock.lock();
+        await().atMost(SOON).until(() -> masters.votes().equals("ABCDE"));
+        noThreadsFor("A");
+        assertThatCode(client.lock::unlock).doesNotThrowAnyException();
+        await().atMost(SOON).until(() -> masters.votes().equals("A"));
+        scarce.clear();
+        assertThat(client.lock.isLocked()).isFalse();
+        await().atMost(SOON).until(() -> masters.votes().isEmpty());
+        assertThat(quorum.nodes).allMatch(node -> node.remembered() == 0);
+    }
+
+    @Test
+    void message_noThreadForAMaster_isSentToTheOthers() {
+        Redis.Subscription subscription = masters.server('E').subscribe("channel", SOON.toNanos());
+        noThreadsFor("A");
+        assertThatCode(() -> quorum.publish("channel", "hello", SOON.toNanos())).doesNotThrowAnyException();
+        assertThat(subscription.next()).isEqualTo("hello");
+        subscription.close();
+    }
+}

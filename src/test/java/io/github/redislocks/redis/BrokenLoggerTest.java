@@ -1,0 +1,91 @@
+package io.github.redislocks.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+
+import io.github.redislocks.redis.ClusterView.Claim;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
+
+/** A client whose logger throws follows its masters all the same. */
+@Timeout(30)
+class BrokenLoggerTest {
+
+    private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+    private static final JedisClientConfig CONFIG =
+            DefaultJedisClientConfig.builder().build();
+    private static final HostAndPort OLD = new HostAndPort("127.0.0.1", 1);
+    private static final HostAndPort NEW = new HostAndPort("127.0.0.1", 2);
+
+    private final AtomicInteger moves = new AtomicInteger();
+    private final AtomicInteger thrown = new AtomicInteger();
+    private final PrintStream err = System.err;
+
+    @BeforeEach
+    void breakLogger() {
+        System.setErr(new PrintStream(OutputStream.nullOutputStream()) {
+            @Override
+            public void println(@Nullable String line) {
+                thrown.incrementAndGet();
+                throw new IllegalStateException("in the logger");
+            }
+        });
+    }
+
+    @AfterEach
+    void repairLogger() {
+        System.setErr(err);
+    }
+
+    @Test
+    void anotherMasterOfSentinels_isFollowed() {
+        Topology.Sentinel topology = new Topology.Sentinel("locks", List.of(OLD), CONFIG);
+        try (SentinelRedis redis = new SentinelRedis(topology, CONFIG, 1, SECOND)) {
+            redis.onMoved(moves::incrementAndGet);
+            redis.found(OLD);
+            assertThatCode(() -> redis.found(NEW)).doesNotThrowAnyException();
+            assertThat(redis.serverOf("key")).isEqualTo(NEW.toString());
+        }
+        assertThat(moves).hasValue(1);
+        assertThat(thrown).hasPositiveValue();
+    }
+
+    @Test
+    void anotherMasterOfACluster_isFollowed() {
+        List<Consumer<Slots>> news = new ArrayList<>();
+        try (ClusterMasters masters =
+                new ClusterMasters("the cluster", address -> new JedisRedis(address, CONFIG, 1), heard -> {
+                    news.add(heard);
+                    return new ClusterWatch(List.of(OLD), CONFIG, SECOND, heard);
+                })) {
+            masters.onMoved(moves::incrementAndGet);
+            Slots before = slots(Slots.UNKNOWN, new ClusterNode("a", OLD), 1);
+            news.get(0).accept(before);
+            assertThatCode(() -> news.get(0).accept(slots(before, new ClusterNode("b", NEW), 2)))
+                    .doesNotThrowAnyException();
+            JedisRedis owner = masters.owner(0);
+            assertThat(owner).isNotNull();
+            assertThat(owner.address()).isEqualTo(NEW.toString());
+        }
+        assertThat(moves).hasValue(1);
+        assertThat(thrown).hasPositiveValue();
+    }
+
+    private static Slots slots(Slots before, ClusterNode owner, long epoch) {
+        return before.heard(new ClusterView(List.of(new Claim(0, 16_383, owner, epoch)), Set.of()), node -> false);
+    }
+}
