@@ -372,7 +372,8 @@ final class Contention {
         }
         Hold hold = new Hold(attempt, dated, now, renewal, below);
         made = hold;
-        attempt.returned = true;
+        // Not otherwise: a hold knows its heir, and each would keep the next in memory.
+        attempt.had = hold.inDoubt ? hold : null;
         client.holds.put(hold);
         client.end(attempt);
         if (attempt.mayRun()) {
