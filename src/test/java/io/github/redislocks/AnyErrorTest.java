@@ -5,7 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.fixture.twin.Fault;
+import io.github.redislocks.fixture.twin.TwoServers;
 import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -13,7 +16,9 @@ import java.util.List;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -145,6 +150,47 @@ class AnyErrorTest extends FakeTime {
             assertThat(lock.isHeldByCurrentThread()).isFalse();
             othersHaveTheLock();
         }
+    }
+
+    @Test
+    void await_thatMeetsAnErrorWhenItHasTheLockAgain_leavesNothing() throws InterruptedException {
+        AtomicReference<@Nullable Thread> unlucky = new AtomicReference<>();
+        Redis port = new TwoServers(redis, redis, key -> {
+            if (unlucky.compareAndSet(Thread.currentThread(), null)) {
+                throw new InternalError("of the test, once the hold is made");
+            }
+            return false;
+        });
+        RedisLocks third = RedisLocks.on(port, LockOptions.DEFAULTS, losses::add, clock);
+        RedisReentrantLock again = third.reentrantLock("job");
+        AtomicReference<Throwable> thrown = new AtomicReference<>();
+        Thread waiter = new Thread(() -> {
+            again.lock();
+            again.newCondition("ready").awaitUninterruptibly();
+        });
+        waiter.setUncaughtExceptionHandler((thread, e) -> thrown.set(e));
+        waiter.start();
+        await().until(() -> !server.zset(KEY + ":conditions").isEmpty() && clock.isParked(waiter));
+        // So that its hold is in doubt, and a leave is to follow it.
+        redis.failNext(1, verb("heartbeat"), Fault.FIRST_COPY_LATE);
+        clock.advanceMillis(1_500);
+        Attempt waiting = third.client().attempts.values().iterator().next();
+        await().until(waiting::mayRun);
+        other.lock();
+        other.newCondition("ready").signal();
+        unlucky.set(waiter);
+        other.unlock();
+        waiter.join();
+        assertThat(thrown.get()).isInstanceOf(InternalError.class);
+        long began = clock.nanoTime();
+        passUntil(() -> server.hash(KEY).isEmpty());
+        assertThat(clock.nanoTime() - began)
+                .as("by a look-up of the watchdog at the latest")
+                .isLessThan(TimeUnit.SECONDS.toNanos(3));
+        othersHaveTheLock();
+        await().until(() ->
+                third.client().holds.all().isEmpty() && third.client().gate.size() == 0);
+        whileTimePasses(() -> true, third::close);
     }
 
     @Test
