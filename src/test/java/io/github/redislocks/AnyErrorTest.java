@@ -10,9 +10,11 @@ import io.github.redislocks.fixture.twin.TwoServers;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.Uninterrupted;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -85,6 +87,55 @@ class AnyErrorTest extends FakeTime {
             lock.unlock();
             othersHaveTheLock();
         }
+    }
+
+    /** Keeps the watchdog from looking after anything until it is told to go on. */
+    private CountDownLatch watchdogHeldUp() throws InterruptedException {
+        CountDownLatch heldUp = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        Thread watchdog = locks.client().watchdog.threads().get(0);
+        locks.client().watchdog.run(new Errand(clock, KEY, Long.MAX_VALUE) {
+            @Override
+            Call call() {
+                return Protocol.locked(Keys.of("redis-locks", "job"));
+            }
+
+            @Override
+            Need need() {
+                if (Thread.currentThread() != watchdog) {
+                    return Need.LATER;
+                }
+                heldUp.countDown();
+                Uninterrupted.until(Long.MAX_VALUE, nanos -> goOn.await(nanos, TimeUnit.NANOSECONDS));
+                return Need.NOW;
+            }
+
+            @Override
+            long follow(Reply reply, long sentNanos) {
+                return DONE;
+            }
+        });
+        heldUp.await();
+        return goOn;
+    }
+
+    @Test
+    void unlock_thatMeetsAnError_hidesNoLossBefore_ifTheThreadLocksAgainAtOnce() throws InterruptedException {
+        lock.lock();
+        lock.forceUnlock();
+        lock.lock();
+        locks.client().watchdog.prepare(KEY);
+        CountDownLatch goOn = watchdogHeldUp();
+        errorAt("release", 1, false);
+        assertThatThrownBy(lock::unlock).isInstanceOf(InternalError.class);
+        lock.lock();
+        goOn.countDown();
+        lock.unlock();
+        assertThatThrownBy(lock::unlock).as("of the first lock").isInstanceOf(LockLostException.class);
+        assertThatThrownBy(lock::unlock).isNotInstanceOf(LockLostException.class);
+        settle();
+        assertThat(losses).hasSize(1);
+        assertThat(locks.client().holds.all()).isEmpty();
     }
 
     @Test
