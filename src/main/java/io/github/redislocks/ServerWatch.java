@@ -38,7 +38,7 @@ final class ServerWatch {
         this.hasOneSlot = redis.hasOneSlot();
     }
 
-    /** Looks at the server, and learns its time, by which requests are dated; ends the connection if it cannot work. */
+    /** Looks at the server, and learns its time, by which requests are dated; throws if it cannot work. */
     void start() {
         redis.onMoved(this::moved);
         Call check = check().with(options.acks());
@@ -56,7 +56,6 @@ final class ServerWatch {
                 objection = objectionToSlots();
             }
             if (objection != null) {
-                redis.close();
                 throw new LockUnavailableException(redis.address(), objection, false, null);
             }
             openLane();
@@ -68,7 +67,6 @@ final class ServerWatch {
                 log.warn(warning);
             }
         } catch (RedisException e) {
-            redis.close();
             String text = ServerCheck.isElsewhere(e)
                     ? ServerCheck.tooSmall(redis.address())
                     : "No connection to Redis at " + redis.address() + ": " + e.getMessage()

@@ -6,9 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.twin.Fault;
+import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.fixture.twin.TwoServers;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.Uninterrupted;
 import java.time.Duration;
@@ -55,6 +57,20 @@ class AnyErrorTest extends FakeTime {
         assertThat(locks.client().holds.all()).isEmpty();
         assertThat(locks.client().attempts).isEmpty();
         assertThat(locks.client().gate.size()).isZero();
+    }
+
+    @Test
+    void start_thatMeetsAnError_closesTheConnections() {
+        InMemoryRedis fresh = server.another();
+        fresh.hold(call -> {
+            throw new InternalError("of the test, at " + call.script().name());
+        });
+        assertThatThrownBy(() -> RedisLocks.on(fresh, LockOptions.DEFAULTS, null, clock))
+                .isInstanceOf(InternalError.class);
+        fresh.heal();
+        assertThatThrownBy(() -> fresh.run(Protocol.locked(Keys.of("redis-locks", "job")), 1_000_000_000))
+                .isInstanceOf(RedisException.class)
+                .hasMessageContaining("closed");
     }
 
     @Test
