@@ -97,8 +97,8 @@ final class Attempt {
     Attempt behind;
     /** Whether its turn is likely to come in a moment, for which its thread stays awake; set by the gate. */
     volatile boolean near;
-    /** Whether its caller has had a hold by it. */
-    volatile boolean returned;
+    /** The hold that its caller has had by it while it was in doubt, so that a leave may follow; or null. */
+    volatile @Nullable Hold had;
     /** Whether anything in Redis may bear its number. */
     volatile boolean known;
     /** Its place, or null if it has none that it knows of. */

@@ -274,9 +274,10 @@ final class Client {
         return suspect.get();
     }
 
-    /** Whether the hold of an attempt may have been lost after its caller had it: then no leave may hide that. */
-    boolean mayHaveLost(Attempt attempt) {
-        return attempt.returned && attempt.number <= suspect();
+    /** Whether the hold of an attempt was lost after its caller had it: then no leave may hide that. */
+    boolean hasLost(Attempt attempt) {
+        Hold had = attempt.had;
+        return had != null && had.isLost();
     }
 
     /** Whether an attempt that has ended is to leave Redis: not while its hold is held, nor before that is released. */

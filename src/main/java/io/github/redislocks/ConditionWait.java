@@ -37,8 +37,8 @@ final class ConditionWait {
     private Ending ending = Ending.SIGNALLED;
     private boolean settled;
     private long rejoinAtNanos;
-    /** What it came back with, or null. */
-    private @Nullable Hold back;
+    /** Its way back to the lock; null before. */
+    private @Nullable Contention contention;
 
     /** Until: a time of the wall clock, which may be set meanwhile, at which it ends besides; or null. */
     ConditionWait(Client client, RedisCondition condition, Hold hold, Patience patience, @Nullable Instant until) {
@@ -63,8 +63,11 @@ final class ConditionWait {
         } catch (Throwable e) {
             // The lock is not held here: the client is closed, or Redis is away for good.
             hold.stranded = hold.isReleasing();
-            if (back != null) {
-                back.stranded = true;
+            // Also one that an error has kept from coming back with it. Without a call, for which there may be no room
+            // on the stack.
+            Hold made = contention == null ? null : contention.made;
+            if (made != null) {
+                made.stranded = true;
             }
             attempt.stranded = e instanceof Error;
             client.watchdog.stranded = true;
@@ -179,18 +182,19 @@ final class ConditionWait {
     }
 
     private void awaitGrant(Attempt attempt) {
-        Contention contention = new Contention(client, attempt, Patience.endless(), hold.below);
+        Contention wayBack = new Contention(client, attempt, Patience.endless(), hold.below);
+        contention = wayBack;
         while (true) {
             Attempt.Verdict verdict = attempt.verdict();
             if (verdict instanceof Attempt.Grant grant) {
-                back = settle(contention, grant);
+                Hold back = settle(wayBack, grant);
                 if (back != null) {
                     back.resume(hold);
                     Sync.publish();
                     return;
                 }
                 if (attempt.verdict() == grant) {
-                    client.clock.park(this, contention.pauseNanos(client.clock.nanoTime()));
+                    client.clock.park(this, wayBack.pauseNanos(client.clock.nanoTime()));
                 }
                 continue;
             }
@@ -217,9 +221,9 @@ final class ConditionWait {
     }
 
     /** As that of the contention; but whoever waits in a Condition asks until enough replicas confirm the lock his. */
-    private @Nullable Hold settle(Contention contention, Attempt.Grant grant) {
+    private @Nullable Hold settle(Contention wayBack, Attempt.Grant grant) {
         try {
-            return contention.settle(grant);
+            return wayBack.settle(grant);
         } catch (RedisException.Unacknowledged e) {
             long tried = client.replication(hold.lock()).age(client.clock.nanoTime());
             if (tried > client.options.retryFor().toNanos()) {

@@ -42,8 +42,9 @@ final class Contention {
     private Attempt.@Nullable Grant confirmed;
     /** Whether a grant is still to be confirmed by replicas, and the last request for that brought no answer. */
     private boolean unconfirmed;
-    /** The hold that it came to, or null. */
-    private @Nullable Hold made;
+    /** The hold that it came to, or null; also if an error has kept it from being returned. */
+    @Nullable
+    Hold made;
 
     /** Lost: the hold that the thread lost and has not unlocked yet, or null. */
     Contention(Client client, Attempt attempt, Patience patience, @Nullable Hold lost) {
@@ -372,7 +373,8 @@ final class Contention {
         }
         Hold hold = new Hold(attempt, dated, now, renewal, below);
         made = hold;
-        attempt.returned = true;
+        // Not otherwise: a hold knows its heir, and each would keep the next in memory.
+        attempt.had = hold.inDoubt ? hold : null;
         client.holds.put(hold);
         client.end(attempt);
         if (attempt.mayRun()) {

@@ -103,8 +103,8 @@ final class Heartbeats implements Watchdog.Ward {
                     leaveIfEnded();
                 }
                 case "LATE" -> {
+                    // It is due as before, and will not be late again.
                     notAfter.saw(reply);
-                    attempt.nextHeartbeatNanos = 0;
                     leaveIfEnded();
                 }
                 default -> {

@@ -69,11 +69,19 @@ public final class RedisLocks implements AutoCloseable {
         return new Builder();
     }
 
-    /** For a Redis that is not reached by Jedis: tests. */
+    /** On a Redis that it closes in the end, also if it cannot begin: of the builder, or a test's. */
     static RedisLocks on(Redis redis, LockOptions options, @Nullable LockLostListener listener, Clock clock) {
-        Client client = new Client(clientId(), options, listener, clock, redis);
-        client.start();
-        return new RedisLocks(client);
+        boolean started = false;
+        try {
+            RedisLocks locks = new RedisLocks(new Client(clientId(), options, listener, clock, redis));
+            locks.client.start();
+            started = true;
+            return locks;
+        } finally {
+            if (!started) {
+                redis.close();
+            }
+        }
     }
 
     private static String clientId() {

@@ -144,6 +144,8 @@ final class Sender {
     private void endUrgent() {
         for (Errand errand = urgent.poll(); errand != null; errand = urgent.poll()) {
             errand.end();
+            // It is for another to send, and nobody else wakes the watchdog for that.
+            client.watchdog.wakeAt(0);
         }
     }
 

@@ -36,7 +36,7 @@ final class ServerWatch {
         this.hasOneSlot = redis.hasOneSlot();
     }
 
-    /** Looks at the server, and learns its time, by which requests are dated; ends the connection if it cannot work. */
+    /** Looks at the server, and learns its time, by which requests are dated; throws if it cannot work. */
     void start() {
         redis.onMoved(this::moved);
         Call check = check().with(options.acks());
@@ -54,7 +54,6 @@ final class ServerWatch {
                 objection = ServerCheck.objectionToSlots(redis, options.keyPrefix(), options.commandTimeoutNanos());
             }
             if (objection != null) {
-                redis.close();
                 throw new LockUnavailableException(redis.address(), objection, false, null);
             }
             openLane();
@@ -66,7 +65,6 @@ final class ServerWatch {
                 log.warn(warning);
             }
         } catch (RedisException e) {
-            redis.close();
             String text = ServerCheck.isElsewhere(e)
                     ? ServerCheck.tooSmall(redis.address())
                     : "No connection to Redis at " + redis.address() + ": " + e.getMessage()

@@ -285,7 +285,7 @@ final class Succession {
 
         @Override
         Call call() {
-            return Protocol.leave(gone, client.mayHaveLost(gone), turn == null ? null : heir, takePlace);
+            return Protocol.leave(gone, client.hasLost(gone), turn == null ? null : heir, takePlace);
         }
 
         @Override

@@ -140,7 +140,8 @@ final class Sync {
             Hold held = client.hold(keys);
             if (held != null && held.stranded) {
                 client.succession.rescue(held);
-                held = null;
+                // A loss below it, of which its thread has not been told yet.
+                held = client.hold(keys);
             }
             if (held != null && client.isValid(held) && reenter(held, patience, leaseMillis, renewed)) {
                 return true;

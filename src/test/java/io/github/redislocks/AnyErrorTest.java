@@ -5,15 +5,24 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.fixture.twin.Fault;
+import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.fixture.twin.TwoServers;
 import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.Uninterrupted;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -51,6 +60,20 @@ class AnyErrorTest extends FakeTime {
     }
 
     @Test
+    void start_thatMeetsAnError_closesTheConnections() {
+        InMemoryRedis fresh = server.another();
+        fresh.hold(call -> {
+            throw new InternalError("of the test, at " + call.script().name());
+        });
+        assertThatThrownBy(() -> RedisLocks.on(fresh, LockOptions.DEFAULTS, null, clock))
+                .isInstanceOf(InternalError.class);
+        fresh.heal();
+        assertThatThrownBy(() -> fresh.run(Protocol.locked(Keys.of("redis-locks", "job")), 1_000_000_000))
+                .isInstanceOf(RedisException.class)
+                .hasMessageContaining("closed");
+    }
+
+    @Test
     void unlock_thatMeetsAnError_isGoneOnWith() {
         for (boolean afterwards : new boolean[] {false, true}) {
             lock.lock();
@@ -80,6 +103,55 @@ class AnyErrorTest extends FakeTime {
             lock.unlock();
             othersHaveTheLock();
         }
+    }
+
+    /** Keeps the watchdog from looking after anything until it is told to go on. */
+    private CountDownLatch watchdogHeldUp() throws InterruptedException {
+        CountDownLatch heldUp = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        Thread watchdog = locks.client().watchdog.threads().get(0);
+        locks.client().watchdog.run(new Errand(clock, KEY, Long.MAX_VALUE) {
+            @Override
+            Call call() {
+                return Protocol.locked(Keys.of("redis-locks", "job"));
+            }
+
+            @Override
+            Need need() {
+                if (Thread.currentThread() != watchdog) {
+                    return Need.LATER;
+                }
+                heldUp.countDown();
+                Uninterrupted.until(Long.MAX_VALUE, nanos -> goOn.await(nanos, TimeUnit.NANOSECONDS));
+                return Need.NOW;
+            }
+
+            @Override
+            long follow(Reply reply, long sentNanos) {
+                return DONE;
+            }
+        });
+        heldUp.await();
+        return goOn;
+    }
+
+    @Test
+    void unlock_thatMeetsAnError_hidesNoLossBefore_ifTheThreadLocksAgainAtOnce() throws InterruptedException {
+        lock.lock();
+        lock.forceUnlock();
+        lock.lock();
+        locks.client().watchdog.prepare(KEY);
+        CountDownLatch goOn = watchdogHeldUp();
+        errorAt("release", 1, false);
+        assertThatThrownBy(lock::unlock).isInstanceOf(InternalError.class);
+        lock.lock();
+        goOn.countDown();
+        lock.unlock();
+        assertThatThrownBy(lock::unlock).as("of the first lock").isInstanceOf(LockLostException.class);
+        assertThatThrownBy(lock::unlock).isNotInstanceOf(LockLostException.class);
+        settle();
+        assertThat(losses).hasSize(1);
+        assertThat(locks.client().holds.all()).isEmpty();
     }
 
     @Test
@@ -145,6 +217,47 @@ class AnyErrorTest extends FakeTime {
             assertThat(lock.isHeldByCurrentThread()).isFalse();
             othersHaveTheLock();
         }
+    }
+
+    @Test
+    void await_thatMeetsAnErrorWhenItHasTheLockAgain_leavesNothing() throws InterruptedException {
+        AtomicReference<@Nullable Thread> unlucky = new AtomicReference<>();
+        Redis port = new TwoServers(redis, redis, key -> {
+            if (unlucky.compareAndSet(Thread.currentThread(), null)) {
+                throw new InternalError("of the test, once the hold is made");
+            }
+            return false;
+        });
+        RedisLocks third = RedisLocks.on(port, LockOptions.DEFAULTS, losses::add, clock);
+        RedisReentrantLock again = third.reentrantLock("job");
+        AtomicReference<Throwable> thrown = new AtomicReference<>();
+        Thread waiter = new Thread(() -> {
+            again.lock();
+            again.newCondition("ready").awaitUninterruptibly();
+        });
+        waiter.setUncaughtExceptionHandler((thread, e) -> thrown.set(e));
+        waiter.start();
+        await().until(() -> !server.zset(KEY + ":conditions").isEmpty() && clock.isParked(waiter));
+        // So that its hold is in doubt, and a leave is to follow it.
+        redis.failNext(1, verb("heartbeat"), Fault.FIRST_COPY_LATE);
+        clock.advanceMillis(1_500);
+        Attempt waiting = third.client().attempts.values().iterator().next();
+        await().until(waiting::mayRun);
+        other.lock();
+        other.newCondition("ready").signal();
+        unlucky.set(waiter);
+        other.unlock();
+        waiter.join();
+        assertThat(thrown.get()).isInstanceOf(InternalError.class);
+        long began = clock.nanoTime();
+        passUntil(() -> server.hash(KEY).isEmpty());
+        assertThat(clock.nanoTime() - began)
+                .as("by a look-up of the watchdog at the latest")
+                .isLessThan(TimeUnit.SECONDS.toNanos(3));
+        othersHaveTheLock();
+        await().until(() ->
+                third.client().holds.all().isEmpty() && third.client().gate.size() == 0);
+        whileTimePasses(() -> true, third::close);
     }
 
     @Test

@@ -234,6 +234,26 @@ class FailoverGraceTest extends FakeTime {
     }
 
     @Test
+    void localHeir_interruptedDuringTheGrace_givesBackWhatItWasGiven() throws InterruptedException {
+        lock.lock();
+        Doing heir = doing(() -> {
+            lock.lockInterruptibly();
+            return "held";
+        });
+        await().until(() -> heir.getState() == Thread.State.WAITING);
+        redis.moved();
+        lock.unlock();
+        assertThat(server.hash(KEY).get("owner")).endsWith(":" + heir.getId());
+        settle();
+        heir.interrupt();
+        heir.join();
+        assertThat(heir.outcome.get()).isInstanceOf(InterruptedException.class);
+        settle();
+        assertThat(server.hash(KEY)).isEmpty();
+        assertThat(locks.client().gate.size()).isZero();
+    }
+
+    @Test
     void await_whoseTimeIsOver_queuesWhenTheGraceIsOver() throws InterruptedException {
         Doing caller = doing(() -> {
             lock.lock();

@@ -192,6 +192,25 @@ class LeaveTest extends FakeTime {
     }
 
     @Test
+    void leave_afterAnUnlock_saysNothingOfTheLossOfAnotherLock() {
+        redis.failNext(1, verb("acquire"), Fault.FIRST_COPY_LATE);
+        lock.lock();
+        Call first = logged("acquire");
+        RedisReentrantLock another = locks.reentrantLock("another");
+        another.lock();
+        assertThat(another.forceUnlock()).isTrue();
+        lock.unlock();
+        clock.advanceMillis(1);
+        redis.runLate(first);
+        assertThat(server.hash(KEY)).as("a hold that nobody has").isNotEmpty();
+        pass(200);
+        assertThat(server.hash(KEY)).isEmpty();
+        assertThat(other.tryLock()).isTrue();
+        assertThat(other.previousHolderLost()).isFalse();
+        other.unlock();
+    }
+
+    @Test
     void acquireAnsweredByItsSecondCopy_isNotEndedByItsLeave() {
         redis.failNext(1, verb("acquire"), Fault.FIRST_COPY_LATE);
         lock.lock();

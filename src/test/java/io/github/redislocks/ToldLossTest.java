@@ -6,8 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.twin.Fault;
+import io.github.redislocks.redis.Call;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -117,8 +119,14 @@ class ToldLossTest extends FakeTime {
 
     /** A thread of the first client that waits in a Condition, whose first request for that is not answered. */
     private Thread awaiting(AtomicReference<Object> outcome) {
-        Condition condition = lock.newCondition("ready");
         redis.failNext(1, verb("await"), Fault.REPLY_LOST);
+        Thread thread = startAwaiting(outcome);
+        await().until(() -> !server.zset(KEY + ":conditions").isEmpty() && clock.isParked(thread));
+        return thread;
+    }
+
+    private Thread startAwaiting(AtomicReference<Object> outcome) {
+        Condition condition = lock.newCondition("ready");
         Thread thread = new Thread(() -> {
             lock.lock();
             try {
@@ -130,8 +138,26 @@ class ToldLossTest extends FakeTime {
             }
         });
         thread.start();
-        await().until(() -> !server.zset(KEY + ":conditions").isEmpty() && clock.isParked(thread));
         return thread;
+    }
+
+    @Test
+    void await_sentTwiceAndNotKnownAnyMoreToTheSecondCopy_isNoLoss() {
+        AtomicReference<@Nullable Call> first = new AtomicReference<>();
+        redis.failNext(1, verb("await"), Fault.FIRST_COPY_LATE);
+        redis.hold(call -> {
+            if (verb("await").test(call) && first.compareAndSet(null, call)) {
+                assertThat(redis.runLate(call).code()).isEqualTo("FREED");
+                server.flushAll();
+            }
+            return false;
+        });
+        AtomicReference<Object> outcome = new AtomicReference<>();
+        Thread thread = startAwaiting(outcome);
+        await().until(() -> first.get() != null && (clock.isParked(thread) || !thread.isAlive()));
+        passUntil(() -> outcome.get() != null);
+        assertThat(outcome.get()).isEqualTo(true);
+        assertThat(losses).isEmpty();
     }
 
     @Test

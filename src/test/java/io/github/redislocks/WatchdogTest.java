@@ -126,6 +126,42 @@ class WatchdogTest extends FakeTime {
         assertThat(watchdog.threads()).noneMatch(Thread::isAlive);
     }
 
+    @Test
+    void errand_givenToASenderThatCloses_isSentByAnother() {
+        AtomicBoolean begun = new AtomicBoolean();
+        redis.log().clear();
+        Errand errand = new Errand(clock, KEY, Long.MAX_VALUE) {
+            @Override
+            Call call() {
+                return Protocol.locked(Keys.of("redis-locks", "job"));
+            }
+
+            @Override
+            Need need() {
+                // So that only the watchdog has it as long as the test wants.
+                return begun.get() ? Need.NOW : Need.LATER;
+            }
+
+            @Override
+            long follow(Reply reply, long sentNanos) {
+                return DONE;
+            }
+        };
+        watchdog.run(errand);
+        settle();
+        // It does not run: as if it was closed before it had looked.
+        Sender closing = new Sender(locks.client());
+        errand.begin();
+        assertThat(closing.sendNow(errand)).isTrue();
+        begun.set(true);
+        pass(100);
+        assertThat(redis.log().count("locked")).isZero();
+        closing.close();
+        await().until(() -> clock.nextWake() <= errand.nextTryNanos());
+        clock.advanceMillis(20);
+        await().until(() -> redis.log().count("locked") == 1);
+    }
+
     /** Something urgent that is followed by the next, as where threads without number give up all the time. */
     private final class Endless extends Errand {
 

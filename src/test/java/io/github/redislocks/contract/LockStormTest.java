@@ -52,10 +52,47 @@ class LockStormTest {
     private final AtomicLong acquired = new AtomicLong();
     private final AtomicLong interrupted = new AtomicLong();
     private final AtomicLong refused = new AtomicLong();
+    private final AtomicLong tries = new AtomicLong();
     private final AtomicLong unanswered = new AtomicLong();
+    /** Of those, while Redis answered others at once. */
+    private final AtomicLong unheard = new AtomicLong();
+
+    private final Bystander bystander = new Bystander();
     private final AtomicLong longestWait = new AtomicLong();
     private final DeniedTime time = new DeniedTime();
     private final Queue<Throwable> errors = new ConcurrentLinkedQueue<>();
+
+    /** Somebody else who asks Redis all the time, and so knows when it was silent, or the machine denied time. */
+    private static final class Bystander extends Thread {
+
+        private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+        /** Half of what any request of a timed try waits for its answer. */
+        private static final long SILENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
+        private volatile long answeredAt = System.nanoTime();
+        private volatile long silentUntil = answeredAt;
+        private volatile boolean over;
+
+        @Override
+        public void run() {
+            try (Jedis jedis = RedisServers.shared().client()) {
+                while (!over) {
+                    jedis.ping();
+                    long now = System.nanoTime();
+                    if (now - answeredAt > SILENCE_NANOS) {
+                        silentUntil = now;
+                    }
+                    answeredAt = now;
+                    LockSupport.parkNanos(PAUSE_NANOS);
+                }
+            }
+        }
+
+        /** Whether it had its answers at once ever since a time. */
+        boolean answeredSince(long nanos) {
+            return silentUntil - nanos < 0 && System.nanoTime() - answeredAt <= SILENCE_NANOS;
+        }
+    }
 
     @Test
     void storm_ofEverything_excludesWakesAndLeavesNothing() throws InterruptedException {
@@ -74,6 +111,7 @@ class LockStormTest {
                 threads.add(new Thread(() -> work(client, random, end), "storm-" + c + "-" + t));
             }
         }
+        bystander.start();
         threads.forEach(Thread::start);
         Random random = new Random(seed);
         long began = time.now();
@@ -90,14 +128,17 @@ class LockStormTest {
         }
         clients.forEach(RedisLocks::close);
         time.close();
+        bystander.over = true;
         Set<String> left;
         try (Jedis jedis = RedisServers.shared().client()) {
             left = jedis.keys(prefix + "*");
         }
         System.out.printf(
-                "LockStormTest: %d acquired, %d refused, %d unanswered, longest wait %d ms, less what the machine denied:"
-                        + " %d ms in all%n",
-                acquired.get(), refused.get(), unanswered.get(), longestWait.get() / 1_000_000, stallNanos / 1_000_000);
+                "LockStormTest: %d acquired, %d refused, longest wait %d ms, less what the machine denied: %d ms in all%n",
+                acquired.get(), refused.get(), longestWait.get() / 1_000_000, stallNanos / 1_000_000);
+        System.out.printf(
+                "LockStormTest: %d short tries, %d unanswered, %d of them while Redis answered others%n",
+                tries.get(), unanswered.get(), unheard.get());
         System.out.printf(
                 "LockStormTest: %d interrupts sent, %d InterruptedExceptions, other exceptions: %s, keys left: %s%n",
                 sent, interrupted.get(), byType(errors), left);
@@ -107,6 +148,11 @@ class LockStormTest {
         assertThat(longestWait.get())
                 .as("longest wait, less what the machine denied meanwhile, seed %d", seed)
                 .isLessThan(LONGEST_WAIT_NANOS);
+        assertThat(unheard.get())
+                .as(
+                        "tries that were not told that the lock is busy, though Redis answered, of %d, seed %d",
+                        tries.get(), seed)
+                .isLessThanOrEqualTo(tries.get() / 100);
         assertThat(left).isNotEmpty().allMatch(key -> key.endsWith(":fence"));
     }
 
@@ -198,12 +244,17 @@ class LockStormTest {
 
     /** Tries for a time in which Redis may not answer on a busy machine: not knowing is not the same as busy. */
     private boolean tried(RedisReentrantLock lock, long nanos, @Nullable Duration lease) throws InterruptedException {
+        tries.incrementAndGet();
+        long began = System.nanoTime();
         try {
             return lease == null
                     ? lock.tryLock(nanos, TimeUnit.NANOSECONDS)
                     : lock.tryLock(Duration.ofNanos(nanos), lease);
         } catch (LockUnavailableException e) {
             unanswered.incrementAndGet();
+            if (bystander.answeredSince(began)) {
+                unheard.incrementAndGet();
+            }
             return false;
         }
     }

@@ -1,0 +1,138 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * One heartbeat at a time, and a leave behind each whose attempt has ended meanwhile: it may have made its place anew.
+ */
+class HeartbeatsTest extends FakeTime {
+
+    private static final long SOON = 2_000_000_000;
+
+    private final Client client = locks.client();
+    private final Heartbeats heartbeats = new Heartbeats(client);
+    private final Attempt attempt =
+            client.begin(Keys.of("redis-locks", "job"), new Attempt.Wish(30_000, true, false), Patience.endless());
+
+    @AfterEach
+    void endAttempt() {
+        client.end(attempt);
+    }
+
+    /** What is due once heartbeats are, which the client's own watchdog finds they are not. */
+    private List<Watchdog.Job> due() {
+        List<Watchdog.Job> jobs = new ArrayList<>();
+        long now = clock.nanoTime();
+        heartbeats.inspect(now, now + SOON, (key, job) -> jobs.add(job.get()));
+        return jobs;
+    }
+
+    @Test
+    void heartbeatUnderWay_isTheOnlyOne_alsoIfItsServerChanges() {
+        attempt.queued(clock.nanoTime(), 0, -1);
+        Watchdog.Job first = due().get(0);
+        assertThat(first.begin()).isTrue();
+        assertThat(due()).isEmpty();
+        first.end();
+        assertThat(due()).hasSize(1);
+    }
+
+    @Test
+    void attemptThatIsDecidedInThatMoment_isNotAskedFor() {
+        attempt.queued(clock.nanoTime(), 0, -1);
+        Watchdog.Job heartbeat = due().get(0);
+        attempt.decide(new Attempt.Failure(new IllegalStateException("of the test")));
+        assertThat(heartbeat.begin()).isFalse();
+        assertThat(attempt.isInDoubt()).isFalse();
+    }
+
+    /** A heartbeat that is under way. */
+    private Heartbeats.Heartbeat underWay() {
+        Heartbeats.Heartbeat heartbeat = heartbeats.new Heartbeat(attempt);
+        assertThat(heartbeat.begin()).isTrue();
+        return heartbeat;
+    }
+
+    /** It runs, and makes the place of an attempt that has ended. */
+    private void runsTooLate(Heartbeats.Heartbeat heartbeat) {
+        other.lock();
+        client.end(attempt);
+        redis.run(heartbeat.call(clock.nanoTime(), 1_000_000_000), 1_000_000_000);
+        assertThat(server.zset(KEY + ":queue")).hasSize(1);
+    }
+
+    private void nothingIsLeft() {
+        settle();
+        assertThat(server.zset(KEY + ":queue")).isEmpty();
+        other.unlock();
+    }
+
+    @Test
+    void heartbeat_ofWhichNobodyIsTold_afterTheEndOfItsAttempt_isFollowedByALeave() {
+        Heartbeats.Heartbeat heartbeat = underWay();
+        runsTooLate(heartbeat);
+        heartbeat.end();
+        nothingIsLeft();
+    }
+
+    /** One copy has made the place, and another is answered so. */
+    @ParameterizedTest
+    @ValueSource(strings = {"QUEUED", "WAITING", "GRANTED", "LATE", "STALE"})
+    void heartbeat_thatIsAnswered_afterTheEndOfItsAttempt_isFollowedByALeave(String code) {
+        Heartbeats.Heartbeat heartbeat = underWay();
+        attempt.leave(null);
+        runsTooLate(heartbeat);
+        long now = clock.server().getAsLong();
+        heartbeat.answered(new Reply(code, List.of(1L, 0L, now), true), clock.nanoTime());
+        heartbeat.end();
+        nothingIsLeft();
+    }
+
+    @Test
+    void heartbeat_thatIsNotAnswered_afterTheEndOfItsAttempt_isFollowedByALeave() {
+        Heartbeats.Heartbeat heartbeat = underWay();
+        runsTooLate(heartbeat);
+        heartbeat.failed(new RedisException.Unanswered("of the test", true, null), clock.nanoTime());
+        heartbeat.end();
+        nothingIsLeft();
+    }
+
+    @Test
+    void heartbeat_thatIsLate_isSentAgainAtOnce() throws InterruptedException {
+        other.lock();
+        Waiter waiter = new Waiter();
+        waiter.startAndQueue();
+        clock.stepServerMillis(2_000);
+        pass(1_500);
+        assertThat(redis.log().count("heartbeat"))
+                .as("one that was late, and one")
+                .isEqualTo(2);
+        other.unlock();
+        waiter.end();
+    }
+
+    @Test
+    void heartbeat_ofWhichNobodyIsTold_mayRun_andIsNotUnderWay() {
+        Heartbeats.Heartbeat heartbeat = underWay();
+        heartbeat.end();
+        assertThat(attempt.mayRun()).isTrue();
+        assertThat(attempt.heartbeatInFlight).isFalse();
+    }
+
+    @Test
+    void heartbeat_thatIsAnswered_leavesNoDoubt() {
+        Heartbeats.Heartbeat heartbeat = underWay();
+        heartbeat.answered(new Reply("QUEUED", List.of(1L, 2L, clock.server().getAsLong())), clock.nanoTime());
+        heartbeat.end();
+        assertThat(attempt.isInDoubt()).isFalse();
+    }
+}
