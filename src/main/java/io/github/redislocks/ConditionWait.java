@@ -76,6 +76,8 @@ final class ConditionWait {
             } catch (Error more) {
                 attempt.stranded = true;
                 throw more;
+            } finally {
+                client.watchdog.wakeAt(0);
             }
             throw e;
         }

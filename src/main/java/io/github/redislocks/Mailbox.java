@@ -243,6 +243,11 @@ final class Mailbox {
         }
     }
 
+    /** Whether a message to itself has not come back yet. */
+    boolean isPinging() {
+        return pingedNanos != 0;
+    }
+
     private void reset() {
         Redis.Subscription current = subscription;
         pingedNanos = 0;
