@@ -1,13 +1,11 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Bell;
 import io.github.redislocks.concurrent.DutyLoop;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
@@ -32,11 +30,8 @@ final class Mailbox {
     /** Told of an attempt that should ask: it may have been granted, and was told so where that is no proof. */
     private final Consumer<Attempt> onDoubt;
 
-    /**
-     * Who waits until it is open. No Condition of the JDK: of one whose signal meets an OutOfMemoryError, the waiter
-     * looks for it without rest and for ever.
-     */
-    private final Queue<Thread> waiting = new ConcurrentLinkedQueue<>();
+    /** For those who wait until it is open. */
+    private final Bell tried = new Bell();
     /** Why the last try to open it failed; another object for each. Set by the reader only. */
     private volatile @Nullable RedisException failure;
 
@@ -94,15 +89,10 @@ final class Mailbox {
         }
         startReader();
         RedisException before = failure;
-        waiting.add(Thread.currentThread());
-        try {
-            // It may be in the pause before its next try.
-            wanted = true;
-            reader.wake();
-            awaitTry(before, System.nanoTime() + nanos);
-        } finally {
-            waiting.remove(Thread.currentThread());
-        }
+        // It may be in the pause before its next try.
+        wanted = true;
+        reader.wake();
+        tried.await(System.nanoTime() + nanos, () -> isOpen() || closed || isAnother(failure, before));
         RedisException after = failure;
         if (closed) {
             throw new RedisException.Unanswered("the mailbox is closed", false, null);
@@ -114,20 +104,6 @@ final class Mailbox {
             throw after != null && isAnother(after, before)
                     ? after
                     : new RedisException.Unanswered("no subscription to " + channel + " in time", false, null);
-        }
-    }
-
-    /** Waits until it is open or closed, or a try after one that failed so has failed; at most until a time. */
-    private void awaitTry(@Nullable RedisException before, long until) {
-        boolean interrupted = false;
-        long left = until - System.nanoTime();
-        while (!isOpen() && !closed && !isAnother(failure, before) && left > 0) {
-            LockSupport.parkNanos(this, left);
-            interrupted |= Thread.interrupted();
-            left = until - System.nanoTime();
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
         }
     }
 
@@ -169,7 +145,7 @@ final class Mailbox {
                 current.close();
             } else {
                 failure = e;
-                wakeWaiting();
+                tried.ring();
             }
             pause(backoff.next());
         }
@@ -196,12 +172,7 @@ final class Mailbox {
             made.close();
         }
         wanted = false;
-        wakeWaiting();
-    }
-
-    /** Wakes those who wait for it to be open. */
-    private void wakeWaiting() {
-        waiting.forEach(LockSupport::unpark);
+        tried.ring();
     }
 
     private void deliver(String message) {
@@ -263,7 +234,7 @@ final class Mailbox {
             current.close();
         }
         reader.close();
-        wakeWaiting();
+        tried.ring();
     }
 
     /** The thread that reads, to be waited for at close; not started before the first contention. */

@@ -1,17 +1,16 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Bell;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.redis.Uninterrupted;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -42,11 +41,11 @@ abstract class Poll {
 
     private final long beganNanos = System.nanoTime();
     private final ReentrantLock hearing = new ReentrantLock();
-    private final Condition news = hearing.newCondition();
+    private final Bell news = new Bell();
     private final List<@Nullable Outcome> outcomes;
     private int heard;
-    private long stragglersUntilNanos = Long.MAX_VALUE;
-    private @Nullable Result result;
+    private volatile long stragglersUntilNanos = Long.MAX_VALUE;
+    private volatile @Nullable Result result;
 
     Poll(int nodes) {
         this.majority = nodes / 2 + 1;
@@ -95,30 +94,25 @@ abstract class Poll {
                     stragglersUntilNanos = more == Long.MAX_VALUE ? more : now + more;
                 }
                 result = judge(new Heard(outcomes, false));
-                news.signalAll();
             }
         } finally {
             hearing.unlock();
         }
+        news.ring();
     }
 
     /** Waits until it is decided, at most until a time; then by what was heard. An interrupt is kept. */
     final Result await(long deadlineNanos) {
+        news.await(deadlineNanos, () -> result != null || stragglersUntilNanos != Long.MAX_VALUE);
+        if (stragglersUntilNanos != Long.MAX_VALUE) {
+            boolean sooner = stragglersUntilNanos - deadlineNanos < 0;
+            news.await(sooner ? stragglersUntilNanos : deadlineNanos, () -> result != null);
+        }
         hearing.lock();
         try {
-            while (result == null) {
-                long now = System.nanoTime();
-                long left = deadlineNanos - now;
-                if (stragglersUntilNanos != Long.MAX_VALUE) {
-                    left = Math.min(left, stragglersUntilNanos - now);
-                }
-                if (left <= 0) {
-                    result = Objects.requireNonNull(judge(new Heard(outcomes, true)));
-                } else {
-                    Uninterrupted.until(now + left, nanos -> news.awaitNanos(nanos) > 0);
-                }
-            }
-            return result;
+            Result decided = result == null ? Objects.requireNonNull(judge(new Heard(outcomes, true))) : result;
+            result = decided;
+            return decided;
         } finally {
             hearing.unlock();
         }

@@ -1,5 +1,6 @@
 package io.github.redislocks.redis;
 
+import io.github.redislocks.concurrent.Bell;
 import io.github.redislocks.concurrent.DutyLoop;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -9,7 +10,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
@@ -53,7 +53,7 @@ final class ClusterWatch implements AutoCloseable {
     private final Set<String> troubled = ConcurrentHashMap.newKeySet();
 
     private final ReentrantLock lock = new ReentrantLock();
-    private final Condition news = lock.newCondition();
+    private final Bell news = new Bell();
     private final Rota rota;
     private final Map<HostAndPort, Connections> connections = new ConcurrentHashMap<>();
     private Slots slots = Slots.UNKNOWN;
@@ -112,11 +112,18 @@ final class ClusterWatch implements AutoCloseable {
         lock.lock();
         try {
             asked = true;
-            loop.wake();
-            boolean inTime = true;
-            while (inTime && asked && !closed) {
-                inTime = Uninterrupted.until(deadline, nanos -> news.awaitNanos(nanos) > 0);
-            }
+        } finally {
+            lock.unlock();
+        }
+        loop.wake();
+        news.await(deadline, () -> !isAsked());
+    }
+
+    /** Whether somebody waits for an answer that may come. */
+    private boolean isAsked() {
+        lock.lock();
+        try {
+            return asked && !closed;
         } finally {
             lock.unlock();
         }
@@ -254,7 +261,7 @@ final class ClusterWatch implements AutoCloseable {
                     .map(owner -> owner.address().toString())
                     .collect(Collectors.toSet()));
             asked = false;
-            news.signalAll();
+            news.ring();
         } finally {
             lock.unlock();
         }
@@ -267,7 +274,7 @@ final class ClusterWatch implements AutoCloseable {
             if (isHopeless()) {
                 asked = false;
             }
-            news.signalAll();
+            news.ring();
             if (first) {
                 log.warn("A node of the cluster does not say who has which slots: {}", trouble);
             }
@@ -293,7 +300,7 @@ final class ClusterWatch implements AutoCloseable {
         lock.lock();
         try {
             closed = true;
-            news.signalAll();
+            news.ring();
         } finally {
             lock.unlock();
         }

@@ -1,11 +1,11 @@
 package io.github.redislocks.redis;
 
+import io.github.redislocks.concurrent.Bell;
 import io.github.redislocks.concurrent.DutyLoop;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
@@ -44,7 +44,7 @@ final class Sentinels implements AutoCloseable {
     private final List<Watch> watches;
 
     private final ReentrantLock lock = new ReentrantLock();
-    private final Condition news = lock.newCondition();
+    private final Bell news = new Bell();
     private volatile @Nullable HostAndPort master;
     /** When it is late to wait for the other Sentinels before there is a first master; 0 until one has answered. */
     private long decideAtNanos;
@@ -83,13 +83,13 @@ final class Sentinels implements AutoCloseable {
 
     /** Waits until a master is known or every Sentinel has failed to name one. An interrupt is kept. */
     void awaitMaster(long deadline) {
+        news.await(deadline, this::isDecided);
+    }
+
+    private boolean isDecided() {
         lock.lock();
         try {
-            while (master == null && !closed && watches.stream().anyMatch(watch -> watch.trouble == null)) {
-                if (!Uninterrupted.until(deadline, nanos -> news.awaitNanos(nanos) > 0)) {
-                    return;
-                }
-            }
+            return master != null || closed || watches.stream().allMatch(watch -> watch.trouble != null);
         } finally {
             lock.unlock();
         }
@@ -121,7 +121,7 @@ final class Sentinels implements AutoCloseable {
                 decideAtNanos = now + timeoutNanos / PATIENCE;
             }
             decide(now);
-            news.signalAll();
+            news.ring();
             if (from.noteDissent(master != null && !master.equals(seen.address()), now)) {
                 // The others may know more by now.
                 watches.forEach(watch -> watch.loop.wake());
@@ -181,7 +181,7 @@ final class Sentinels implements AutoCloseable {
             from.last = null;
             from.trouble = trouble;
             decide(System.nanoTime());
-            news.signalAll();
+            news.ring();
             if (first) {
                 log.warn("A Sentinel of the master {} does not help: {}", masterName, trouble);
             }
@@ -195,7 +195,7 @@ final class Sentinels implements AutoCloseable {
         lock.lock();
         try {
             closed = true;
-            news.signalAll();
+            news.ring();
         } finally {
             lock.unlock();
         }
