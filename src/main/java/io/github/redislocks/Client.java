@@ -255,7 +255,7 @@ final class Client {
         }
         boolean done = false;
         try {
-            suspect.accumulateAndGet(hold.attempt, Math::max);
+            suspect(hold.attempt);
             if (!hold.isReleasedTooLate()) {
                 gate.exit(hold.keys(), hold.attempt);
             }
@@ -263,6 +263,13 @@ final class Client {
             done = true;
         } finally {
             hold.endTelling(done);
+        }
+    }
+
+    private void suspect(long attempt) {
+        long before = suspect.get();
+        while (before < attempt && !suspect.compareAndSet(before, attempt)) {
+            before = suspect.get();
         }
     }
 

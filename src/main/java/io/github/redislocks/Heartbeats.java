@@ -48,7 +48,7 @@ final class Heartbeats implements Watchdog.Ward {
             } else if (attempt.nextHeartbeatNanos > horizon) {
                 next = Math.min(next, attempt.nextHeartbeatNanos);
             } else {
-                due.add(attempt.keys.lock(), () -> new Heartbeat(attempt));
+                due.add(attempt.keys.lock(), new Heartbeat(attempt));
             }
         }
         return next;

@@ -45,7 +45,7 @@ final class Lookout implements Watchdog.Ward {
         }
         for (Hold hold : client.holds.all()) {
             if (locks.contains(hold.lock()) && hold.isValid(now) && !hold.renewing) {
-                due.add(hold.lock(), () -> new Look(hold));
+                due.add(hold.lock(), new Look(hold));
             }
         }
         return next;

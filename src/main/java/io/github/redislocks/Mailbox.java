@@ -6,6 +6,7 @@ import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
@@ -92,7 +93,12 @@ final class Mailbox {
         // It may be in the pause before its next try.
         wanted = true;
         reader.wake();
-        tried.await(System.nanoTime() + nanos, () -> isOpen() || closed || isAnother(failure, before));
+        tried.await(System.nanoTime() + nanos, new BooleanSupplier() {
+            @Override
+            public boolean getAsBoolean() {
+                return isOpen() || closed || isAnother(failure, before);
+            }
+        });
         RedisException after = failure;
         if (closed) {
             throw new RedisException.Unanswered("the mailbox is closed", false, null);

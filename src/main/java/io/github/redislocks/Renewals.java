@@ -88,7 +88,7 @@ final class Renewals implements Watchdog.Ward {
     }
 
     private void add(List<Hold> holds, int batch, Watchdog.Due due) {
-        due.add(holds.get(0).lock(), () -> new Renewal(holds, batch, lastMoves));
+        due.add(holds.get(0).lock(), new Renewal(holds, batch, lastMoves));
     }
 
     /**
@@ -178,7 +178,9 @@ final class Renewals implements Watchdog.Ward {
 
         @Override
         public Call call(long sentNanos, long timeoutNanos) {
-            holds.forEach(hold -> hold.unanswered = true);
+            for (Hold hold : holds) {
+                hold.unanswered = true;
+            }
             Hold first = holds.get(0);
             // One of several was to be renewed when they were put together; an unlock may have ended that meanwhile.
             leaseMillis = holds.size() > 1 || first.isRenewed()
@@ -246,10 +248,10 @@ final class Renewals implements Watchdog.Ward {
             if (holds.size() > 1) {
                 client.serverWatch.refused(failure);
             }
-            holds.forEach(hold -> {
+            for (Hold hold : holds) {
                 tryAgain(hold);
                 hold.renewing = false;
-            });
+            }
         }
 
         private void tryAgain(Hold hold) {

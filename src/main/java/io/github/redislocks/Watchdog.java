@@ -18,7 +18,6 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -70,10 +69,10 @@ final class Watchdog {
     interface Due {
 
         /**
-         * Makes and takes a job on a lock key, unless its server has a batch to answer: then the watchdog comes back
-         * when that has ended.
+         * Takes a job on a lock key, unless its server has a batch to answer: then the watchdog comes back when that
+         * has ended.
          */
-        void add(String key, Supplier<? extends Job> job);
+        void add(String key, Job job);
     }
 
     /** What the watchdog looks after. */
@@ -192,7 +191,7 @@ final class Watchdog {
                 continue;
             }
             if (errand.isDue(now)) {
-                due.add(errand.key(), () -> errand);
+                due.add(errand.key(), errand);
             }
             if (errand.isDone()) {
                 all.remove();
@@ -243,7 +242,7 @@ final class Watchdog {
                 trouble.set(e);
             }
             if (sender != null && sender.isFree()) {
-                due.computeIfAbsent(sender, first -> new ArrayList<>()).add(job.get());
+                add(due, sender, job);
             }
         };
         long next = Long.MAX_VALUE;
@@ -262,6 +261,15 @@ final class Watchdog {
             log.error("The watchdog met an error and goes on", met);
         }
         return next;
+    }
+
+    private static void add(Map<Sender, List<Job>> due, Sender sender, Job job) {
+        List<Job> jobs = due.get(sender);
+        if (jobs == null) {
+            jobs = new ArrayList<>();
+            due.put(sender, jobs);
+        }
+        jobs.add(job);
     }
 
     /** Gives each sender what is due. What none takes has not begun, and is found due again. */
@@ -285,13 +293,22 @@ final class Watchdog {
 
     /** Who sends a ping to the mailbox besides; null if nobody has to, or can. */
     private @Nullable Sender pinger(Map<Sender, List<Job>> due, Set<String> withoutSender) {
-        boolean heartbeats = due.values().stream()
-                .anyMatch(jobs -> jobs.stream().anyMatch(job -> job instanceof Heartbeats.Heartbeat));
-        Sender pinger = heartbeats ? sender(client.mailbox.channel(), withoutSender) : null;
-        if (pinger != null && pinger.isFree()) {
-            due.computeIfAbsent(pinger, first -> List.of());
+        Sender pinger = hasHeartbeats(due) ? sender(client.mailbox.channel(), withoutSender) : null;
+        if (pinger != null && pinger.isFree() && !due.containsKey(pinger)) {
+            due.put(pinger, List.of());
         }
         return pinger;
+    }
+
+    private static boolean hasHeartbeats(Map<Sender, List<Job>> due) {
+        for (List<Job> jobs : due.values()) {
+            for (Job job : jobs) {
+                if (job instanceof Heartbeats.Heartbeat) {
+                    return true;
+                }
+            }
+        }
+        return false;
     }
 
     /** Makes what sends to the server of a key, so that errands go at once, also while nobody walks. */
@@ -306,14 +323,13 @@ final class Watchdog {
         if (known != null || !withoutSender.add(server)) {
             return known;
         }
-        return senders.computeIfAbsent(server, first -> {
-            Sender sender = new Sender(client);
-            sender.start();
-            if (scheduler.isClosed()) {
-                sender.close();
-            }
-            return sender;
-        });
+        Sender made = new Sender(client);
+        made.start();
+        Sender other = senders.putIfAbsent(server, made);
+        if (other != null || scheduler.isClosed()) {
+            made.close();
+        }
+        return other == null ? made : other;
     }
 
     private void retire() {

@@ -32,7 +32,7 @@ class HeartbeatsTest extends FakeTime {
     private List<Watchdog.Job> due() {
         List<Watchdog.Job> jobs = new ArrayList<>();
         long now = clock.nanoTime();
-        heartbeats.inspect(now, now + SOON, (key, job) -> jobs.add(job.get()));
+        heartbeats.inspect(now, now + SOON, (key, job) -> jobs.add(job));
         return jobs;
     }
 

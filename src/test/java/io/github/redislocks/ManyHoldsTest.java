@@ -226,7 +226,7 @@ class ManyHoldsTest extends FakeTime {
         one.lock();
         List<Watchdog.Job> jobs = new ArrayList<>();
         long due = clock.nanoTime() + 10_000_000_000L;
-        new Renewals(locks.client(), 1).inspect(due, due, (key, job) -> jobs.add(Objects.requireNonNull(job.get())));
+        new Renewals(locks.client(), 1).inspect(due, due, (key, job) -> jobs.add(Objects.requireNonNull(job)));
         assertThat(jobs).hasSize(1);
         one.unlock();
         assertThat(one.getHoldCount()).isEqualTo(1);

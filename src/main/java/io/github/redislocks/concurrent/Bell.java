@@ -43,6 +43,8 @@ public final class Bell {
 
     /** Has all that wait look again. */
     public void ring() {
-        waiting.forEach(LockSupport::unpark);
+        for (Thread waiter : waiting) {
+            LockSupport.unpark(waiter);
+        }
     }
 }
