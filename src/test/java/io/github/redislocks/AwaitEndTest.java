@@ -9,7 +9,6 @@ import io.github.redislocks.fixture.twin.Fault;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -133,17 +132,9 @@ class AwaitEndTest extends FakeTime {
         other.unlock();
         assertThat(server.hash(KEY)).as("the first has been handed the lock").containsKey("signal");
         whileTimePasses(locks::close);
-        passUntilOthers(() -> woken.get() != null);
+        passUntil(() -> woken.get() != null);
         assertThat(woken.get()).isTrue();
         second.join();
         first.join();
-    }
-
-    /** Moves time on though the first client is closed. */
-    private void passUntilOthers(BooleanSupplier condition) {
-        while (!condition.getAsBoolean()) {
-            clock.advanceMillis(20);
-            Thread.onSpinWait();
-        }
     }
 }
