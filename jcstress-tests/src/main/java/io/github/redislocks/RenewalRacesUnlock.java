@@ -123,7 +123,7 @@ public class RenewalRacesUnlock {
             }
             List<Watchdog.Job> due = new ArrayList<>();
             long renewal = client.renewalNanos() + 2;
-            new Renewals(client, Renewals.LOSSES).inspect(renewal, renewal, (key, job) -> due.add(job.get()));
+            new Renewals(client, Renewals.LOSSES).inspect(renewal, renewal, (key, job) -> due.add(job));
             for (Watchdog.Job job : due) {
                 Reply reply = OnTwin.Still.SERVER.run(job.call(clock.nanoTime(), 1_000_000_000), 1_000_000_000);
                 renewed = reply.is("OK");
