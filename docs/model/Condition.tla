@@ -85,7 +85,7 @@ Found(q, k, c) ==
 
 Wanting(c) == c \in live /\ st[c] \in {"waits", "signalled", "timed"}
 
-\* @lua signal.lua @java RedisCondition#signal
+\* @lua signal.lua @java Conditions#signal
 Signal ==
     /\ up /\ owner = Holder /\ Holder \in live /\ ~signalled /\ cond # <<>>
     /\ LET r == PassOn(line, cond) IN Becomes([r EXCEPT !.w = Holder])
@@ -93,7 +93,7 @@ Signal ==
     /\ UNCHANGED <<good, live, lapsed, deaf, st, up>>
 
 \* Who has the lock returns from its wait, and releases: the released mark counts for who comes next.
-\* @lua release.lua @java Sync#release
+\* @lua release.lua @java LockEngine.Sync#release
 Release ==
     /\ up /\ owner \in live
     /\ IF owner = Holder THEN TRUE ELSE Wanting(owner)
@@ -111,7 +111,7 @@ Beat(c) ==
 
 \* Who is timed out or interrupted leaves the Condition for the line, unless it was signalled before. If the answer is lost,
 \* it asks again; then it may have the lock already by what the first has done.
-\* @lua rejoin.lua @java ConditionWait#rejoin
+\* @lua rejoin.lua @java Conditions.ConditionWait#rejoin
 Rejoin(c) ==
     LET mine == owner = c
         signal == IF mine THEN mark \/ Broken = "ownGrantIsSignal" ELSE HasSignal(c)
@@ -126,7 +126,7 @@ Rejoin(c) ==
     /\ UNCHANGED <<live, lapsed, deaf, signalled, up>>
 
 \* Who leaves without having had the lock, since its client closes or Redis was away, gives on what it was given.
-\* @lua leave.lua @java Succession#abandon
+\* @lua leave.lua @java Handoff#abandon
 Leave(c) ==
     LET i == CHOOSE j \in 1..Len(line) : line[j].c = c
         left == IF Queues(c) THEN Dropped(line, cond, i) ELSE Lines(line, Without(cond, c), None, FALSE)

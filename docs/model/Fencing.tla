@@ -29,7 +29,7 @@ Max(x, y) == IF x > y THEN x ELSE y
 Minted == IF Broken = "countOnly" THEN fence + 1 ELSE IF Broken = "clockOnly" THEN now ELSE Max(fence + 1, now)
 
 \* own in line.lua, by acquire.lua or a grant: each hold has a token of its own, and a client that held before has lost that.
-\* @lua hold.lua @java Protocol#acquire
+\* @lua hold.lua @java Scripts#acquire
 Acquire(c) ==
     /\ owner = "none" /\ Minted <= Clock + 2
     /\ owner' = c
@@ -39,7 +39,7 @@ Acquire(c) ==
     /\ UNCHANGED <<now, seen, stale>>
 
 \* release.lua, if it is still the holder, and a client that stops.
-\* @lua release.lua @java Protocol#release
+\* @lua release.lua @java Scripts#release
 Release(c) ==
     /\ held[c] # 0
     /\ owner' = IF owner = c /\ fence = held[c] THEN "none" ELSE owner

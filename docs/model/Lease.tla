@@ -63,7 +63,7 @@ Same(s, answer) == [ans |-> answer, s |-> s]
 Untold(s) == s.lost /\ Broken # "newsLost"
 
 \* acquire.lua, mode barge
-\* @lua acquire.lua @java Protocol#acquire
+\* @lua acquire.lua @java Scripts#acquire
 Acquire(s, r) ==
     IF r.na = 0 /\ Broken # "noNotAfter" THEN Same(s, "LATE")
     ELSE IF s.owner = None THEN Own(s, r, s.good)
@@ -73,14 +73,14 @@ Acquire(s, r) ==
     ELSE Own(s, r, (s.a > r.suspect \/ Broken = "phantomIsGood") /\ ~Untold(s))
 
 \* take.lua: only a lock whose last hold was released. It knows no holds: a second run leaves all to acquire.
-\* @lua take.lua @java Protocol#take
+\* @lua take.lua @java Scripts#take
 Take(s, r) ==
     IF r.na = 0 THEN Same(s, "LATE")
     ELSE IF s.owner = None /\ (s.good \/ Broken = "takenUnmarked") THEN Own(s, r, TRUE)
     ELSE Same(s, IF s.owner \in {None, r.c} THEN "LINE" ELSE "BUSY")
 
 \* reenter.lua
-\* @lua reenter.lua @java Protocol#reenter
+\* @lua reenter.lua @java Scripts#reenter
 Reenter(s, r) ==
     IF ~Mine(s, r) THEN Same(s, "GONE")
     ELSE [ans |-> "OK",
@@ -88,13 +88,13 @@ Reenter(s, r) ==
                     !.holds = IF @ = r.n \/ Broken \in {"countInRedis", "blindCount"} THEN @ + 1 ELSE @]]
 
 \* release_inner.lua
-\* @lua release_inner.lua @java Protocol#releaseInner
+\* @lua release_inner.lua @java Scripts#releaseInner
 Exit(s, r) ==
     IF ~Mine(s, r) THEN Same(s, "GONE")
     ELSE [ans |-> "DONE", s |-> [s EXCEPT !.holds = IF @ = r.n /\ @ > 1 THEN @ - 1 ELSE @]]
 
 \* release.lua
-\* @lua release.lua @java Protocol#release
+\* @lua release.lua @java Scripts#release
 Release(s, r) ==
     IF ~Mine(s, r) THEN Same(s, "GONE")
     ELSE IF Broken = "countInRedis" /\ s.holds > 1
@@ -102,13 +102,13 @@ Release(s, r) ==
     ELSE [ans |-> "FREED", s |-> Free(s, TRUE)]
 
 \* leave.lua. What was lost after its caller had it ends without good order.
-\* @lua leave.lua @java Protocol#leave
+\* @lua leave.lua @java Scripts#leave
 Leave(s, r) ==
     IF ~Mine(s, r) THEN Same(s, "DONE")
     ELSE [ans |-> "DONE", s |-> Free(s, (r.a > r.suspect \/ Broken = "leaveMarks") /\ ~Untold(s))]
 
 \* renew.lua
-\* @lua renew.lua @java Protocol#renew
+\* @lua renew.lua @java Scripts#renew
 Renew(s, r) ==
     IF ~Mine(s, r) THEN Same(s, "GONE") ELSE [ans |-> "OK", s |-> Extend(s, r.lease)]
 
@@ -142,7 +142,7 @@ Owe(s) ==
                      /\ <<s.owner, s.a>> # <<srv.owner, srv.a>>)
 
 \* Redis runs a request whose sender is waiting; the answer is on its way.
-\* @lua hold.lua @java Client#run
+\* @lua hold.lua @java MonitoredRedis#run
 Serve(c, lane) ==
     LET call == cl[c][lane] IN
     /\ call.op # None /\ call.ans = None
@@ -182,13 +182,13 @@ Asking(c, me, op) ==
     /\ UNCHANGED <<srv, owed, silent>>
 
 \* Client.begin: a new call of lock() has a new number, and asks.
-\* @lua acquire.lua @java Client#begin
+\* @lua acquire.lua @java Attempts#begin
 Begin(c) ==
     /\ cl[c].st = "idle" /\ cl[c].a < Attempts
     /\ \E op \in IF Quick THEN Asks ELSE {"acquire"} : Asking(c, [cl[c] EXCEPT !.st = "trying", !.a = @ + 1], op)
 
 \* Contention.ask, once more
-\* @lua acquire.lua @java Contention#ask
+\* @lua acquire.lua @java Acquisitions.Acquisition#ask
 Ask(c) ==
     /\ cl[c].st = "trying" /\ cl[c].call = NoCall /\ cl[c].tries < Tries
     /\ Asking(c, cl[c], "acquire")
@@ -211,7 +211,7 @@ Settle(me, validity) ==
 \* Whether the transport sent the request more than once, which the answer says: Reply.resent.
 Repeated(c) == \E r \in stray : r.op \in Asks /\ r.c = c /\ r.a = cl[c].a
 
-\* @lua acquire.lua @java Contention#settle
+\* @lua acquire.lua @java Acquisitions.Acquisition#settle
 Receive(c) ==
     LET me == cl[c]
         call == me.call
@@ -236,7 +236,7 @@ Receive(c) ==
     /\ UNCHANGED <<srv, stray>>
 
 \* A request times out, or its connection breaks. The answer, if there was one, is lost.
-\* @lua acquire.lua @java Contention#failed
+\* @lua acquire.lua @java Acquisitions.Acquisition#failed
 Unanswered(c) ==
     LET me == cl[c] IN
     /\ me.call.op # None
@@ -249,22 +249,22 @@ Unanswered(c) ==
     /\ UNCHANGED <<srv, stray, owed, silent>>
 
 \* Contention.giveUp -> Succession.depart: a leave at once, which says what may still run.
-\* @lua leave.lua @java Contention#giveUp
+\* @lua leave.lua @java Acquisitions.Acquisition#giveUp
 GiveUp(c) ==
     /\ cl[c].st = "trying" /\ cl[c].call = NoCall
     /\ cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.errands = @ \union Errand("leave", cl[c].a, cl[c].doubt)]]
     /\ UNCHANGED <<srv, stray, owed, silent>>
 
 \* Sync.reenter
-\* @lua reenter.lua @java Sync#reenter
+\* @lua reenter.lua @java LockEngine.Sync#reenter
 StartReenter(c) == Holds(c) /\ cl[c].call = NoCall /\ cl[c].count < Depth /\ Send(c, Request(c, "reenter", Long))
 
 \* Sync.exit
-\* @lua release_inner.lua @java Sync#exit
+\* @lua release_inner.lua @java LockEngine.Sync#exit
 StartExit(c) == Holds(c) /\ cl[c].call = NoCall /\ cl[c].count > 1 /\ Send(c, Request(c, "exit", 0))
 
 \* Sync.release: from here on the client does not call itself the holder.
-\* @lua release.lua @java Sync#release
+\* @lua release.lua @java LockEngine.Sync#release
 StartRelease(c) ==
     /\ Holds(c) /\ cl[c].call = NoCall /\ cl[c].count = 1
     /\ LET r == Request(c, "release", 0) IN
@@ -274,7 +274,7 @@ StartRelease(c) ==
     /\ UNCHANGED <<srv, owed, silent>>
 
 \* Client.isValid: the deadline has passed, and the hold is lost.
-\* @lua - @java Client#isValid
+\* @lua - @java Losses#isValid
 Lapse(c) ==
     /\ cl[c].st = "held" /\ cl[c].left = 0
     /\ cl' = [cl EXCEPT ![c] = Lost(@)]
@@ -302,7 +302,7 @@ EndRenewal(c) ==
 
 \* Errand: sent until it is answered; a leave only while its attempt holds nothing (Succession.leaveLater), and again as
 \* long as Redis says, by its own clock, that a request of the attempt may run.
-\* @lua leave.lua @java Errand#call
+\* @lua leave.lua @java PendingCommand#call
 DoErrand(c, e) ==
     LET me == cl[c]
         r == [op |-> e.op, c |-> c, a |-> e.a, n |-> 0, lease |-> 0, suspect |-> me.suspect, na |-> 0]

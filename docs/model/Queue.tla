@@ -84,7 +84,7 @@ Grant(s, asker, lease) ==
                    IF asks(p) THEN {} ELSE {[c |-> p.c, a |-> p.a, token |-> t.token, behind |-> cl[p.c].behind, age |-> 0]})
 
 \* acquire.lua, with a place. What an earlier attempt of the client left behind is given up.
-\* @lua acquire.lua @java Protocol#acquire
+\* @lua acquire.lua @java Scripts#acquire
 Acquire(s, r) ==
     LET free == IF s.owner = None THEN s ELSE Free(s)
         won == Grant(LineUp(free, r.c, r.a), r, Lease)
@@ -98,14 +98,14 @@ Acquire(s, r) ==
     ELSE Out(own, Ans("OK", own.token), {})
 
 \* take.lua: takes the fence's word that the lock is free and nobody stands in line.
-\* @lua take.lua @java Protocol#take
+\* @lua take.lua @java Scripts#take
 Take(s, r) ==
     IF r.na = 0 THEN Out(s, Ans("LATE", 0), {})
     ELSE IF s.plus THEN LET own == [Own(s, r.c, r.a, Lease) EXCEPT !.waited = FALSE] IN Out(own, Ans("OK", own.token), {})
     ELSE Out(s, Ans(IF s.owner \in {None, r.c} THEN "LINE" ELSE "BUSY", 0), {})
 
 \* heartbeat.lua
-\* @lua heartbeat.lua @java Protocol#heartbeat
+\* @lua heartbeat.lua @java Scripts#heartbeat
 Beat(s, r) ==
     LET lined == LineUp(s, r.c, r.a)
         won == Grant(lined, r, Claim)
@@ -143,7 +143,7 @@ Holds(c) == cl[c].st = "held" /\ cl[c].left > 0
 Later(errands, a, wait) == errands \union {[a |-> a, wait |-> wait, quick |-> FALSE]}
 
 \* Client.begin, Contention.ask
-\* @lua acquire.lua @java Client#begin
+\* @lua acquire.lua @java Attempts#begin
 Begin(c) ==
     /\ cl[c].live /\ cl[c].st = "idle" /\ cl[c].a < Attempts /\ cl[c].call = NoCall
     /\ \E op \in IF Quick THEN {"take", "acquire"} ELSE {"acquire"} :
@@ -152,7 +152,7 @@ Begin(c) ==
 
 MayAsk(c) == cl[c].live /\ cl[c].st = "wait" /\ ~cl[c].stand.is /\ cl[c].call = NoCall
 \* Contention.ask
-\* @lua acquire.lua @java Contention#ask
+\* @lua acquire.lua @java Acquisitions.Acquisition#ask
 Ask(c) ==
     /\ MayAsk(c)
     /\ cl' = [cl EXCEPT ![c].call = Call(c, "acquire", cl[c].a)]
@@ -168,7 +168,7 @@ StartBeat(c) ==
     /\ UNCHANGED <<srv, mail, stray, faults>>
 
 MayServe(c) == cl[c].call # NoCall /\ cl[c].call.ans.code = None
-\* @lua line.lua @java Client#run
+\* @lua line.lua @java MonitoredRedis#run
 Serve(c) ==
     LET out == Run(srv, cl[c].call.r) IN
     /\ MayServe(c)
@@ -262,7 +262,7 @@ Confirm(c) ==
     /\ UNCHANGED <<mail, stray, faults>>
 
 \* Sync.release, by free.lua first if it guesses that nobody waits.
-\* @lua release.lua @java Sync#release
+\* @lua release.lua @java LockEngine.Sync#release
 Release(c) ==
     /\ cl[c].live /\ Holds(c)
     /\ \E quick \in IF Quick THEN BOOLEAN ELSE {FALSE} :
@@ -271,14 +271,14 @@ Release(c) ==
 
 \* Client.isValid
 MayLapse(c) == cl[c].live /\ cl[c].st = "held" /\ cl[c].left = 0
-\* @lua - @java Client#isValid
+\* @lua - @java Losses#isValid
 Lapse(c) ==
     /\ MayLapse(c)
     /\ cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.open = @ \union {cl[c].a}]]
     /\ UNCHANGED <<srv, mail, stray, faults>>
 
 \* Contention.giveUp, Succession.depart: a leave at once; if something may still run, another one comes after it.
-\* @lua leave.lua @java Contention#giveUp
+\* @lua leave.lua @java Acquisitions.Acquisition#giveUp
 GiveUp(c) ==
     /\ cl[c].live /\ cl[c].st = "wait" /\ (cl[c].call = NoCall \/ cl[c].call.op = "beat")
     /\ cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.errands = Later(Later(@, cl[c].a, 0), cl[c].a, cl[c].quiet)]]
@@ -287,7 +287,7 @@ GiveUp(c) ==
 \* Errand: a leave is sent only while its attempt holds nothing; a hold that is over is declared lost first: Client.holds.
 MayDo(c, e) ==
     cl[c].live /\ e.wait = 0 /\ (cl[c].st = "held" /\ cl[c].a = e.a => cl[c].left > 0)
-\* @lua leave.lua @java Errand#call
+\* @lua leave.lua @java PendingCommand#call
 DoErrand(c, e) ==
     LET out == End(srv, c, e.a, e.quick) IN
     /\ MayDo(c, e)

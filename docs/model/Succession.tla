@@ -87,7 +87,7 @@ DoneBefore(s, heir, otherwise) ==
     ELSE Out(otherwise, s)
 
 \* acquire.lua, mode barge
-\* @lua acquire.lua @java Protocol#acquire
+\* @lua acquire.lua @java Scripts#acquire
 Acquire(s, r) ==
     LET own == [Dropped(s, r.a) EXCEPT !.owner = r.a] IN
     IF Stale(s, r.a) /\ Broken # "staleAsk" THEN Out("STALE", s)
@@ -98,7 +98,7 @@ Acquire(s, r) ==
     ELSE Out("QUEUED", LineUp(s, r.a))
 
 \* heartbeat.lua
-\* @lua heartbeat.lua @java Protocol#heartbeat
+\* @lua heartbeat.lua @java Scripts#heartbeat
 Beat(s, r) ==
     LET won == Grant(LineUp(s, r.a)) IN
     IF s.owner = r.a THEN Out("GRANTED", s)
@@ -108,11 +108,11 @@ Beat(s, r) ==
     ELSE Out(IF won.owner = r.a THEN "GRANTED" ELSE "QUEUED", won)
 
 \* release.lua
-\* @lua release.lua @java Protocol#release
+\* @lua release.lua @java Scripts#release
 Release(s, r) == IF s.owner = r.a THEN PassOn(s, r.heir, r.keep) ELSE DoneBefore(s, r.heir, "GONE")
 
 \* leave.lua
-\* @lua leave.lua @java Protocol#leave
+\* @lua leave.lua @java Scripts#leave
 Leave(s, r) ==
     LET mine == {i \in Places(s, r.a) : s.line[i] = r.a \/ Broken = "leavesOlder"}
         given(p) == IF p \in mine THEN r.heir ELSE s.line[p]
@@ -124,7 +124,7 @@ Leave(s, r) ==
     IF s.owner = r.a THEN PassOn(out, r.heir, FALSE) ELSE DoneBefore(out, r.heir, "DONE")
 
 \* await.lua: the attempt of the hold has the next as the one that waits.
-\* @lua await.lua @java Protocol#await
+\* @lua await.lua @java Scripts#await
 Await(s, r) ==
     LET waiting == Waiting(r.a) IN
     IF s.owner = r.a THEN PassOn([s EXCEPT !.cond = @ \union {waiting}], r.heir, r.keep)
@@ -132,7 +132,7 @@ Await(s, r) ==
     ELSE Out("GONE", s)
 
 \* rejoin.lua, without its answer SIGNALLED: for that see Condition.
-\* @lua rejoin.lua @java Protocol#rejoin
+\* @lua rejoin.lua @java Scripts#rejoin
 Rejoin(s, r) ==
     LET left == [s EXCEPT !.cond = @ \ {r.a}]
         won == Grant(LineUp(left, r.a))
@@ -204,7 +204,7 @@ Named(next, heir) == IF heir = Nobody THEN next ELSE [next EXCEPT ![heir].known 
 \* A leave without an heir is to be sent: once the hold of the attempt has ended.
 LeaveDue(me) == [me EXCEPT !.leave = "due"]
 
-\* @lua - @java Gate#enter
+\* @lua - @java LocalQueue#enter
 Begin(t) ==
     \E a \in Mine :
         /\ at[a].st = "new" /\ \A b \in Mine : b < a => at[b].st # "new"
@@ -220,7 +220,7 @@ Settled(me) ==
     [me EXCEPT !.st = "held", !.told = FALSE, !.unsure = InDoubt(me), !.leave = IF MayHaveRun(me) THEN "due" ELSE @]
 
 \* An acquire is answered; or is answered on its second copy, while the first may run; or is not answered, and has run or not.
-\* @lua acquire.lua @java Contention#ask
+\* @lua acquire.lua @java Acquisitions.Acquisition#ask
 Ask(a) ==
     LET copy == Copy("acquire", a, Nobody, FALSE)
         out == Run(srv, copy)
@@ -269,7 +269,7 @@ Told(a) ==
     /\ UNCHANGED <<srv, gate, reqs, strays, rivals, faults>>
 
 \* At the gate a caller goes without a word: who named it, if anybody did, looks after it. With the turn, it leaves Redis.
-\* @lua leave.lua @java Succession#depart
+\* @lua leave.lua @java Handoff#depart
 GiveUp(a) ==
     LET me == at[a]
         gone == [at EXCEPT ![a] = Over(@)]
@@ -288,7 +288,7 @@ GiveUp(a) ==
                     /\ UNCHANGED gate
     /\ UNCHANGED <<srv, strays, rivals, faults>>
 
-\* @lua release.lua @java Sync#release
+\* @lua release.lua @java LockEngine.Sync#release
 StartRelease(a) ==
     LET heir == IF at[a].unsure /\ Broken # "heirInDoubt" THEN Nobody ELSE FirstAtGate(a) IN
     /\ at[a].st = "held"
@@ -298,7 +298,7 @@ StartRelease(a) ==
     /\ UNCHANGED <<srv, gate, strays, rivals, faults>>
 
 \* The hold is given up for the next attempt, which waits in the Condition.
-\* @lua await.lua @java ConditionWait#giveUp
+\* @lua await.lua @java Conditions.ConditionWait#giveUp
 StartAwait(a) ==
     \E w \in Mine :
         LET heir == IF at[a].unsure /\ Broken # "heirInDoubt" THEN Nobody ELSE FirstAtGate(a) IN
@@ -312,14 +312,14 @@ StartAwait(a) ==
         /\ UNCHANGED <<srv, gate, strays, rivals, faults>>
 
 \* Who holds the lock gives a signal.
-\* @lua signal.lua @java RedisCondition#signal
+\* @lua signal.lua @java Conditions#signal
 Signal ==
     /\ srv.owner # Nobody
     /\ \E w \in srv.cond : srv' = [srv EXCEPT !.cond = @ \ {w}, !.line = Append(@, w)]
     /\ UNCHANGED <<at, gate, reqs, strays, rivals, faults>>
 
 \* Timed out or interrupted. As an acquire.
-\* @lua rejoin.lua @java ConditionWait#rejoin
+\* @lua rejoin.lua @java Conditions.ConditionWait#rejoin
 StartRejoin(a) ==
     LET copy == Copy("rejoin", a, Nobody, FALSE)
         out == Run(srv, copy)
@@ -334,7 +334,7 @@ StartRejoin(a) ==
     /\ UNCHANGED <<gate, reqs, rivals>>
 
 \* Its deadline passes: the hold is lost, and ends in Redis with its lease.
-\* @lua - @java Client#ended
+\* @lua - @java Losses#ended
 Lapse(a) ==
     /\ at[a].st = "held" /\ Fault
     /\ at' = Exits([at EXCEPT ![a] = [Over(@) EXCEPT !.st = "lost"]], a)
@@ -342,7 +342,7 @@ Lapse(a) ==
     /\ UNCHANGED <<srv, reqs, strays, rivals>>
 
 \* Its thread does not wait for the answer any longer. The release goes on as an errand, and with it the turn.
-\* @lua release.lua @java Succession#releaseLater
+\* @lua release.lua @java Handoff#releaseLater
 ReleaseLater(r) ==
     LET gone == [at EXCEPT ![r.a] = Over(@)] IN
     /\ r.op = "release" /\ at[r.a].st = "releasing" /\ Fault
@@ -351,7 +351,7 @@ ReleaseLater(r) ==
     /\ UNCHANGED <<srv, reqs, strays, rivals>>
 
 \* Redis runs a request that hands a turn on. A leave also says whether it has to be sent again.
-\* @lua succession.lua @java Client#run
+\* @lua succession.lua @java MonitoredRedis#run
 Serve(r) ==
     LET out == Run(srv, r) IN
     /\ r.st = "sent"
@@ -361,7 +361,7 @@ Serve(r) ==
     /\ UNCHANGED <<at, gate, strays, rivals, faults>>
 
 \* The same call is sent again, whether it has run or not.
-\* @lua - @java Errand#failed
+\* @lua - @java PendingCommand#failed
 Again(r) ==
     /\ Fault
     /\ strays' = strays \union (IF r.st = "sent" THEN {Copy(r.op, r.a, r.heir, r.keep)} ELSE {})
@@ -376,7 +376,7 @@ Again(r) ==
     /\ UNCHANGED <<srv, rivals>>
 
 \* The answer hands the turn on: to the heir, if Redis has served it or put it in line; else to the first that waits.
-\* @lua succession.lua @java Succession#inherit
+\* @lua succession.lua @java Handoff#inherit
 HandOn(r) ==
     LET heir == r.heir
         named == heir # Nobody /\ r.ans \in {"SUCCEEDED", "QUEUED"}
@@ -404,7 +404,7 @@ HandOn(r) ==
     /\ UNCHANGED <<srv, strays, rivals, faults>>
 
 \* A leave that hands nothing on; sent again when nothing of its attempt can run any more. A copy of it may run again.
-\* @lua leave.lua @java Errand#call
+\* @lua leave.lua @java PendingCommand#call
 LeaveLater(a) ==
     LET copy == Copy("leave", a, Nobody, FALSE)
         more == MayHaveRun(at[a]) /\ MayRun(a) # {} /\ Broken # "leaveOnce"

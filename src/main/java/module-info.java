@@ -1,7 +1,7 @@
 /** {@code java.util.concurrent.locks} on Redis. */
 module io.github.redislocks {
     requires transitive org.jspecify;
-    requires transitive redis.clients.jedis;
+    requires redis.clients.jedis;
     requires com.github.benmanes.caffeine;
     requires java.management;
     requires org.slf4j;

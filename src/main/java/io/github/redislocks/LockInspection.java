@@ -1,42 +1,138 @@
 package io.github.redislocks;
 
-import io.github.redislocks.redis.Reply;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
- * What Redis knows of a lock at one moment: who holds it and who waits, over all JVMs. For people and dashboards; it is
- * history when it arrives, and no ground to act on.
+ * What Redis knows of a lock at one moment: the thread that holds it and the threads that wait, over all JVMs. For
+ * people and dashboards. The answer is history when it arrives, and no ground to act on.
  *
- * @param lockName the name of the lock
- * @param holder who holds it; empty if it is free
- * @param queue the first places in line, at most {@value #MAX_WAITERS}; all waiting threads of a JVM are one place,
- *     except for those of fair locks
- * @param queueLength how many places there are
- * @param conditions who waits in the lock's Conditions, at most {@value #MAX_WAITERS} in all; signalled threads are in
- *     the queue
+ * <pre>{@code
+ * System.out.println(locks.inspect("inventory:sku-42"));
+ * }</pre>
+ *
+ * @since 0.1.0
  */
-public record LockInspection(
-        String lockName, Optional<Holder> holder, List<Waiter> queue, int queueLength, List<Waiting> conditions) {
+public final class LockInspection {
 
     /** {@value}: how many waiters of a kind an inspection shows at most, so that it never holds up the server. */
     public static final int MAX_WAITERS = 1_000;
 
+    private final String lockName;
+    private final Optional<Holder> holder;
+    private final List<Waiter> queue;
+    private final int queueLength;
+    private final List<Waiting> conditions;
+
+    private LockInspection(
+            String lockName, Optional<Holder> holder, List<Waiter> queue, int queueLength, List<Waiting> conditions) {
+        this.lockName = Objects.requireNonNull(lockName, "lockName");
+        this.holder = Objects.requireNonNull(holder, "holder");
+        this.queue = List.copyOf(queue);
+        this.queueLength = queueLength;
+        this.conditions = List.copyOf(conditions);
+    }
+
+    /** One of these values, as the library makes it; for tests of code that looks at locks. */
+    public static LockInspection of(
+            String lockName, Optional<Holder> holder, List<Waiter> queue, int queueLength, List<Waiting> conditions) {
+        return new LockInspection(lockName, holder, queue, queueLength, conditions);
+    }
+
+    /** The name of the lock. */
+    public String lockName() {
+        return lockName;
+    }
+
+    /** The hold; empty if the lock is free. */
+    public Optional<Holder> holder() {
+        return holder;
+    }
+
+    /**
+     * The first places of the queue, at most {@value #MAX_WAITERS}. All waiting threads of a JVM are one place, except
+     * for those of fair locks.
+     */
+    public List<Waiter> queue() {
+        return queue;
+    }
+
+    /** How many places the queue has. */
+    public int queueLength() {
+        return queueLength;
+    }
+
+    /**
+     * The threads that wait in the lock's Conditions, at most {@value #MAX_WAITERS} in all. Signalled threads are in
+     * the queue.
+     */
+    public List<Waiting> conditions() {
+        return conditions;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof LockInspection that
+                && lockName.equals(that.lockName)
+                && holder.equals(that.holder)
+                && queue.equals(that.queue)
+                && queueLength == that.queueLength
+                && conditions.equals(that.conditions);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(lockName, holder, queue, queueLength, conditions);
+    }
+
+    /** A line for the hold, one for each place in the queue, and one for each Condition. */
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder("Lock \"").append(lockName).append("\" ");
+        text.append(holder.isPresent() ? "held by " + holder.get() : "free");
+        for (int i = 0; i < queue.size(); i++) {
+            text.append("\n  ").append(i + 1).append(". ").append(queue.get(i));
+        }
+        if (queueLength > queue.size()) {
+            text.append("\n  and ").append(queueLength - queue.size()).append(" more");
+        }
+        for (Waiting waiting : conditions) {
+            text.append("\n  in Condition ").append(waiting);
+        }
+        return text.toString();
+    }
+
     /**
      * A thread of some JVM.
      *
-     * @param clientId the id of its {@link RedisLocks}: {@code host:pid:random}
-     * @param threadId its {@code Thread.threadId()}
+     * @since 0.1.0
      */
-    public record Owner(String clientId, long threadId) {
+    public static final class Owner {
 
-        static Owner parse(String text) {
-            int colon = text.lastIndexOf(':');
-            return new Owner(text.substring(0, colon), Long.parseLong(text.substring(colon + 1)));
+        private final String clientId;
+        private final long threadId;
+
+        private Owner(String clientId, long threadId) {
+            this.clientId = Objects.requireNonNull(clientId, "clientId");
+            this.threadId = threadId;
+        }
+
+        /** One of these values, as the library makes it; for tests of code that looks at locks. */
+        public static Owner of(String clientId, long threadId) {
+            return new Owner(clientId, threadId);
+        }
+
+        /** The id of its {@link RedisLocks}, as {@link Locks#clientId()} tells: {@code host:pid:random}. */
+        public String clientId() {
+            return clientId;
+        }
+
+        /** Its {@code Thread.threadId()}. */
+        public long threadId() {
+            return threadId;
         }
 
         /** The name of its host. */
@@ -49,71 +145,178 @@ public record LockInspection(
             int start = clientId.indexOf(':') + 1;
             return Long.parseLong(clientId.substring(start, clientId.indexOf(':', start)));
         }
+
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return other instanceof Owner that && clientId.equals(that.clientId) && threadId == that.threadId;
+        }
+
+        @Override
+        public int hashCode() {
+            return Objects.hash(clientId, threadId);
+        }
+
+        /** As it is written in Redis: {@code host:pid:random:thread}. */
+        @Override
+        public String toString() {
+            return clientId + ':' + threadId;
+        }
     }
 
     /**
      * A hold.
      *
-     * @param owner the thread that holds the lock
-     * @param holds how often
-     * @param token its fencing token
-     * @param remainingLease how long Redis keeps it if it is not renewed
+     * @since 0.1.0
      */
-    public record Holder(Owner owner, int holds, long token, Duration remainingLease) {}
+    public static final class Holder {
+
+        private final Owner owner;
+        private final int holds;
+        private final long token;
+        private final Duration remainingLease;
+
+        private Holder(Owner owner, int holds, long token, Duration remainingLease) {
+            this.owner = Objects.requireNonNull(owner, "owner");
+            this.holds = holds;
+            this.token = token;
+            this.remainingLease = Objects.requireNonNull(remainingLease, "remainingLease");
+        }
+
+        /** One of these values, as the library makes it; for tests of code that looks at locks. */
+        public static Holder of(Owner owner, int holds, long token, Duration remainingLease) {
+            return new Holder(owner, holds, token, remainingLease);
+        }
+
+        /** The thread that holds the lock. */
+        public Owner owner() {
+            return owner;
+        }
+
+        /** How often it holds the lock. */
+        public int holds() {
+            return holds;
+        }
+
+        /** The fencing token of the hold. */
+        public long token() {
+            return token;
+        }
+
+        /** How long Redis keeps the hold if nobody renews it. */
+        public Duration remainingLease() {
+            return remainingLease;
+        }
+
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return other instanceof Holder that
+                    && owner.equals(that.owner)
+                    && holds == that.holds
+                    && token == that.token
+                    && remainingLease.equals(that.remainingLease);
+        }
+
+        @Override
+        public int hashCode() {
+            return Objects.hash(owner, holds, token, remainingLease);
+        }
+
+        @Override
+        public String toString() {
+            return owner + ", " + (holds == 1 ? "once" : holds + " times") + ", token " + token + ", lease "
+                    + remainingLease.toMillis() + " ms";
+        }
+    }
 
     /**
-     * A place in line.
+     * A place in the queue.
      *
-     * @param owner the thread that takes it next
-     * @param age since when, about, the place has been waiting; a thread that inherits a place inherits its age
+     * @since 0.1.0
      */
-    public record Waiter(Owner owner, Duration age) {}
+    public static final class Waiter {
+
+        private final Owner owner;
+        private final Duration age;
+
+        private Waiter(Owner owner, Duration age) {
+            this.owner = Objects.requireNonNull(owner, "owner");
+            this.age = Objects.requireNonNull(age, "age");
+        }
+
+        /** One of these values, as the library makes it; for tests of code that looks at locks. */
+        public static Waiter of(Owner owner, Duration age) {
+            return new Waiter(owner, age);
+        }
+
+        /** The thread that takes the place next. */
+        public Owner owner() {
+            return owner;
+        }
+
+        /** Since when, about, the place has been waiting. A thread that inherits a place inherits its age. */
+        public Duration age() {
+            return age;
+        }
+
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return other instanceof Waiter that && owner.equals(that.owner) && age.equals(that.age);
+        }
+
+        @Override
+        public int hashCode() {
+            return Objects.hash(owner, age);
+        }
+
+        @Override
+        public String toString() {
+            return owner + ", for " + age.toMillis() + " ms";
+        }
+    }
 
     /**
-     * Who waits in a Condition.
+     * The threads that wait in a Condition.
      *
-     * @param condition its name, or {@code #1} for the first that was only numbered
-     * @param waiters in the order in which they will be signalled
+     * @since 0.1.0
      */
-    public record Waiting(String condition, List<Waiter> waiters) {
+    public static final class Waiting {
 
-        /** Copies the list. */
-        public Waiting {
-            waiters = List.copyOf(waiters);
+        private final String condition;
+        private final List<Waiter> waiters;
+
+        private Waiting(String condition, List<Waiter> waiters) {
+            this.condition = Objects.requireNonNull(condition, "condition");
+            this.waiters = List.copyOf(waiters);
         }
-    }
 
-    /** Copies the lists. */
-    public LockInspection {
-        queue = List.copyOf(queue);
-        conditions = List.copyOf(conditions);
-    }
-
-    static LockInspection of(String lockName, Reply reply) {
-        Optional<Holder> holder = reply.is("HELD")
-                ? Optional.of(new Holder(
-                        Owner.parse(reply.text(0)),
-                        (int) reply.number(1),
-                        reply.number(2),
-                        Duration.ofMillis(Math.max(0, reply.number(3)))))
-                : Optional.empty();
-        int shown = (int) reply.number(5);
-        int end = 6 + 2 * shown;
-        List<Waiter> queue = new ArrayList<>(shown);
-        for (int i = 6; i < end; i += 2) {
-            queue.add(waiter(reply, i));
+        /** One of these values, as the library makes it; for tests of code that looks at locks. */
+        public static Waiting of(String condition, List<Waiter> waiters) {
+            return new Waiting(condition, waiters);
         }
-        Map<String, List<Waiter>> conditions = new LinkedHashMap<>();
-        for (int i = end; i < reply.values().size(); i += 3) {
-            conditions.computeIfAbsent(reply.text(i), id -> new ArrayList<>()).add(waiter(reply, i + 1));
-        }
-        List<Waiting> waiting = new ArrayList<>();
-        conditions.forEach((id, waiters) -> waiting.add(new Waiting(Keys.conditionName(id), waiters)));
-        return new LockInspection(lockName, holder, queue, (int) reply.number(4), waiting);
-    }
 
-    /** An owner and its age, at a position of the reply. */
-    private static Waiter waiter(Reply reply, int index) {
-        return new Waiter(Owner.parse(reply.text(index)), Duration.ofNanos(reply.number(index + 1) * 1_000));
+        /** The name of the Condition, or {@code #1} for the first that was only numbered. */
+        public String condition() {
+            return condition;
+        }
+
+        /** The threads in the order in which they will be signalled. */
+        public List<Waiter> waiters() {
+            return waiters;
+        }
+
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return other instanceof Waiting that && condition.equals(that.condition) && waiters.equals(that.waiters);
+        }
+
+        @Override
+        public int hashCode() {
+            return Objects.hash(condition, waiters);
+        }
+
+        @Override
+        public String toString() {
+            return condition + " " + waiters;
+        }
     }
 }

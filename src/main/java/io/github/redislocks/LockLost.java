@@ -1,41 +1,101 @@
 package io.github.redislocks;
 
+import java.io.Serial;
 import java.io.Serializable;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A hold that ended without its owner's unlock.
  *
- * @param lockName the name of the lock
- * @param token the fencing token of the hold that was lost
- * @param ownerThreadName the name of the thread that held it, as it was when the loss was seen
- * @param reason why the hold ended
+ * <pre>{@code
+ * RedisLocks locks = RedisLocks.builder()
+ *         .onLockLost(loss -> alarms.add(loss.lockName() + " was lost: " + loss.reason()))
+ *         .build();
+ * }</pre>
+ *
+ * @since 0.1.0
  */
-public record LockLost(String lockName, long token, String ownerThreadName, Reason reason) implements Serializable {
+public final class LockLost implements Serializable {
 
-    /** Why a hold ended without its owner's unlock. */
+    @Serial
+    private static final long serialVersionUID = 1L;
+
+    private final String lockName;
+    private final long token;
+    private final String ownerThreadName;
+    private final Reason reason;
+
+    private LockLost(String lockName, long token, String ownerThreadName, Reason reason) {
+        this.lockName = Objects.requireNonNull(lockName, "lockName");
+        this.token = token;
+        this.ownerThreadName = Objects.requireNonNull(ownerThreadName, "ownerThreadName");
+        this.reason = Objects.requireNonNull(reason, "reason");
+    }
+
+    /** A loss, as the library reports it; for tests of code that hears of losses. */
+    public static LockLost of(String lockName, long token, String ownerThreadName, Reason reason) {
+        return new LockLost(lockName, token, ownerThreadName, reason);
+    }
+
+    /** The name of the lock. */
+    public String lockName() {
+        return lockName;
+    }
+
+    /** The fencing token of the hold that was lost. */
+    public long token() {
+        return token;
+    }
+
+    /** The name of the thread that held it, as it was when the loss was seen. */
+    public String ownerThreadName() {
+        return ownerThreadName;
+    }
+
+    /** Why the hold ended. */
+    public Reason reason() {
+        return reason;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof LockLost that
+                && token == that.token
+                && lockName.equals(that.lockName)
+                && ownerThreadName.equals(that.ownerThreadName)
+                && reason == that.reason;
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(lockName, token, ownerThreadName, reason);
+    }
+
+    @Override
+    public String toString() {
+        return "LockLost[lockName=" + lockName + ", token=" + token + ", ownerThreadName=" + ownerThreadName
+                + ", reason=" + reason + ']';
+    }
+
+    /** Why a hold ended without its owner's unlock. Later versions may have more of them. */
     public enum Reason {
         /** Its lease ran out: an explicit lease was too short, or the process stood still for longer than the lease. */
-        EXPIRED(
-                0,
-                "its lease ran out. Name no lease to have it renewed, or a longer one; a process that stands"
-                        + " still for longer than the lease needs fencing tokens."),
-        /** Redis says that somebody else has it or nobody: it was forced, deleted or wiped. */
-        TAKEN(1, "Redis no longer knows this hold: it was forced, deleted, or the server lost its data."),
+        EXPIRED("its lease ran out. Name no lease to have it renewed, or a longer one; a process that stands"
+                + " still for longer than the lease needs fencing tokens."),
+        /** Redis says that somebody else holds the lock, or nobody: it was forced, deleted or wiped. */
+        TAKEN("Redis no longer knows this hold: it was forced, deleted, or the server lost its data."),
         /** Redis did not answer the renewals until the deadline, after which the hold can no longer be relied upon. */
-        UNCONFIRMED(2, "Redis did not answer in time to renew it."),
+        UNCONFIRMED("Redis did not answer in time to renew it."),
         /** The thread that held it has ended without unlocking. */
-        ABANDONED(3, "the thread had ended."),
+        ABANDONED("the thread had ended."),
         /** The {@link RedisLocks} that it came from was closed. */
-        CLOSED(4, "the RedisLocks was closed before unlock.");
-
-        /** By which a hold notes it. */
-        final int number;
+        CLOSED("the RedisLocks was closed before unlock.");
 
         /** What the message of an exception says of it. */
         final String explanation;
 
-        Reason(int number, String explanation) {
-            this.number = number;
+        Reason(String explanation) {
             this.explanation = explanation;
         }
     }

@@ -3,8 +3,18 @@ package io.github.redislocks;
 import java.io.Serial;
 
 /**
- * The calling thread had the lock and lost it before this call. What it did since may have been done beside another
+ * The calling thread held the lock and lost it before this call. What it did since may have been done beside another
  * holder: check the protected state, or have the resource refuse the old {@linkplain #token() fencing token}.
+ *
+ * <pre>{@code
+ * try {
+ *     lock.unlock();
+ * } catch (LockLostException e) {
+ *     recheck(account, e.token());
+ * }
+ * }</pre>
+ *
+ * @since 0.1.0
  */
 public final class LockLostException extends IllegalMonitorStateException {
 
@@ -13,10 +23,16 @@ public final class LockLostException extends IllegalMonitorStateException {
 
     private final LockLost loss;
 
-    LockLostException(LockLost loss) {
+    /** Of a loss. The library makes it, and so does what takes the library's place in a test. */
+    public LockLostException(LockLost loss) {
         super("The lock \"" + loss.lockName() + "\" (token " + loss.token() + ") was lost by thread "
                 + loss.ownerThreadName() + ": " + loss.reason() + ", " + loss.reason().explanation);
         this.loss = loss;
+    }
+
+    /** The loss. */
+    public LockLost loss() {
+        return loss;
     }
 
     /** The name of the lock. */

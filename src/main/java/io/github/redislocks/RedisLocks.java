@@ -1,16 +1,23 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.engine.EagerClasses;
+import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.LockEngine;
 import io.github.redislocks.redis.Redis;
-import io.github.redislocks.redis.RedisUri;
-import io.github.redislocks.redis.Topology;
+import io.github.redislocks.redis.jedis.JedisVersion;
+import io.github.redislocks.state.Settings;
 import java.lang.management.ManagementFactory;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.HostAndPort;
-import redis.clients.jedis.JedisClientConfig;
 
 /**
  * Makes locks that live in one Redis, and owns what they share: connections, the watchdog that renews holds, and the
@@ -25,19 +32,23 @@ import redis.clients.jedis.JedisClientConfig;
  * }</pre>
  *
  * <p>Thread-safe, as are its locks.
+ *
+ * @since 0.1.0
  */
-public final class RedisLocks implements AutoCloseable {
+public final class RedisLocks implements Locks {
 
     private static final SecureRandom RANDOM = new SecureRandom();
+    private static final LockOptions PLAIN = LockOptions.defaults();
+    private static final LockOptions FAIR = PLAIN.fair(true);
 
-    private final Client client;
+    private final LockClient client;
 
-    private RedisLocks(Client client) {
+    private RedisLocks(LockClient client) {
         this.client = client;
     }
 
     /**
-     * Connects with the default {@link LockOptions}.
+     * Connects with default settings.
      *
      * @param uri {@code redis://[user:password@]host[:port][/database]}; {@code rediss://} for TLS;
      *     {@code redis-sentinel://[user:password@]host[:port],host[:port]/master-name[/database]}; or
@@ -52,9 +63,9 @@ public final class RedisLocks implements AutoCloseable {
     }
 
     /**
-     * Connects to independent masters, of which a majority has to agree (Redlock), with the default
-     * {@link LockOptions}. A lock is had as soon as a majority gave its vote, and outlives the failure of a minority.
-     * There are no Conditions and no fair locks.
+     * Connects to independent masters, of which a majority has to agree (Redlock), with default settings. A lock is
+     * acquired as soon as a majority gave its vote, and outlives the failure of a minority. There are no Conditions and
+     * no fair locks.
      *
      * @param uris an odd number of masters, 3 or more, as in {@link #connect}; none may replicate another
      * @throws IllegalArgumentException if a URI cannot work, or they are not an odd number of different servers
@@ -64,17 +75,34 @@ public final class RedisLocks implements AutoCloseable {
         return builder().quorum(uris).build();
     }
 
-    /** Begins with the default {@link LockOptions}. */
+    /**
+     * Begins with default settings.
+     *
+     * @throws IllegalStateException if the Jedis on the class path is older than 6.0
+     */
     public static Builder builder() {
         return new Builder();
     }
 
-    /** On a Redis that it closes in the end, also if it cannot begin: of the builder, or a test's. */
-    static RedisLocks on(Redis redis, LockOptions options, @Nullable LockLostListener listener, Clock clock) {
+    /** On a Redis of a test, which it closes in the end. */
+    static RedisLocks on(Redis redis, Settings settings, List<LockListener> listeners, Clock clock) {
+        return on(redis, newClientId(), settings.checked(), listeners, clock, Threads.DAEMONS, Duration.ZERO);
+    }
+
+    /** On a Redis that it closes in the end, also if it cannot begin. */
+    private static RedisLocks on(
+            Redis redis,
+            String clientId,
+            Settings settings,
+            List<LockListener> listeners,
+            Clock clock,
+            Threads threads,
+            Duration connectWithin) {
         boolean started = false;
         try {
-            RedisLocks locks = new RedisLocks(new Client(clientId(), options, listener, clock, redis));
-            locks.client.start();
+            EagerClasses.initialize();
+            RedisLocks locks = new RedisLocks(new LockClient(clientId, settings, listeners, clock, redis, threads));
+            locks.client.start(connectWithin);
             started = true;
             return locks;
         } finally {
@@ -84,194 +112,143 @@ public final class RedisLocks implements AutoCloseable {
         }
     }
 
-    private static String clientId() {
+    private static String newClientId() {
         String name = ManagementFactory.getRuntimeMXBean().getName();
         int at = name.indexOf('@');
         String host = name.substring(at + 1).replaceAll("[^A-Za-z0-9._-]", "_");
         return host + ':' + ProcessHandle.current().pid() + ':' + Long.toString(RANDOM.nextLong() >>> 4, 36);
     }
 
-    /**
-     * The lock of a name; nothing is sent. Locks of one name and key prefix are one lock, in all JVMs.
-     *
-     * @param name 1 to 4096 bytes in UTF-8; any well-formed text
-     * @throws IllegalArgumentException if the name cannot work
-     */
+    @Override
     public RedisReentrantLock reentrantLock(String name) {
-        return lock(name, false);
+        return lock(name, PLAIN);
     }
 
-    /**
-     * The lock of a name, which serves threads in the order in which they came, over all JVMs. It is the same lock as
-     * {@link #reentrantLock(String)} of that name: fairness is how one waits for it.
-     *
-     * @param name as there
-     * @throws IllegalArgumentException if the name cannot work
-     * @throws UnsupportedOperationException on a quorum
-     */
+    @Override
     public RedisReentrantLock fairLock(String name) {
-        client.checkLines("fair locks");
-        return lock(name, true);
+        return lock(name, FAIR);
     }
 
-    /**
-     * Shows who holds the lock of a name and who waits for it, over all JVMs. Asks Redis.
-     *
-     * @throws LockUnavailableException if Redis does not answer
-     */
+    @Override
+    public RedisReentrantLock lock(String name, LockOptions options) {
+        LockEngine.Sync sync = client.lock(name, options.isFair(), options.over(client.settings));
+        return new RedisReentrantLock(client, sync, options.isRenewed());
+    }
+
+    @Override
     public LockInspection inspect(String name) {
-        return sync(name, false).queries().inspect();
-    }
-
-    private RedisReentrantLock lock(String name, boolean fair) {
-        return new RedisReentrantLock(sync(name, fair), client.options.leaseMillis());
-    }
-
-    private Sync sync(String name, boolean fair) {
-        client.checkOpen();
-        return new Sync(client, Keys.of(client.options.keyPrefix(), name), fair);
-    }
-
-    /** What is done under a lock: returns something, and may throw. */
-    @FunctionalInterface
-    public interface Action<T extends @Nullable Object, E extends Exception> {
-
-        /** Does it. */
-        T run() throws E;
+        return client.inspect(name);
     }
 
     /**
-     * Runs an action under the lock of a name, and returns what it returns or throws what it throws.
+     * Counts the lock names whose last token Redis remembers: each costs about 200 bytes until
+     * {@link Builder#tokenMemory} is over. For operators: goes through all keys of the database with {@code SCAN}, a
+     * thousand with each request, which takes seconds where there are millions; needs the right {@code +scan}. A name
+     * that comes or goes meanwhile may be counted or not. On a quorum it is the count of the master that has most.
      *
-     * @throws LockLostException if the lock was lost before the action had ended; if the action threw as well, its
-     *     exception is thrown, and this one added to it as suppressed
+     * @throws IllegalStateException if this is closed
+     * @throws LockUnavailableException if a server does not answer or refuses
      */
-    @SuppressWarnings("try") // The resource is the hold itself.
-    public <T extends @Nullable Object, E extends Exception> T withLock(String name, Action<T, E> action) throws E {
-        Objects.requireNonNull(action, "action");
-        RedisReentrantLock lock = reentrantLock(name);
-        lock.lock();
-        try (Unlock unlock = lock::unlock) {
-            return action.run();
-        }
+    public long countLastTokens() {
+        return client.countLastTokens();
     }
 
-    /** Runs an action under the lock of a name, as {@link #withLock(String, Action)}. */
-    public void withLock(String name, Runnable action) {
-        Objects.requireNonNull(action, "action");
-        this.<Boolean, RuntimeException>withLock(name, () -> {
-            action.run();
-            return Boolean.TRUE;
-        });
-    }
-
-    @FunctionalInterface
-    private interface Unlock extends AutoCloseable {
-        @Override
-        void close();
-    }
-
-    /** The settings in force. */
-    public LockOptions options() {
-        return client.options;
-    }
-
-    Client client() {
+    LockClient client() {
         return client;
     }
 
+    @Override
+    public String clientId() {
+        return client.id;
+    }
+
+    @Override
+    public boolean isClosed() {
+        return client.isClosed();
+    }
+
+    @Override
+    public void close(Duration drain) {
+        if (Objects.requireNonNull(drain, "drain").isNegative()) {
+            throw new IllegalArgumentException(
+                    "The drain is " + drain + ": it must not be negative. Use close() to wait for no holder.");
+        }
+        client.close(TimeUnit.NANOSECONDS.convert(drain));
+    }
+
     /**
-     * Ends all work of this client: refuses new calls, wakes waiting ones with {@link IllegalStateException}, gives
-     * calls under way a bounded time, reports holds as lost ({@link LockLost.Reason#CLOSED}) and releases them, and
-     * closes threads and connections. A second call does nothing.
+     * {@inheritDoc}
+     *
+     * <p>Gives calls under way two command timeouts at most, and ends the threads and connections.
      */
     @Override
     public void close() {
         client.close();
     }
 
-    /** Collects settings; {@link #build()} checks them together and connects. */
+    /** Names the client, its Redis, and how many locks its threads hold and wait for. Asks no server. */
+    @Override
+    public String toString() {
+        return client.toString();
+    }
+
+    /**
+     * Collects settings; {@link #build()} connects.
+     *
+     * <pre>{@code
+     * RedisLocks locks = RedisLocks.builder()
+     *         .uri("redis://localhost:6379")
+     *         .lease(Duration.ofSeconds(10))
+     *         .onLockLost(loss -> alarms.add(loss))
+     *         .build();
+     * }</pre>
+     *
+     * <p>A value that cannot work is refused by the method that takes it, and values that cannot work together are
+     * refused by {@link #build()}, both with {@link IllegalArgumentException} and before anything is sent.
+     *
+     * @since 0.1.0
+     */
     public static final class Builder {
 
         private static final String DEFAULT_URI = "redis://localhost:6379";
+        private static final Duration MAX_CONNECT = Duration.ofDays(1);
 
-        private @Nullable RedisUri servers;
-        private @Nullable QuorumMasters masters;
+        private @Nullable JedisServers servers;
         private @Nullable Duration restartDelay;
-        private String keyPrefix = LockOptions.DEFAULT_KEY_PREFIX;
-        private Duration lease = LockOptions.DEFAULT_LEASE;
-        private Duration retryFor = LockOptions.DEFAULT_RETRY_FOR;
-        private Duration commandTimeout = LockOptions.DEFAULT_COMMAND_TIMEOUT;
-        private int maxConnections = LockOptions.DEFAULT_MAX_CONNECTIONS;
-        private int replicaAcks = LockOptions.DEFAULT_REPLICA_ACKS;
-        private Duration replicaAcksTimeout = LockOptions.DEFAULT_COMMAND_TIMEOUT;
-        private Duration failoverGrace = LockOptions.DEFAULT_FAILOVER_GRACE;
-        private boolean localReentry;
-        private @Nullable LockLostListener listener;
+        private Settings settings = Settings.DEFAULTS;
+        private Duration connectWithin = Duration.ZERO;
+        private final List<LockListener> listeners = new ArrayList<>();
+        private @Nullable ThreadFactory threadFactory;
 
-        private Builder() {}
+        private Builder() {
+            JedisVersion.check();
+        }
 
-        /** Where Redis is, as in {@link RedisLocks#connect(String)}. A command timeout in it is as if set here. */
+        /**
+         * Where Redis is, as in {@link RedisLocks#connect(String)}. A command timeout in it is as if set here.
+         *
+         * @throws IllegalArgumentException if the URI cannot work
+         */
         public Builder uri(String uri) {
-            chosen(RedisUri.parse(uri));
-            Duration time = Objects.requireNonNull(servers).commandTimeout();
-            return time == null ? this : commandTimeout(time);
-        }
-
-        /** The server, where a URI cannot say what is needed. The timeouts of the configuration are not used. */
-        public Builder server(HostAndPort serverAddress, JedisClientConfig clientConfig) {
-            Objects.requireNonNull(clientConfig, "config");
-            return chosen(new RedisUri(new Topology.Single(serverAddress), clientConfig));
+            return servers(JedisServers.uri(uri));
         }
 
         /**
-         * The master that Sentinels watch over, where a URI cannot say what is needed. The timeouts of both
-         * configurations are not used.
+         * Independent masters, as in {@link RedisLocks#quorum(String...)}.
          *
-         * @param masterName what the Sentinels call it
-         * @param sentinels where they are: one suffices to find the master, but only those named here are asked
-         * @param master how to connect to the master, wherever that is
-         * @param sentinel how to connect to a Sentinel; it has no database
-         * @throws IllegalArgumentException if there is no name or no Sentinel, or one Sentinel twice
+         * @throws IllegalArgumentException if a URI cannot work, or they are not an odd number of different servers
          */
-        public Builder sentinel(
-                String masterName, List<HostAndPort> sentinels, JedisClientConfig master, JedisClientConfig sentinel) {
-            Objects.requireNonNull(master, "master");
-            return chosen(new RedisUri(new Topology.Sentinel(masterName, sentinels, sentinel), master));
-        }
-
-        private Builder chosen(RedisUri uri) {
-            servers = uri;
-            masters = null;
-            return this;
-        }
-
-        /**
-         * Independent masters, as in {@link RedisLocks#quorum(String...)}, where a URI cannot say what is needed, such
-         * as an authority of one's own for TLS. The timeouts of the configuration are not used.
-         *
-         * @param addresses an odd number of masters, 3 or more; none may replicate another
-         * @param node how to connect to each of them
-         * @throws IllegalArgumentException if they are not an odd number of different servers
-         */
-        public Builder quorum(List<HostAndPort> addresses, JedisClientConfig node) {
-            Objects.requireNonNull(node, "node");
-            return chosen(QuorumMasters.of(addresses.stream()
-                    .map(address -> new RedisUri(new Topology.Single(address), node))
-                    .toList()));
-        }
-
-        private Builder chosen(QuorumMasters quorum) {
-            masters = quorum;
-            servers = null;
-            return this;
-        }
-
-        /** Independent masters, as in {@link RedisLocks#quorum(String...)}. */
         public Builder quorum(String... uris) {
-            QuorumMasters parsed = QuorumMasters.parse(uris);
-            chosen(parsed);
-            Duration time = parsed.commandTimeout();
+            return servers(JedisServers.quorum(uris));
+        }
+
+        /**
+         * Where Redis is and how to connect to it, in the types of the client library Jedis: for what a URI cannot say,
+         * such as a certificate authority of one's own. The last call that says where Redis is counts.
+         */
+        public Builder servers(JedisServers where) {
+            servers = Objects.requireNonNull(where, "servers");
+            Duration time = where.commandTimeout();
             return time == null ? this : commandTimeout(time);
         }
 
@@ -286,45 +263,57 @@ public final class RedisLocks implements AutoCloseable {
         }
 
         /**
-         * The cluster to which these nodes belong, where a URI cannot say what is needed, such as TLS. The timeouts of
-         * the configuration are not used.
+         * What all keys and channels begin with; {@code redis-locks} by default.
          *
-         * @param nodes some of its nodes: one that answers suffices, and the others are found
-         * @param node how to connect to each node; it has no database
-         * @throws IllegalArgumentException if there is no node, or one twice
+         * @param prefix 1 to 256 characters without braces
+         * @throws IllegalArgumentException if it cannot work
          */
-        public Builder cluster(List<HostAndPort> nodes, JedisClientConfig node) {
-            Objects.requireNonNull(node, "node");
-            return chosen(new RedisUri(new Topology.Cluster(nodes), node));
-        }
-
-        /** See {@link LockOptions#keyPrefix()}. */
         public Builder keyPrefix(String prefix) {
-            this.keyPrefix = prefix;
+            settings = settings.withKeyPrefix(prefix);
             return this;
         }
 
-        /** See {@link LockOptions#lease()}. */
+        /**
+         * How long Redis keeps a hold that nobody renews, for acquisitions that name no lease; 30 s by default.
+         *
+         * @param defaultLease 100 ms to 24 h
+         * @throws IllegalArgumentException if it is shorter or longer
+         */
         public Builder lease(Duration defaultLease) {
-            this.lease = defaultLease;
+            settings = settings.withLease(defaultLease);
             return this;
         }
 
-        /** See {@link LockOptions#retryFor()}. */
+        /**
+         * How long {@code lock()} goes on trying, from the start of an outage of Redis; 10 s by default.
+         *
+         * @param time 0, to give up at the first failure, to 24 h
+         * @throws IllegalArgumentException if it is negative or longer
+         */
         public Builder retryFor(Duration time) {
-            this.retryFor = time;
+            settings = settings.withRetryFor(time);
             return this;
         }
 
-        /** See {@link LockOptions#commandTimeout()}. */
+        /**
+         * How long one request waits for its answer; 1 s by default.
+         *
+         * @param time 1 ms to a minute, and not longer than the lease if that is longer than a second
+         * @throws IllegalArgumentException if it is shorter or longer
+         */
         public Builder commandTimeout(Duration time) {
-            this.commandTimeout = time;
+            settings = settings.withCommandTimeout(time);
             return this;
         }
 
-        /** See {@link LockOptions#maxConnections()}. */
+        /**
+         * How many connections lock attempts share; 8 by default. The watchdog and the mailbox have one each besides.
+         *
+         * @param connections 1 or more
+         * @throws IllegalArgumentException if it is less
+         */
         public Builder maxConnections(int connections) {
-            this.maxConnections = connections;
+            settings = settings.withMaxConnections(connections);
             return this;
         }
 
@@ -338,8 +327,7 @@ public final class RedisLocks implements AutoCloseable {
          * @param timeout how long one try waits for them: at least 1 ms, at most the command timeout
          */
         public Builder replicaAcks(int replicas, Duration timeout) {
-            this.replicaAcks = replicas;
-            this.replicaAcksTimeout = timeout;
+            settings = settings.withReplicaAcks(replicas, timeout);
             return this;
         }
 
@@ -352,7 +340,25 @@ public final class RedisLocks implements AutoCloseable {
          * @param time at least the longest lease in use; zero, the default, not to wait
          */
         public Builder failoverGrace(Duration time) {
-            this.failoverGrace = time;
+            settings = settings.withFailoverGrace(time);
+            return this;
+        }
+
+        /**
+         * How long Redis remembers the last token of a lock that nobody has any more, and whether its last hold was
+         * released: for at least half of this time, and at most all of it and the lease of that hold. That takes about
+         * 200 bytes for each name: 2 GB for ten million names a day. Afterwards the next token comes from the server's
+         * clock alone, so it is greater unless the clock was set back by more than that, or the lock has moved to a
+         * server whose clock is behind by more; and {@code previousHolderLost()} knows nothing of the holder before.
+         * All clients must have the same: while they differ, as in a deployment that changes it step by step, a loss
+         * may be forgotten that is up to an hour old, so that {@code previousHolderLost()} misses it and waiters in
+         * Conditions sleep on.
+         *
+         * @param time at least a minute and four leases (on a quorum four times the {@code restartDelay}); at most, and
+         *     by default, 100,000 s
+         */
+        public Builder tokenMemory(Duration time) {
+            settings = settings.withTokenMemory(time);
             return this;
         }
 
@@ -365,44 +371,78 @@ public final class RedisLocks implements AutoCloseable {
          * @param local false, the default, to write every re-entry to Redis
          */
         public Builder localReentry(boolean local) {
-            this.localReentry = local;
-            return this;
-        }
-
-        /** Who is told of losses; they are logged as warnings in any case. */
-        public Builder lockLostListener(LockLostListener lockLostListener) {
-            this.listener = Objects.requireNonNull(lockLostListener, "lockLostListener");
+            settings = settings.withLocalReentry(local);
             return this;
         }
 
         /**
-         * Checks the settings and connects.
+         * How long {@link #build()} waits for a Redis that is not there yet, as for a service that is up before its
+         * server: it tries again after half a second at most, and says so once in the log. Not for what is refused for
+         * good, such as a wrong password or a server that is too old.
          *
-         * @throws IllegalArgumentException if a setting cannot work
-         * @throws LockUnavailableException if the server does not answer
+         * @param time zero, the default, to fail at once; at most a day
+         * @throws IllegalArgumentException if it is negative or longer
+         */
+        public Builder connectWithin(Duration time) {
+            if (Objects.requireNonNull(time, "connectWithin").isNegative() || time.compareTo(MAX_CONNECT) > 0) {
+                throw new IllegalArgumentException("connectWithin is " + time + ": it must lie between 0 and "
+                        + MAX_CONNECT + ". Use Duration.ZERO to fail at once.");
+            }
+            this.connectWithin = time;
+            return this;
+        }
+
+        /**
+         * Makes the threads of this client; by default they are daemons that take nothing over from the thread that
+         * happens to need them. The client names them {@code redis-locks-}<i>role</i>{@code -}<i>client</i>, the role
+         * with the server where there are several, and the client by the last part of its
+         * {@link RedisLocks#clientId()}.
+         *
+         * @param factory makes platform threads, which it does not start; what it throws is treated as a lack of
+         *     threads
+         */
+        public Builder threadFactory(ThreadFactory factory) {
+            threadFactory = Objects.requireNonNull(factory, "threadFactory");
+            return this;
+        }
+
+        /**
+         * Adds a listener, which is told what happens to locks and servers.
+         *
+         * @see LockListener
+         */
+        public Builder listener(LockListener lockListener) {
+            listeners.add(Objects.requireNonNull(lockListener, "listener"));
+            return this;
+        }
+
+        /** Adds a listener of losses alone. Losses are logged as warnings in any case. */
+        public Builder onLockLost(Consumer<? super LockLost> action) {
+            Objects.requireNonNull(action, "action");
+            return listener(new LockListener() {
+                @Override
+                public void lost(LockLost loss) {
+                    action.accept(loss);
+                }
+            });
+        }
+
+        /**
+         * Connects.
+         *
+         * @throws IllegalArgumentException if settings cannot work together
+         * @throws LockUnavailableException if the server does not answer, for the time of {@link #connectWithin}; also
+         *     if the thread is interrupted meanwhile, which stays interrupted
          */
         public RedisLocks build() {
+            JedisServers chosen = servers == null ? JedisServers.uri(DEFAULT_URI) : servers;
             // A node of a quorum keeps votes, which a client of that server alone must not take for holds.
-            String prefix = masters == null ? keyPrefix : keyPrefix + ":quorum";
-            LockOptions options = new LockOptions(
-                    prefix,
-                    lease,
-                    retryFor,
-                    commandTimeout,
-                    maxConnections,
-                    replicaAcks,
-                    replicaAcksTimeout,
-                    failoverGrace,
-                    localReentry);
-            if (masters != null) {
-                return on(masters.open(options, restartDelay), options, listener, Clock.SYSTEM);
-            }
-            if (restartDelay != null) {
-                throw new IllegalArgumentException("restartDelay is " + restartDelay
-                        + ", and only the masters of a quorum delay their votes: leave it out, or name a quorum.");
-            }
-            RedisUri chosen = servers == null ? RedisUri.parse(DEFAULT_URI) : servers;
-            return on(chosen.open(maxConnections, options.commandTimeoutNanos()), options, listener, Clock.SYSTEM);
+            Settings checked =
+                    (chosen.isQuorum() ? settings.withKeyPrefix(settings.keyPrefix() + ":quorum") : settings).checked();
+            String id = newClientId();
+            Threads threads = Threads.of(threadFactory, id.substring(id.lastIndexOf(':') + 1));
+            Redis redis = chosen.open(id, checked, restartDelay, threads);
+            return on(redis, id, checked, listeners, Clock.SYSTEM, threads, connectWithin);
         }
     }
 }

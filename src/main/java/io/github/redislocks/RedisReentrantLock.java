@@ -1,5 +1,11 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.engine.RedisCondition;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Objects;
@@ -18,10 +24,9 @@ import org.jspecify.annotations.Nullable;
  * <p><b>How a hold ends.</b> By {@link #unlock()}; or by its lease, which Redis keeps. A hold that named no lease is
  * renewed in the background for as long as its thread and process live; one that named a lease ends with it. When a
  * hold can no longer be relied upon (its lease ran out, Redis did not confirm it in time, or somebody removed it) it is
- * <em>lost</em>: {@link #isHeldByCurrentThread()} turns false, the {@link LockLostListener} is told, and the owner's
- * next {@link #unlock()} or {@link #ensureHeld()} throws {@link LockLostException}. A process that stands still for
- * longer than its lease cannot be told in time; resources that must never see two writers check the
- * {@link #fencingToken()}.
+ * <em>lost</em>: {@link #isHeldByCurrentThread()} turns false, the {@link LockListener} is told, and the owner's next
+ * {@link #unlock()} or {@link #ensureHeld()} throws {@link LockLostException}. A process that stands still for longer
+ * than its lease cannot be told in time; resources that must never see two writers check the {@link #fencingToken()}.
  *
  * <p><b>Order.</b> A lock from {@link RedisLocks#fairLock(String)} serves threads in the order in which they came, over
  * all JVMs, as counted by Redis. Otherwise threads that wait in one JVM are served in order of arrival, and JVMs take
@@ -33,16 +38,22 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Memory.</b> What a thread wrote before it unlocked is visible to the next holder of the same JVM, as
  * {@link Lock} demands.
+ *
+ * @since 0.1.0
  */
-public final class RedisReentrantLock implements Lock {
+public final class RedisReentrantLock implements FencedLock {
 
-    private final Sync sync;
+    private final LockClient client;
+    private final LockEngine.Sync sync;
     private final long leaseMillis;
+    private final boolean renewed;
     private final AtomicInteger conditions = new AtomicInteger();
 
-    RedisReentrantLock(Sync sync, long leaseMillis) {
+    RedisReentrantLock(LockClient client, LockEngine.Sync sync, boolean renewed) {
+        this.client = client;
         this.sync = sync;
-        this.leaseMillis = leaseMillis;
+        this.leaseMillis = sync.leaseMillis();
+        this.renewed = renewed;
     }
 
     /**
@@ -53,17 +64,12 @@ public final class RedisReentrantLock implements Lock {
      */
     @Override
     public void lock() {
-        sync.lock(leaseMillis, true);
+        sync.lock(leaseMillis, renewed);
     }
 
-    /**
-     * As {@link #lock()}, for at most a lease: the hold is not renewed and ends with it. On a re-entry the hold lasts
-     * at least this long; a longer one is not shortened.
-     *
-     * @param lease 100 ms to 24 h
-     */
+    @Override
     public void lock(Duration lease) {
-        sync.lock(sync.checkLease(lease), false);
+        sync.lock(millis(lease), false);
     }
 
     /**
@@ -73,12 +79,12 @@ public final class RedisReentrantLock implements Lock {
      */
     @Override
     public void lockInterruptibly() throws InterruptedException {
-        sync.lockInterruptibly(leaseMillis, true);
+        sync.lockInterruptibly(leaseMillis, renewed);
     }
 
-    /** As {@link #lockInterruptibly()}, for at most a lease as in {@link #lock(Duration)}. */
+    @Override
     public void lockInterruptibly(Duration lease) throws InterruptedException {
-        sync.lockInterruptibly(sync.checkLease(lease), false);
+        sync.lockInterruptibly(millis(lease), false);
     }
 
     /**
@@ -88,7 +94,7 @@ public final class RedisReentrantLock implements Lock {
      */
     @Override
     public boolean tryLock() {
-        return sync.tryLock(leaseMillis, true);
+        return sync.tryLock(leaseMillis, renewed);
     }
 
     /**
@@ -101,13 +107,18 @@ public final class RedisReentrantLock implements Lock {
      */
     @Override
     public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-        return sync.tryLock(unit.toNanos(time), leaseMillis, true);
+        return sync.tryLock(unit.toNanos(time), leaseMillis, renewed);
     }
 
-    /** As {@link #tryLock(long, TimeUnit)}, for at most a lease as in {@link #lock(Duration)}. */
+    @Override
     public boolean tryLock(Duration wait, Duration lease) throws InterruptedException {
         Objects.requireNonNull(wait, "wait");
-        return sync.tryLock(saturatedNanos(wait), sync.checkLease(lease), false);
+        return sync.tryLock(saturatedNanos(wait), millis(lease), false);
+    }
+
+    /** Checks a lease that a caller names, and returns it in milliseconds. */
+    private long millis(Duration lease) {
+        return sync.checkLease(lease, Settings.checkLease(lease));
     }
 
     private static long saturatedNanos(Duration duration) {
@@ -128,7 +139,11 @@ public final class RedisReentrantLock implements Lock {
 
     /**
      * A Condition of this lock, numbered in order of creation by this object: the same class in two JVMs, which makes
-     * its Conditions in the same order, means the same ones. {@link #newCondition(String)} says it outright.
+     * its Conditions in the same order, means the same ones.
+     *
+     * <p>Two that make them in another order mean each other's: a thread waits for "not empty" and is signalled "not
+     * full". A rolling deployment is enough for that, if the new version makes one more before the others or swaps two
+     * fields. Use {@link #newCondition(String)} where another JVM signals or awaits.
      *
      * <p>As the JDK's, with this besides: {@code await} gives the hold up and comes back with a new one, with a new
      * token; a spurious wake-up is possible, above all after the loss of a holder that may have had a signal to give.
@@ -142,18 +157,13 @@ public final class RedisReentrantLock implements Lock {
     @Override
     public Condition newCondition() {
         sync.checkLines("Conditions");
-        return new RedisCondition(sync, "#" + conditions.incrementAndGet());
+        return client.condition(sync, "#" + conditions.incrementAndGet());
     }
 
-    /**
-     * The Condition of this lock with this name, in all JVMs.
-     *
-     * @param conditionName 1 to 256 characters
-     * @throws UnsupportedOperationException on a quorum
-     */
+    @Override
     public Condition newCondition(String conditionName) {
         sync.checkLines("Conditions");
-        return new RedisCondition(sync, Keys.condition(conditionName));
+        return client.condition(sync, LockKeys.condition(conditionName));
     }
 
     /**
@@ -180,90 +190,68 @@ public final class RedisReentrantLock implements Lock {
                     condition + " is not a Condition of the lock \"" + getName() + "\": ask the lock that made it.");
         }
         sync.ensureHeld();
-        return sync.queries().waitingThreads(ours);
+        return client.queries().waitingThreads(sync.keys(), ours.id());
     }
 
-    /** The name that the lock was made with. */
+    @Override
     public String getName() {
         return sync.keys().name();
     }
 
-    /**
-     * The fencing token of the calling thread's hold. Every new hold of a lock has a greater one than all before it;
-     * re-entries share it. A resource that remembers the greatest token it has seen, and refuses smaller ones, is safe
-     * from holders that were paused past their lease.
-     *
-     * @throws IllegalMonitorStateException if the calling thread does not hold the lock
-     * @throws LockLostException if it did and has lost it
-     */
+    @Override
     public long fencingToken() {
         return sync.ensureHeld().token;
     }
 
     /**
-     * How long the calling thread's hold can be relied upon if it is not renewed any more; zero if it has none. Local:
-     * asks no server. Shortly after a hold was handed over by another client this is less than the lease.
+     * {@inheritDoc}
+     *
+     * <p>Shortly after a hold was handed over by another client this is less than the lease.
      */
+    @Override
     public Duration remainingLease() {
         return Duration.ofNanos(sync.remainingNanos());
     }
 
-    /**
-     * Returns if the calling thread holds the lock now, and throws otherwise. Local, and cheap enough for every step of
-     * a long job.
-     *
-     * @throws IllegalMonitorStateException if the calling thread does not hold the lock
-     * @throws LockLostException if it did and has lost it
-     */
+    @Override
     public void ensureHeld() {
         sync.ensureHeld();
     }
 
-    /**
-     * Whether the holder before the calling thread's hold never released it: it crashed, lost it, or was forced. What
-     * the lock protects may then be half changed. False alarms are possible, misses are not as long as Redis keeps its
-     * data.
-     *
-     * @throws IllegalMonitorStateException if the calling thread does not hold the lock
-     */
+    @Override
     public boolean previousHolderLost() {
         return sync.ensureHeld().previousLost;
     }
 
-    /**
-     * Ends whatever hold there is, for an operator who knows that its holder is gone. The holder is told at its next
-     * renewal; until then it believes that it holds the lock, so that two may work at once.
-     *
-     * @return whether there was a hold
-     */
+    @Override
     public boolean forceUnlock() {
-        return sync.queries().forceUnlock();
+        return client.queries().forceUnlock(sync.keys());
     }
 
-    /** How often the calling thread holds the lock; 0 if it does not, or has lost it. Local. */
+    @Override
     public int getHoldCount() {
         Hold hold = sync.held();
         return hold == null ? 0 : hold.count;
     }
 
-    /** Whether the calling thread holds the lock and may rely on it now. Local. */
+    @Override
     public boolean isHeldByCurrentThread() {
         return sync.held() != null;
     }
 
-    /** Whether anybody holds the lock, of any JVM. Asks Redis. */
+    @Override
     public boolean isLocked() {
-        return sync.queries().isLocked();
+        return client.queries().isLocked(sync.keys());
     }
 
-    /** Whether threads get the lock in the order in which they came, over all JVMs. */
+    @Override
     public boolean isFair() {
         return sync.isFair();
     }
 
     /** The thread of this JVM that holds the lock through this {@code RedisLocks}, or null. Local. */
     public @Nullable Thread getOwner() {
-        return sync.queries().localOwner();
+        return client.queries().localOwner(sync.keys());
     }
 
     /**
@@ -271,29 +259,29 @@ public final class RedisReentrantLock implements Lock {
      * returns. Local; for all JVMs there is {@link RedisLocks#inspect(String)}.
      */
     public boolean hasQueuedThreads() {
-        return !sync.queries().queuedThreads().isEmpty();
+        return !client.queries().queuedThreads(sync.keys()).isEmpty();
     }
 
     /** Whether this thread waits for the lock, as {@link #hasQueuedThreads()} counts. Local. */
     public boolean hasQueuedThread(Thread thread) {
         Objects.requireNonNull(thread, "thread");
-        return sync.queries().queuedThreads().contains(thread);
+        return client.queries().queuedThreads(sync.keys()).contains(thread);
     }
 
     /** How many threads of this JVM wait for the lock, as {@link #hasQueuedThreads()} counts. Local. */
     public int getQueueLength() {
-        return sync.queries().queuedThreads().size();
+        return client.queries().queuedThreads(sync.keys()).size();
     }
 
     /** The threads of this JVM that wait for the lock, in no order, as {@link #hasQueuedThreads()} counts. Local. */
     public Collection<Thread> getQueuedThreads() {
-        return sync.queries().queuedThreads();
+        return client.queries().queuedThreads(sync.keys());
     }
 
     /** Names the lock and the thread of this JVM that holds it, if there is one. Asks no server. */
     @Override
     public String toString() {
-        Thread owner = sync.queries().localOwner();
+        Thread owner = client.queries().localOwner(sync.keys());
         return "RedisReentrantLock " + getName()
                 + (owner == null ? "[Unlocked]" : "[Locked by thread " + owner.getName() + "]");
     }

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.concurrent.Uninterruptibles;
+import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.fixture.twin.TwoServers;
@@ -12,13 +14,22 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.redis.Uninterrupted;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.watchdog.PendingCommand;
+import io.github.redislocks.watchdog.Watchdog;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
@@ -31,32 +42,26 @@ import org.junit.jupiter.api.Test;
  */
 class AnyErrorTest extends FakeTime {
 
+    private static final long HELD_UP_NANOS = TimeUnit.SECONDS.toNanos(15);
+
     /** Throws an error for the next calls of a verb, when they leave the client or when they have run. */
     private void errorAt(String verb, int times, boolean afterwards) {
+        throwAt(verb, times, afterwards, () -> {
+            throw new InternalError("of the test, at " + verb);
+        });
+    }
+
+    private void throwAt(String verb, int times, boolean afterwards, Runnable thrower) {
         AtomicInteger left = new AtomicInteger(times);
         redis.hold(call -> {
             if (verb(verb).test(call) && left.getAndDecrement() > 0) {
                 if (afterwards) {
                     redis.runLate(call);
                 }
-                throw new InternalError("of the test, at " + verb);
+                thrower.run();
             }
             return false;
         });
-    }
-
-    private void othersHaveTheLock() {
-        settle();
-        assertThat(server.hash(KEY)).isEmpty();
-        assertThat(server.zset(KEY + ":queue")).isEmpty();
-        assertThat(other.tryLock()).isTrue();
-        other.unlock();
-        assertThat(lock.tryLock()).as("the gate is open").isTrue();
-        lock.unlock();
-        assertThat(losses).isEmpty();
-        assertThat(locks.client().holds.all()).isEmpty();
-        assertThat(locks.client().attempts).isEmpty();
-        assertThat(locks.client().gate.size()).isZero();
     }
 
     @Test
@@ -65,10 +70,10 @@ class AnyErrorTest extends FakeTime {
         fresh.hold(call -> {
             throw new InternalError("of the test, at " + call.script().name());
         });
-        assertThatThrownBy(() -> RedisLocks.on(fresh, LockOptions.DEFAULTS, null, clock))
+        assertThatThrownBy(() -> RedisLocks.on(fresh, Settings.DEFAULTS, List.of(), clock))
                 .isInstanceOf(InternalError.class);
         fresh.heal();
-        assertThatThrownBy(() -> fresh.run(Protocol.locked(Keys.of("redis-locks", "job")), 1_000_000_000))
+        assertThatThrownBy(() -> fresh.run(Scripts.locked(LockKeys.of("redis-locks", "job")), 1_000_000_000))
                 .isInstanceOf(RedisException.class)
                 .hasMessageContaining("closed");
     }
@@ -105,29 +110,30 @@ class AnyErrorTest extends FakeTime {
         }
     }
 
-    /** Keeps the watchdog from looking after anything until it is told to go on. */
+    /** Keeps the watchdog from looking after anything until it is told to go on, or the test has failed for long. */
     private CountDownLatch watchdogHeldUp() throws InterruptedException {
         CountDownLatch heldUp = new CountDownLatch(1);
         CountDownLatch goOn = new CountDownLatch(1);
         Thread watchdog = locks.client().watchdog.threads().get(0);
-        locks.client().watchdog.run(new Errand(clock, KEY, Long.MAX_VALUE) {
+        locks.client().watchdog.run(new PendingCommand(clock, KEY, Long.MAX_VALUE) {
             @Override
-            Call call() {
-                return Protocol.locked(Keys.of("redis-locks", "job"));
+            public Call call() {
+                return Scripts.locked(LockKeys.of("redis-locks", "job"));
             }
 
             @Override
-            Need need() {
+            public Need need() {
                 if (Thread.currentThread() != watchdog) {
                     return Need.LATER;
                 }
                 heldUp.countDown();
-                Uninterrupted.until(Long.MAX_VALUE, nanos -> goOn.await(nanos, TimeUnit.NANOSECONDS));
+                Uninterruptibles.until(
+                        System.nanoTime() + HELD_UP_NANOS, nanos -> goOn.await(nanos, TimeUnit.NANOSECONDS));
                 return Need.NOW;
             }
 
             @Override
-            long follow(Reply reply, long sentNanos) {
+            public long follow(Reply reply, long sentNanos) {
                 return DONE;
             }
         });
@@ -135,8 +141,8 @@ class AnyErrorTest extends FakeTime {
         return goOn;
     }
 
-    @Test
-    void unlock_thatMeetsAnError_hidesNoLossBefore_ifTheThreadLocksAgainAtOnce() throws InterruptedException {
+    /** A hold whose unlock met an error, above a loss of which the thread has not been told. */
+    private CountDownLatch leftByAnErrorAboveALoss() throws InterruptedException {
         lock.lock();
         lock.forceUnlock();
         lock.lock();
@@ -144,6 +150,12 @@ class AnyErrorTest extends FakeTime {
         CountDownLatch goOn = watchdogHeldUp();
         errorAt("release", 1, false);
         assertThatThrownBy(lock::unlock).isInstanceOf(InternalError.class);
+        return goOn;
+    }
+
+    @Test
+    void unlock_thatMeetsAnError_hidesNoLossBefore_ifTheThreadLocksAgainAtOnce() throws InterruptedException {
+        CountDownLatch goOn = leftByAnErrorAboveALoss();
         lock.lock();
         goOn.countDown();
         lock.unlock();
@@ -177,6 +189,30 @@ class AnyErrorTest extends FakeTime {
             assertThat(lock.isHeldByCurrentThread()).isFalse();
             pass(1_200);
             othersHaveTheLock();
+        }
+    }
+
+    @Test
+    void lock_thatMeetsAnErrorBeforeItAsks_leavesNothing() {
+        AtomicBoolean unlucky = new AtomicBoolean();
+        Redis port = (Redis) Proxy.newProxyInstance(
+                Redis.class.getClassLoader(), new Class<?>[] {Redis.class}, (proxy, method, args) -> {
+                    if (method.getName().equals("hasLines") && unlucky.getAndSet(false)) {
+                        throw new InternalError("of the test, once the attempt has begun");
+                    }
+                    return method.invoke(redis, args);
+                });
+        RedisLocks third = RedisLocks.on(port, Settings.DEFAULTS, LossListener.to(losses::add), clock);
+        unlucky.set(true);
+        try {
+            assertThatThrownBy(third.reentrantLock("job")::lock).isInstanceOf(InternalError.class);
+            // A look-up of the watchdog, at the latest.
+            clock.advanceMillis(3_000);
+            await().untilAsserted(
+                            () -> assertThat(third.client().attempts.all()).isEmpty());
+            othersHaveTheLock();
+        } finally {
+            whileTimePasses(() -> true, third::close);
         }
     }
 
@@ -228,7 +264,7 @@ class AnyErrorTest extends FakeTime {
             }
             return false;
         });
-        RedisLocks third = RedisLocks.on(port, LockOptions.DEFAULTS, losses::add, clock);
+        RedisLocks third = RedisLocks.on(port, Settings.DEFAULTS, LossListener.to(losses::add), clock);
         RedisReentrantLock again = third.reentrantLock("job");
         AtomicReference<Throwable> thrown = new AtomicReference<>();
         Thread waiter = new Thread(() -> {
@@ -241,7 +277,7 @@ class AnyErrorTest extends FakeTime {
         // So that its hold is in doubt, and a leave is to follow it.
         redis.failNext(1, verb("heartbeat"), Fault.FIRST_COPY_LATE);
         clock.advanceMillis(1_500);
-        Attempt waiting = third.client().attempts.values().iterator().next();
+        Attempt waiting = third.client().attempts.all().iterator().next();
         await().until(waiting::mayRun);
         other.lock();
         other.newCondition("ready").signal();
@@ -255,8 +291,8 @@ class AnyErrorTest extends FakeTime {
                 .as("by a look-up of the watchdog at the latest")
                 .isLessThan(TimeUnit.SECONDS.toNanos(3));
         othersHaveTheLock();
-        await().until(() ->
-                third.client().holds.all().isEmpty() && third.client().gate.size() == 0);
+        await().until(() -> third.client().holds.all().isEmpty()
+                && third.client().localQueue.size() == 0);
         whileTimePasses(() -> true, third::close);
     }
 
@@ -309,14 +345,14 @@ class AnyErrorTest extends FakeTime {
         Watchdog watchdog = locks.client().watchdog;
         Hold hold = locks.client().holds.all().iterator().next();
         hold.nextRenewalNanos = 0;
-        Errand failing = new Errand(clock, KEY, Long.MAX_VALUE) {
+        PendingCommand failing = new PendingCommand(clock, KEY, Long.MAX_VALUE) {
             @Override
-            Call call() {
-                return Protocol.held(hold);
+            public Call call() {
+                return Scripts.held(hold);
             }
 
             @Override
-            Need need() {
+            public Need need() {
                 if (errors.getAndIncrement() < 3) {
                     throw new InternalError("of the test, in the walk");
                 }
@@ -324,7 +360,7 @@ class AnyErrorTest extends FakeTime {
             }
 
             @Override
-            long follow(Reply reply, long sentNanos) {
+            public long follow(Reply reply, long sentNanos) {
                 return DONE;
             }
         };
@@ -349,12 +385,12 @@ class AnyErrorTest extends FakeTime {
             }
             return new Thread(work);
         };
-        LossReport report = new LossReport(told::add, scarce);
-        report.report(new LockLost("a", 1, "main", LockLost.Reason.EXPIRED));
+        EventNotifier report = new EventNotifier(LossListener.to(told::add), scarce);
+        report.lost(LockLost.of("a", 1, "main", LockLost.Reason.EXPIRED), () -> true);
         report.startThread();
         assertThat(told).isEmpty();
         report.startThread();
-        report.close(Duration.ofSeconds(10));
+        report.awaitTold(Duration.ofSeconds(10));
         assertThat(told).hasSize(1);
     }
 
@@ -368,7 +404,146 @@ class AnyErrorTest extends FakeTime {
         await().until(() -> losses.size() == 1);
         settle();
         assertThat(losses).hasSize(1);
-        assertThat(locks.client().gate.size()).as("its turn has ended").isZero();
+        assertThat(locks.client().localQueue.size()).as("its turn has ended").isZero();
         assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+    }
+
+    /** It is found by a call that meets an error before it is told, and unlocked before the watchdog's next walk. */
+    @Test
+    void lossThatMeetsAnErrorBeforeItIsTold_andIsUnlockedAtOnce_opensTheGateAndIsTold() throws InterruptedException {
+        locks.client().watchdog.prepare(KEY);
+        lock.lock();
+        Waiter next = new Waiter();
+        next.start();
+        await().until(() -> clock.isParked(next));
+        Hold hold = locks.client().holds.all().iterator().next();
+        server.another()
+                .run(Scripts.force(LockKeys.of("redis-locks", "job"), Long.toString(hold.token)), 1_000_000_000);
+        CountDownLatch goOn = watchdogHeldUp();
+        assertThat(hold.lose(LockLost.Reason.TAKEN)).isTrue();
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+        goOn.countDown();
+        passUntil(next::holds);
+        next.end();
+        assertThat(losses).hasSize(1);
+    }
+
+    @Test
+    void unlock_rightAfterOneThatMetAnError_tellsOfALossBefore() throws InterruptedException {
+        CountDownLatch goOn = leftByAnErrorAboveALoss();
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+        goOn.countDown();
+        losses.clear();
+        othersHaveTheLock();
+    }
+
+    /** The error comes between the turn and its telling, and the repeated release finds nothing to hand on. */
+    @Test
+    void successorWithTheTurn_thatWasNotTold_looksUp() throws InterruptedException {
+        lock.lock();
+        Hold hold = locks.client().holds.all().iterator().next();
+        Waiter next = new Waiter();
+        next.start();
+        await().until(() -> clock.isParked(next));
+        Attempt successor = locks.client().attempts.all().iterator().next();
+        throwAt("release", 1, true, () -> {
+            locks.client().localQueue.inherit(hold.attempt, successor);
+            server.flushAll();
+            throw new InternalError("of the test");
+        });
+        assertThatThrownBy(lock::unlock).isInstanceOf(InternalError.class);
+        passUntil(next::holds);
+        next.end();
+        othersHaveTheLock();
+    }
+
+    /** As of a logger, once the script has run. */
+    private void exceptionAt(String verb) {
+        throwAt(verb, 1, true, () -> {
+            throw new IllegalStateException("of the test, at " + verb);
+        });
+    }
+
+    @Test
+    void lock_thatMeetsAnyException_leavesNothing() {
+        exceptionAt("acquire");
+        whileTimePasses(() -> assertThatThrownBy(lock::lock).isInstanceOf(IllegalStateException.class));
+        pass(1_200);
+        othersHaveTheLock();
+    }
+
+    @Test
+    void await_thatMeetsAnyException_leavesNothing() {
+        for (String verb : List.of("await", "rejoin")) {
+            lock.lock();
+            exceptionAt(verb);
+            whileTimePasses(() -> assertThatThrownBy(
+                            () -> lock.newCondition("ready").await(50, TimeUnit.MILLISECONDS))
+                    .isInstanceOf(IllegalStateException.class));
+            assertThat(lock.isHeldByCurrentThread()).isFalse();
+            pass(1_200);
+            assertThat(server.zset(KEY + ":conditions")).isEmpty();
+            othersHaveTheLock();
+        }
+    }
+
+    /** As of a logger while the request is still on its way. */
+    @Test
+    void exceptionAtARequestThatRunsLate_leavesNothing() throws InterruptedException {
+        for (String verb : List.of("acquire", "await", "rejoin")) {
+            AtomicReference<@Nullable Call> late = new AtomicReference<>();
+            // An await runs between the caller's leave and what the watchdog does about the hold.
+            CountDownLatch watchdog = verb.equals("await") ? watchdogHeldUp() : new CountDownLatch(0);
+            redis.hold(call -> {
+                if (verb(verb).test(call) && late.compareAndSet(null, call)) {
+                    throw new IllegalStateException("of the test, at " + verb);
+                }
+                return false;
+            });
+            whileTimePasses(() -> assertThatThrownBy(() -> {
+                        lock.lock();
+                        lock.newCondition("ready").await(50, TimeUnit.MILLISECONDS);
+                    })
+                    .isInstanceOf(IllegalStateException.class));
+            assertThat(lock.isHeldByCurrentThread()).isFalse();
+            redis.heal();
+            redis.runLate(Objects.requireNonNull(late.get()));
+            watchdog.countDown();
+            pass(1_200);
+            assertThat(server.zset(KEY + ":conditions")).isEmpty();
+            othersHaveTheLock();
+        }
+    }
+
+    /** The answer came to a second copy, and an error on the way to the hold. */
+    @Test
+    void errorAfterAnAnswerToASecondCopy_leavesNothingToTheFirst() {
+        boolean met = true;
+        for (int first = 1; met; first++) {
+            redis.log().clear();
+            redis.failNext(1, verb("acquire"), Fault.FIRST_COPY_LATE);
+            clock.failReadings(first, 1);
+            try {
+                whileTimePasses(lock::lock);
+            } catch (InternalError e) {
+                assertThat(e).hasMessageContaining("of the test");
+            }
+            met = clock.heal() >= first;
+            if (lock.isHeldByCurrentThread()) {
+                lock.unlock();
+            }
+            pass(100);
+            redis.heal();
+            Call copy = redis.log().calls().stream()
+                    .map(logged -> logged.call())
+                    .filter(verb("acquire"))
+                    .findFirst()
+                    .orElse(null);
+            if (copy != null) {
+                redis.runLate(copy);
+            }
+            pass(5_000);
+            othersHaveTheLock();
+        }
     }
 }

@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideOutsideOfPackage;
 import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.nameMatching;
 import static com.tngtech.archunit.lang.conditions.ArchPredicates.are;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
@@ -24,12 +25,21 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Timer;
 import java.util.TimerTask;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.LinkedBlockingDeque;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.locks.Condition;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 
@@ -38,10 +48,72 @@ class ArchitectureTest {
 
     private static final String CORE = "io.github.redislocks";
     private static final String TRANSPORT = CORE + ".redis..";
+    /** The rooms that know the client library; the port itself does not. */
+    private static final String[] BY_JEDIS = {
+        CORE + ".redis.jedis", CORE + ".redis.sentinel", CORE + ".redis.cluster", CORE + ".redis.connect"
+    };
+
     private static final String CONCURRENT = CORE + ".concurrent..";
 
     /** The classes whose public API takes an address or a configuration of Jedis. */
-    private static final String TAKE_JEDIS_TYPES = "io\\.github\\.redislocks\\.(RedisLocks|LockOptions)(\\$.*)?";
+    private static final String TAKE_JEDIS_TYPES = "io\\.github\\.redislocks\\.JedisServers";
+
+    private static final String TOLD = "what users are told";
+
+    /** The types of the exported package that say something, and know nothing of how a lock works. */
+    private static final String TOLD_TO_USERS =
+            "io\\.github\\.redislocks\\.(Lock(Inspection|Listener|Lost|LostException|UnavailableException|Acquired|NotAcquired|Released)"
+                    + "|LocksRenewed|RedisOutage|RedisRequestException)(\\$.*)?";
+
+    /**
+     * The rooms from the ground up, and what each may know of the library besides itself. What users are told, such as
+     * the exceptions, every room above the transport may name.
+     */
+    private static final Map<String, List<String>> ROOMS = rooms();
+
+    private static Map<String, List<String>> rooms() {
+        Map<String, List<String>> rooms = new LinkedHashMap<>();
+        rooms.put("concurrent", List.of());
+        rooms.put("redis", List.of("concurrent", TOLD));
+        rooms.put("redis.jedis", List.of("redis", "concurrent"));
+        rooms.put("redis.sentinel", List.of("redis.jedis", "redis", "concurrent"));
+        rooms.put("redis.cluster", List.of("redis.jedis", "redis", "concurrent"));
+        rooms.put("redis.connect", List.of("redis.cluster", "redis.sentinel", "redis.jedis", "redis", "concurrent"));
+        rooms.put("state", List.of("redis", "concurrent", TOLD));
+        rooms.put("script", List.of("state", "redis", "concurrent", TOLD));
+        rooms.put("events", List.of("state", "concurrent", TOLD));
+        rooms.put("health", List.of("events", "script", "state", "redis", "concurrent", TOLD));
+        rooms.put("watchdog", List.of("health", "redis", "concurrent"));
+        rooms.put("lease", List.of("watchdog", "events", "health", "script", "state", "redis", "concurrent", TOLD));
+        rooms.put("waiting", List.of("lease", "watchdog", "health", "script", "state", "redis", "concurrent", TOLD));
+        rooms.put(
+                "quorum",
+                List.of(
+                        "health",
+                        "events",
+                        "script",
+                        "state",
+                        "redis.connect",
+                        "redis.jedis",
+                        "redis",
+                        "concurrent",
+                        TOLD));
+        rooms.put(
+                "engine",
+                List.of(
+                        "quorum",
+                        "waiting",
+                        "lease",
+                        "events",
+                        "watchdog",
+                        "health",
+                        "script",
+                        "state",
+                        "redis",
+                        "concurrent",
+                        TOLD));
+        return rooms;
+    }
 
     private static final JavaClasses MAIN = new ClassFileImporter()
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
@@ -55,7 +127,8 @@ class ArchitectureTest {
                 .resideInAPackage(TRANSPORT)
                 .should()
                 .dependOnClassesThat(resideInAPackage(CORE + "..")
-                        .and(DescribedPredicate.not(resideInAnyPackage(TRANSPORT, CONCURRENT))))
+                        .and(DescribedPredicate.not(resideInAnyPackage(TRANSPORT, CONCURRENT)))
+                        .and(DescribedPredicate.not(JavaClass.Predicates.equivalentTo(RedisRequestException.class))))
                 .because("scripts run anywhere; what they mean is the business of the core")
                 .check(MAIN);
     }
@@ -75,12 +148,12 @@ class ArchitectureTest {
     void jedis_outsideTransport_isUnknown() {
         noClasses()
                 .that()
-                .resideOutsideOfPackage(TRANSPORT)
+                .resideOutsideOfPackages(BY_JEDIS)
                 .and(are(DescribedPredicate.not(nameMatching(TAKE_JEDIS_TYPES))))
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("redis.clients..")
-                .because("only the transport knows the client library")
+                .because("only the transport behind the port knows the client library")
                 .allowEmptyShould(true)
                 .check(MAIN);
     }
@@ -94,6 +167,62 @@ class ArchitectureTest {
                         .or(JavaClass.Predicates.assignableTo(HostAndPort.class))
                         .or(JavaClass.Predicates.assignableTo(JedisClientConfig.class)))
                 .allowEmptyShould(true)
+                .check(MAIN);
+    }
+
+    @Test
+    void rooms_areKnown() {
+        assertThat(MAIN.stream()
+                        .map(JavaClass::getPackageName)
+                        .filter(name -> name.startsWith(CORE + "."))
+                        .map(name -> name.substring(CORE.length() + 1)))
+                .as("tell here what a new room may know, and in its package-info what it is for")
+                .hasSameElementsAs(ROOMS.keySet());
+        assertThat(ROOMS.keySet())
+                .allSatisfy(room -> assertThat(Path.of("src", "main", "java", "io", "github", "redislocks")
+                                .resolve(room.replace('.', '/'))
+                                .resolve("package-info.java"))
+                        .exists());
+    }
+
+    @ParameterizedTest
+    @MethodSource
+    void room_knowsNothingBeyond(String room, List<String> known) {
+        DescribedPredicate<JavaClass> allowed =
+                resideOutsideOfPackage(CORE + "..").or(resideInAPackage(CORE + "." + room));
+        for (String other : known) {
+            allowed = allowed.or(
+                    other.equals(TOLD) ? ofBase(nameMatching(TOLD_TO_USERS)) : resideInAPackage(CORE + "." + other));
+        }
+        classes()
+                .that()
+                .resideInAPackage(CORE + "." + room)
+                .should()
+                .onlyDependOnClassesThat(allowed.as("the rooms " + known))
+                .check(MAIN);
+    }
+
+    /** Also of arrays of such classes. */
+    private static DescribedPredicate<JavaClass> ofBase(DescribedPredicate<? super JavaClass> predicate) {
+        return DescribedPredicate.describe(
+                "they or arrays of them", type -> predicate.test(type.getBaseComponentType()));
+    }
+
+    static Stream<Arguments> room_knowsNothingBeyond() {
+        return ROOMS.entrySet().stream().map(room -> Arguments.of(room.getKey(), room.getValue()));
+    }
+
+    @Test
+    void exportedPackage_holdsPublicTypesOnly() {
+        classes()
+                .that()
+                .resideInAPackage(CORE)
+                .and()
+                .areTopLevelClasses()
+                .and()
+                .doNotHaveSimpleName("package-info")
+                .should()
+                .bePublic()
                 .check(MAIN);
     }
 
@@ -127,6 +256,19 @@ class ArchitectureTest {
     }
 
     @Test
+    void conditionsOfTheJdk_allClasses_areNotWaitedFor() {
+        noClasses()
+                .should()
+                .callMethodWhere(JavaCall.Predicates.target(
+                        HasOwner.Predicates.With.owner(JavaClass.Predicates.equivalentTo(Condition.class))))
+                .orShould()
+                .dependOnClassesThat()
+                .belongToAnyOf(LinkedBlockingQueue.class, ArrayBlockingQueue.class, LinkedBlockingDeque.class)
+                .because("a Condition whose first signal meets an OutOfMemoryError may lose its waiter for good")
+                .check(MAIN);
+    }
+
+    @Test
     void synchronized_allSources_isNotUsed() throws IOException {
         // Read from the sources, since a class file's model shows synchronized methods but no blocks.
         Pattern comment = Pattern.compile("/\\*.*?\\*/|//[^\\n]*", Pattern.DOTALL);
@@ -154,6 +296,9 @@ class ArchitectureTest {
     private static final SliceAssignment BY_PACKAGE = new SliceAssignment() {
         @Override
         public SliceIdentifier getIdentifierOf(JavaClass javaClass) {
+            if (nameMatching(TOLD_TO_USERS).test(javaClass)) {
+                return SliceIdentifier.of(TOLD);
+            }
             return javaClass.getPackageName().startsWith(CORE)
                     ? SliceIdentifier.of(javaClass.getPackageName())
                     : SliceIdentifier.ignore();

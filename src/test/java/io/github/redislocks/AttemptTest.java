@@ -3,6 +3,11 @@ package io.github.redislocks;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.ServerTimes;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.WaitLimit;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -18,19 +23,19 @@ class AttemptTest {
     private final ServerTimes times = new ServerTimes(clock);
     private final Attempt attempt = new Attempt(
             1,
-            Keys.of("redis-locks", "job"),
-            new LocalOwner("a:1"),
-            new Attempt.Wish(30_000, true, false),
-            Patience.endless());
+            LockKeys.of("redis-locks", "job"),
+            new Owner("a:1"),
+            new Attempt.Request(30_000, true, false),
+            WaitLimit.endless());
 
     @ParameterizedTest
     @CsvSource({"-2, 1500", "-1, 1500", "0, 1", "400, 401", "1499, 1500", "1500, 1500", "20000, 1500"})
     void queued_isToAskAgainAfterTheHoldersLease_andWithinAHeartbeat(long pttl, long millis) {
-        assertThat(attempt.known).isFalse();
+        assertThat(attempt.mayExistInRedis).isFalse();
         attempt.queued(7 * MILLI, 5, pttl);
         assertThat(attempt.nextHeartbeatNanos).isEqualTo((7 + millis) * MILLI);
-        assertThat(attempt.standing).isEqualTo(new Attempt.Standing(7 * MILLI, 5));
-        assertThat(attempt.known).isTrue();
+        assertThat(attempt.position).isEqualTo(new Attempt.QueuePosition(7 * MILLI, 5));
+        assertThat(attempt.mayExistInRedis).isTrue();
     }
 
     /** The date of a request that was sent to the server. */

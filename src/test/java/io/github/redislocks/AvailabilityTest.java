@@ -7,12 +7,22 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.fixture.twin.HeldCalls;
+import io.github.redislocks.health.Availability;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.WaitLimit;
+import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
@@ -23,27 +33,50 @@ class AvailabilityTest extends FakeTime {
     private final RedisException refused = new RedisException.Refused("OOM", null);
     private final RedisException unanswered = new RedisException.Unanswered("no answer", true, null);
 
-    private final Keys keys = Keys.of("redis-locks", "job");
+    private final LockKeys keys = LockKeys.of("redis-locks", "job");
     private final Attempt attempt =
-            new Attempt(1, keys, new LocalOwner("a:1"), new Attempt.Wish(30_000, true, false), Patience.endless());
-    private final Call acquire = Protocol.acquire(attempt, 0, false, 0);
-    private final Availability availability = new Availability(1_000, 100);
+            new Attempt(1, keys, new Owner("a:1"), new Attempt.Request(30_000, true, false), WaitLimit.endless());
+    private final Call acquire = Scripts.acquire(attempt, 0, false, 0);
+    private final List<String> seen = new ArrayList<>();
+    private final Availability.Witness witness = new Availability.Witness() {
+        @Override
+        public void away(RedisException failure, long sinceNanos, long now) {
+            seen.add("away since " + sinceNanos + ": " + failure.getMessage());
+        }
+
+        @Override
+        public void heard(long now) {
+            // Each time.
+        }
+
+        @Override
+        public void replaced(long now) {
+            // Never here.
+        }
+
+        @Override
+        public void refuses(Call call, RedisException failure, long now) {
+            seen.add("refuses " + call.script().name());
+        }
+    };
+    private final Availability availability = new Availability(witness, 1_000, 100);
 
     @Test
     void refusal_endsWithASuccessOfItsKindAlone() {
         availability.failed(acquire, refused, 10, 100, 20);
-        availability.answered(Protocol.locked(keys), 30);
+        availability.answered(Scripts.locked(keys), 30);
         assertThat(availability.age(50)).as("that says nothing of acquisitions").isEqualTo(40);
         assertThat(availability.cause()).isSameAs(refused);
-        availability.answered(Protocol.heartbeat(attempt, 0), 55);
+        availability.answered(Scripts.heartbeat(attempt, 0), 55);
         assertThat(availability.age(60)).as("it would give a lock").isZero();
+        assertThat(seen).containsExactly("refuses acquire");
     }
 
     @Test
     void refusal_ofAnotherKind_saysNothingOfAcquisitions() {
-        availability.failed(Protocol.locked(keys), refused, 10, 100, 20);
+        availability.failed(Scripts.locked(keys), refused, 10, 100, 20);
         assertThat(availability.age(50)).isZero();
-        assertThat(availability.age(Protocol.locked(keys), 50)).isEqualTo(40);
+        assertThat(availability.age(Scripts.locked(keys), 50)).isEqualTo(40);
     }
 
     @Test
@@ -51,10 +84,10 @@ class AvailabilityTest extends FakeTime {
         availability.failed(acquire, unanswered, 10, 100, 20);
         assertThat(availability.age(50)).isEqualTo(40);
         assertThat(availability.silence(50)).isEqualTo(40);
-        availability.answered(Protocol.locked(keys), 55);
+        availability.answered(Scripts.locked(keys), 55);
         assertThat(availability.age(60)).isZero();
         availability.failed(acquire, unanswered, 70, 100, 80);
-        availability.failed(Protocol.locked(keys), refused, 85, 100, 90);
+        availability.failed(Scripts.locked(keys), refused, 85, 100, 90);
         assertThat(availability.age(95)).as("a refusal is an answer").isZero();
         assertThat(availability.answeredSince(91)).isFalse();
         assertThat(availability.answeredSince(90)).isTrue();
@@ -74,6 +107,14 @@ class AvailabilityTest extends FakeTime {
     }
 
     @Test
+    void awayIsToldWithTheBeginOfTheSilence() {
+        RedisException cut = new RedisException.Unanswered("cut", true, new IOException("Connection refused"));
+        availability.failed(acquire, cut, 10, 100, 20);
+        availability.failed(acquire, cut, 40, 100, 50);
+        assertThat(seen).containsExactly("away since 10: cut", "away since 10: cut");
+    }
+
+    @Test
     void waiter_isNotFailedByOneCallThatWaitedInVain_whileItWasAnsweredItself() throws InterruptedException {
         other.lock();
         Waiter waiter = new Waiter();
@@ -83,8 +124,9 @@ class AvailabilityTest extends FakeTime {
         pass(11_000);
         // Its connection led nowhere, and it had a long command timeout.
         locks.client()
-                .availability(KEY)
-                .failed(Protocol.locked(keys), unanswered, sent, 11_000_000_000L, clock.nanoTime());
+                .monitored
+                .of(KEY)
+                .failed(Scripts.locked(keys), unanswered, sent, 11_000_000_000L, clock.nanoTime());
         pass(1_000);
         assertThat(waiter.isAlive()).isTrue();
         other.unlock();
@@ -150,14 +192,15 @@ class AvailabilityTest extends FakeTime {
         }
 
         Object resultAfter(Runnable meanwhile) throws InterruptedException {
-            HeldCalls held =
-                    redis.hold(verb("acquire").and(call -> call.keys().get(0).equals(KEY)));
+            HeldCalls held = redis.hold(
+                            verb("acquire").and(call -> call.keys().get(0).equals(KEY)))
+                    .whateverTheirTimeouts();
             clock.advanceMillis(1);
             start();
             held.awaitParked(1, Duration.ofSeconds(5));
             meanwhile.run();
             clock.advanceMillis(150);
-            passUntil(() -> !isAlive());
+            held.expire();
             join();
             held.release();
             return result.get();
@@ -207,11 +250,12 @@ class AvailabilityTest extends FakeTime {
 
     @Test
     void leaseThatNoAnswerOutlasts_isToldAfterItsTime() {
-        try (RedisLocks distant = RedisLocks.on(far(97, 0), LockOptions.DEFAULTS, null, clock)) {
+        try (RedisLocks distant = RedisLocks.on(far(97, 0), Settings.DEFAULTS, List.of(), clock)) {
             RedisReentrantLock remote = distant.reentrantLock("remote");
             whileTimePasses(() -> {
                 assertThatThrownBy(() -> remote.lock(Duration.ofMillis(100)))
                         .isInstanceOf(LockUnavailableException.class)
+                        .hasFieldOrPropertyWithValue("reason", LockUnavailableException.Reason.LEASE_TOO_SHORT)
                         .hasMessageContaining("took longer than the lease of 100 ms");
                 assertThatThrownBy(() -> distant.reentrantLock("another")
                                 .tryLock(Duration.ofMillis(300), Duration.ofMillis(100)))
@@ -225,10 +269,28 @@ class AvailabilityTest extends FakeTime {
 
     @Test
     void tryLock_whoseRequestsComeTooLate_doesNotSayThatTheLockIsBusy() {
-        try (RedisLocks distant = RedisLocks.on(far(10, 10_000), LockOptions.DEFAULTS, null, clock)) {
+        try (RedisLocks distant = RedisLocks.on(far(10, 10_000), Settings.DEFAULTS, List.of(), clock)) {
             RedisReentrantLock remote = distant.reentrantLock("remote");
             whileTimePasses(() -> assertThatThrownBy(remote::tryLock).isInstanceOf(LockUnavailableException.class));
             whileTimePasses(distant::close);
         }
+    }
+
+    @Test
+    void witness_isToldOfSilenceThatLasts_orOfAConnectionThatWasCut() {
+        RedisException cut = new RedisException.Unanswered("refused", false, new IllegalStateException("refused"));
+        availability.failed(acquire, unanswered, 10, 100, 60);
+        assertThat(seen).as("it may only be slow").isEmpty();
+        availability.failed(acquire, unanswered, 10, 100, 110);
+        assertThat(seen).containsExactly("away since 10: no answer");
+        availability.answered(acquire, 120);
+        availability.failed(acquire, cut, 115, 100, 130);
+        availability.failed(acquire, unanswered, 119, 100, 230);
+        assertThat(seen).as("others were answered meanwhile").hasSize(1);
+        availability.failed(acquire, cut, 240, 100, 241);
+        assertThat(seen).hasSize(2).last().asString().endsWith(": refused");
+        RedisException busy = RedisException.Unanswered.busy("none free", null);
+        availability.failed(acquire, busy, 300, 100, 500);
+        assertThat(seen).as("it was this client").hasSize(2);
     }
 }

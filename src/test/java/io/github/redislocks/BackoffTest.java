@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.concurrent.Backoff;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.twin.HeldCalls;
+import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
@@ -19,18 +20,8 @@ class FailoverGraceTest extends FakeTime {
     private static final int GRACE = 30_000;
 
     @Override
-    LockOptions options() {
-        LockOptions plain = LockOptions.DEFAULTS;
-        return new LockOptions(
-                plain.keyPrefix(),
-                plain.lease(),
-                plain.retryFor(),
-                plain.commandTimeout(),
-                plain.maxConnections(),
-                0,
-                Duration.ZERO,
-                Duration.ofMillis(GRACE),
-                false);
+    public Settings options() {
+        return Settings.DEFAULTS.withFailoverGrace(Duration.ofMillis(GRACE));
     }
 
     private long sent(String... scripts) {
@@ -92,6 +83,7 @@ class FailoverGraceTest extends FakeTime {
         pass(10_000);
         assertThatThrownBy(lock::tryLock)
                 .isInstanceOf(LockUnavailableException.class)
+                .hasFieldOrPropertyWithValue("reason", LockUnavailableException.Reason.FAILOVER_GRACE)
                 .hasMessageContaining("failoverGrace (30000 ms)")
                 .hasMessageContaining("for another 20000 ms");
         assertThat(sent("take", "acquire")).isZero();
@@ -222,35 +214,35 @@ class FailoverGraceTest extends FakeTime {
     }
 
     @Test
-    void localHeir_duringTheGrace_waitsTillItIsOver() throws InterruptedException {
+    void localSuccessor_duringTheGrace_waitsTillItIsOver() throws InterruptedException {
         lock.lock();
-        Waiter heir = new Waiter();
-        heir.start();
-        await().until(() -> heir.getState() == Thread.State.WAITING);
+        Waiter successor = new Waiter();
+        successor.start();
+        await().until(() -> successor.getState() == Thread.State.WAITING);
         redis.moved();
         lock.unlock();
-        assertThat(server.hash(KEY).get("owner")).endsWith(":" + heir.getId());
-        isHeldBackUntilTheGraceIsOver(heir);
+        assertThat(server.hash(KEY).get("owner")).endsWith(":" + successor.getId());
+        isHeldBackUntilTheGraceIsOver(successor);
     }
 
     @Test
-    void localHeir_interruptedDuringTheGrace_givesBackWhatItWasGiven() throws InterruptedException {
+    void localSuccessor_interruptedDuringTheGrace_givesBackWhatItWasGiven() throws InterruptedException {
         lock.lock();
-        Doing heir = doing(() -> {
+        Doing successor = doing(() -> {
             lock.lockInterruptibly();
             return "held";
         });
-        await().until(() -> heir.getState() == Thread.State.WAITING);
+        await().until(() -> successor.getState() == Thread.State.WAITING);
         redis.moved();
         lock.unlock();
-        assertThat(server.hash(KEY).get("owner")).endsWith(":" + heir.getId());
+        assertThat(server.hash(KEY).get("owner")).endsWith(":" + successor.getId());
         settle();
-        heir.interrupt();
-        heir.join();
-        assertThat(heir.outcome.get()).isInstanceOf(InterruptedException.class);
+        successor.interrupt();
+        successor.join();
+        assertThat(successor.outcome.get()).isInstanceOf(InterruptedException.class);
         settle();
         assertThat(server.hash(KEY)).isEmpty();
-        assertThat(locks.client().gate.size()).isZero();
+        assertThat(locks.client().localQueue.size()).isZero();
     }
 
     @Test

@@ -1,12 +1,20 @@
 package io.github.redislocks;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.watchdog.Watchdog;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
@@ -17,18 +25,28 @@ abstract class FakeTime {
 
     static final String KEY = "redis-locks:{job}";
 
+    private static final long STEP_MILLIS = 20;
+    /** For how long a thread that time has woken is waited for. */
+    private static final long WOKEN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+    /** By when a watchdog that is not stuck has parked, on any machine. */
+    private static final long PARK_NANOS = TimeUnit.SECONDS.toNanos(20);
+
     final FakeClock clock = new FakeClock();
     final InMemoryRedis server = new InMemoryRedis(clock.server());
     final InMemoryRedis redis = server.another();
     final List<LockLost> losses = new CopyOnWriteArrayList<>();
-    final RedisLocks locks = RedisLocks.on(redis, options(), losses::add, clock);
-    final RedisLocks others = RedisLocks.on(server.another(), LockOptions.DEFAULTS, null, clock);
+    final RedisLocks locks = RedisLocks.on(redis, options(), LossListener.to(losses::add), clock);
+    final RedisLocks others = RedisLocks.on(server.another(), Settings.DEFAULTS, List.of(), clock);
     final RedisReentrantLock lock = locks.reentrantLock("job");
     final RedisReentrantLock other = others.reentrantLock("job");
+    /** To whom a message of their own did not come back. */
+    private final Set<LockClient> deaf = ConcurrentHashMap.newKeySet();
+    /** Whose background work time waits for. */
+    final List<RedisLocks> clients = new CopyOnWriteArrayList<>(List.of(locks, others));
 
     /** The settings of the first client; those of the second are the defaults. */
-    LockOptions options() {
-        return LockOptions.DEFAULTS;
+    Settings options() {
+        return Settings.DEFAULTS;
     }
 
     /** A thread of the first client that locks, tells what it has, and unlocks when told. */
@@ -88,7 +106,7 @@ abstract class FakeTime {
 
     /** Whether nothing is done in the background now, so that nobody waits for anything but time. */
     private boolean isQuiet() {
-        for (RedisLocks client : List.of(locks, others)) {
+        for (RedisLocks client : clients) {
             Watchdog watchdog = client.client().watchdog;
             Thread scheduler = watchdog.threads().get(0);
             if (scheduler.isAlive() && !(clock.isParked(scheduler) && watchdog.isIdle())) {
@@ -121,31 +139,129 @@ abstract class FakeTime {
         long end = clock.nanoTime() + millis * 1_000_000;
         settle();
         while (clock.nanoTime() < end) {
-            long next = Math.min(end, Math.max(clock.nextWake(), clock.nanoTime() + 1));
+            long next = Math.min(end, Math.max(nextWake(), clock.nanoTime() + 1));
             clock.advanceMillis(Math.max(1, (next - clock.nanoTime() + 999_999) / 1_000_000));
             settle();
         }
     }
 
-    /** Moves time on until something is true, for what threads of the test's own do by it. */
+    /**
+     * When something is due next. A watchdog that is awake is let park first, since it may have woken without a cause,
+     * and says then.
+     */
+    private long nextWake() {
+        long next = clock.nextWake();
+        for (RedisLocks client : clients) {
+            Thread scheduler = client.client().watchdog.threads().get(0);
+            long began = System.nanoTime();
+            long wake = clock.wakeOf(scheduler);
+            while (wake == 0 && scheduler.isAlive()) {
+                assertThat(System.nanoTime() - began)
+                        .as("ns until the watchdog parked")
+                        .isLessThan(PARK_NANOS);
+                LockSupport.parkNanos(20_000);
+                wake = clock.wakeOf(scheduler);
+            }
+            next = wake == 0 ? next : Math.min(next, wake);
+        }
+        return next;
+    }
+
+    /**
+     * Moves time on until something is true, for what threads of the test's own do by it; ten minutes at most. It
+     * passes no faster than the machine's own, so that it does not run away from a thread that gets no processor.
+     */
     void passUntil(BooleanSupplier condition) {
+        long end = clock.nanoTime() + TimeUnit.MINUTES.toNanos(10);
         while (!condition.getAsBoolean()) {
-            pass(20);
+            assertThat(clock.nanoTime()).as("nothing came of ten minutes").isLessThan(end);
+            long began = System.nanoTime();
+            pass(STEP_MILLIS);
+            while (!condition.getAsBoolean() && System.nanoTime() - began < STEP_MILLIS * 1_000_000) {
+                LockSupport.parkNanos(100_000);
+            }
+        }
+        settle();
+    }
+
+    /**
+     * Waits until the watchdogs that run have looked at everything twice since now and have nothing to send, the
+     * listeners have been told of what is lost, and threads that time has woken have done what they woke for.
+     */
+    void settle() {
+        settleClients();
+        if (awaitWoken()) {
+            settleClients();
         }
     }
 
-    /** Waits until the watchdogs that run have looked at everything twice since now, and have nothing to send. */
-    void settle() {
-        for (RedisLocks client : List.of(locks, others)) {
+    /** Waits for the threads that time has woken; not for long, as some go on with something else. */
+    private boolean awaitWoken() {
+        Set<Thread> woken = clock.woken();
+        woken.remove(Thread.currentThread());
+        boolean any = !woken.isEmpty();
+        long began = System.nanoTime();
+        while (!clock.woken().isEmpty() && System.nanoTime() - began < WOKEN_NANOS) {
+            LockSupport.parkNanos(20_000);
+        }
+        woken.clear();
+        return any;
+    }
+
+    private void settleClients() {
+        for (RedisLocks client : clients) {
             Watchdog watchdog = client.client().watchdog;
             Thread scheduler = watchdog.threads().get(0);
             int quiet = scheduler.isAlive() ? 0 : 2;
             while (quiet < 2) {
                 long parks = clock.parks(scheduler);
                 watchdog.wakeAt(0);
-                await().pollInterval(Duration.ofMillis(1)).until(() -> clock.parks(scheduler) > parks);
-                quiet = watchdog.isIdle() ? quiet + 1 : 0;
+                awaitParks(scheduler, parks);
+                quiet = watchdog.isIdle() || !scheduler.isAlive() ? quiet + 1 : 0;
+            }
+            client.client().losses.awaitTold(Duration.ofSeconds(20));
+            awaitEcho(client.client());
+        }
+    }
+
+    /** Waits for the message that a client has sent to itself; not for long, and not again if it does not come. */
+    private void awaitEcho(LockClient client) {
+        if (!client.mailbox.isPinging()) {
+            deaf.remove(client);
+            return;
+        }
+        long began = System.nanoTime();
+        while (client.mailbox.isPinging() && !deaf.contains(client)) {
+            LockSupport.parkNanos(20_000);
+            if (System.nanoTime() - began > WOKEN_NANOS) {
+                deaf.add(client);
             }
         }
+    }
+
+    /** By hand: it is done thousands of times, and takes far less than a library's poll. */
+    private void awaitParks(Thread scheduler, long before) {
+        long began = System.nanoTime();
+        while (clock.parks(scheduler) <= before && scheduler.isAlive()) {
+            assertThat(System.nanoTime() - began)
+                    .as("ns until the watchdog looked at everything")
+                    .isLessThan(PARK_NANOS);
+            LockSupport.parkNanos(20_000);
+        }
+    }
+
+    /** Whatever befell the first client, it has left nothing, and nobody has lost anything. */
+    void othersHaveTheLock() {
+        settle();
+        assertThat(server.hash(KEY)).isEmpty();
+        assertThat(server.zset(KEY + ":queue")).isEmpty();
+        assertThat(other.tryLock()).isTrue();
+        other.unlock();
+        assertThat(lock.tryLock()).as("the gate is open").isTrue();
+        lock.unlock();
+        assertThat(losses).isEmpty();
+        assertThat(locks.client().holds.all()).isEmpty();
+        assertThat(locks.client().attempts.all()).isEmpty();
+        assertThat(locks.client().localQueue.size()).isZero();
     }
 }

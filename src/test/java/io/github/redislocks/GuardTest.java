@@ -7,8 +7,16 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.fixture.twin.HeldCalls;
+import io.github.redislocks.health.Outage;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.WaitLimit;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,11 +34,11 @@ class GuardTest extends FakeTime {
     private static final long FOR_EVER = 8_000_000_000_000_000L;
     private static final long SECOND = 1_000_000_000;
 
-    private final Keys keys = Keys.of(LockOptions.DEFAULT_KEY_PREFIX, "job");
+    private final LockKeys keys = LockKeys.of(Settings.DEFAULT_KEY_PREFIX, "job");
 
     private Attempt attempt(long number, String owner) {
         return new Attempt(
-                number, keys, new LocalOwner(owner), new Attempt.Wish(30_000, true, false), Patience.endless());
+                number, keys, new Owner(owner), new Attempt.Request(30_000, true, false), WaitLimit.endless());
     }
 
     private Hold hold(long number, String owner, int count, long deadlineNanos) {
@@ -42,11 +50,11 @@ class GuardTest extends FakeTime {
 
     @Test
     void releaseInner_runTwice_countsOnce() {
-        redis.run(Protocol.acquire(attempt(1, "a:1"), FOR_EVER, false, 0), SECOND);
-        redis.run(Protocol.reenter(hold(1, "a:1", 1, Long.MAX_VALUE), 1, 30_000), SECOND);
-        redis.run(Protocol.reenter(hold(1, "a:1", 2, Long.MAX_VALUE), 2, 30_000), SECOND);
+        redis.run(Scripts.acquire(attempt(1, "a:1"), FOR_EVER, false, 0), SECOND);
+        redis.run(Scripts.reenter(hold(1, "a:1", 1, Long.MAX_VALUE), 1, 30_000), SECOND);
+        redis.run(Scripts.reenter(hold(1, "a:1", 2, Long.MAX_VALUE), 2, 30_000), SECOND);
         for (int i = 0; i < 2; i++) {
-            assertThat(redis.run(Protocol.releaseInner(hold(1, "a:1", 3, Long.MAX_VALUE)), SECOND)
+            assertThat(redis.run(Scripts.releaseInner(hold(1, "a:1", 3, Long.MAX_VALUE)), SECOND)
                             .code())
                     .isEqualTo("OK");
             assertThat(server.hash(KEY)).containsEntry("holds", "2");
@@ -55,16 +63,16 @@ class GuardTest extends FakeTime {
 
     @Test
     void release_withADeadPlaceWhoseMailboxIsOpen_dropsItAndServesTheNext() {
-        redis.run(Protocol.acquire(attempt(1, "a:1"), FOR_EVER, false, 0), SECOND);
-        Call take = Protocol.acquire(attempt(1, "b:1"), FOR_EVER, true, 0);
+        redis.run(Scripts.acquire(attempt(1, "a:1"), FOR_EVER, false, 0), SECOND);
+        Call take = Scripts.acquire(attempt(1, "b:1"), FOR_EVER, true, 0);
         List<String> brief = new ArrayList<>(take.args());
         brief.set(4, "100");
         redis.run(new Call(take.script(), take.keys(), brief), SECOND);
-        redis.run(Protocol.acquire(attempt(1, "c:1"), FOR_EVER, true, 0), SECOND);
+        redis.run(Scripts.acquire(attempt(1, "c:1"), FOR_EVER, true, 0), SECOND);
         List<Redis.Subscription> mail = List.of(
                 redis.subscribe("redis-locks:mailbox:b", SECOND), redis.subscribe("redis-locks:mailbox:c", SECOND));
         clock.advanceMillis(101);
-        redis.run(Protocol.release(hold(1, "a:1", 1, Long.MAX_VALUE), null, false, false), SECOND);
+        redis.run(Scripts.release(hold(1, "a:1", 1, Long.MAX_VALUE), null, false, false), SECOND);
         assertThat(server.hash(KEY)).containsEntry("owner", "c:1");
         assertThat(server.zset(KEY + ":queue")).isEmpty();
         mail.forEach(Redis.Subscription::close);
@@ -72,26 +80,26 @@ class GuardTest extends FakeTime {
 
     @Test
     void placesOfAClientThatConfirmsNothing_dieWithItsClaim() {
-        redis.run(Protocol.acquire(attempt(1, "a:1"), FOR_EVER, false, 0), SECOND);
+        redis.run(Scripts.acquire(attempt(1, "a:1"), FOR_EVER, false, 0), SECOND);
         for (String owner : List.of("b:1", "b:2", "c:1")) {
-            redis.run(Protocol.acquire(brief(owner), FOR_EVER, true, 0), SECOND);
+            redis.run(Scripts.acquire(brief(owner), FOR_EVER, true, 0), SECOND);
         }
         List<Redis.Subscription> mail = List.of(
                 redis.subscribe("redis-locks:mailbox:b", SECOND), redis.subscribe("redis-locks:mailbox:c", SECOND));
         clock.advanceMillis(900);
-        redis.run(Protocol.heartbeat(brief("c:1"), FOR_EVER), SECOND);
-        redis.run(Protocol.release(hold(1, "a:1", 1, Long.MAX_VALUE), null, false, false), SECOND);
+        redis.run(Scripts.heartbeat(brief("c:1"), FOR_EVER), SECOND);
+        redis.run(Scripts.release(hold(1, "a:1", 1, Long.MAX_VALUE), null, false, false), SECOND);
         assertThat(server.hash(KEY)).as("b stands still, but is told").containsEntry("owner", "b:1");
         for (int millis : new int[] {1_000, 1_000, 1_001}) {
             clock.advanceMillis(millis);
-            redis.run(Protocol.heartbeat(brief("c:1"), FOR_EVER), SECOND);
+            redis.run(Scripts.heartbeat(brief("c:1"), FOR_EVER), SECOND);
         }
         assertThat(server.hash(KEY)).containsEntry("owner", "c:1");
         mail.forEach(Redis.Subscription::close);
     }
 
     private Attempt brief(String owner) {
-        return new Attempt(1, keys, new LocalOwner(owner), new Attempt.Wish(3_000, true, true), Patience.endless());
+        return new Attempt(1, keys, new Owner(owner), new Attempt.Request(3_000, true, true), WaitLimit.endless());
     }
 
     /** Lets time pass until the waiter's next heartbeat, which stays on its way. */
@@ -128,12 +136,12 @@ class GuardTest extends FakeTime {
     }
 
     @Test
-    void message_forAnHeirWhoseTurnIsOnItsWay_isDatedByTheAnswerThatBringsIt() throws InterruptedException {
+    void message_forASuccessorWhoseTurnIsOnItsWay_isDatedByTheAnswerThatBringsIt() throws InterruptedException {
         locks.client().mailbox.open(SECOND);
         lock.lock();
-        Waiter heir = new Waiter();
-        heir.start();
-        await().until(() -> heir.getState() == Thread.State.WAITING);
+        Waiter successor = new Waiter();
+        successor.start();
+        await().until(() -> successor.getState() == Thread.State.WAITING);
         Thread before = new Thread(() -> {
             other.lock();
             other.unlock();
@@ -143,16 +151,16 @@ class GuardTest extends FakeTime {
         pass(1);
         redis.holdMessages();
         redis.failNext(2, verb("release"), Fault.REPLY_LOST);
-        // The other is served, and hands on to the heir, which the lost answer has given a place but not the turn.
+        // The other is served, and hands on to the successor, which the lost answer has given a place but not the turn.
         lock.unlock();
         before.join();
         assertThat(redis.heldMessages()).as("the grant").hasSize(1);
         redis.deliverMessages();
-        await().until(() -> heir.getState() == Thread.State.WAITING);
-        assertThat(heir.held.get()).isNull();
+        await().until(() -> successor.getState() == Thread.State.WAITING);
+        assertThat(successor.held.get()).isNull();
         pass(10);
-        await().until(heir::holds);
-        heir.end();
+        await().until(successor::holds);
+        successor.end();
         assertThat(losses).isEmpty();
     }
 
@@ -336,13 +344,13 @@ class GuardTest extends FakeTime {
     void succession_answeredLate_countsFromItsSending() throws InterruptedException {
         lock.lock();
         AtomicReference<Duration> remaining = new AtomicReference<>();
-        Thread heir = new Thread(() -> {
+        Thread successor = new Thread(() -> {
             lock.lock();
             remaining.set(lock.remainingLease());
             lock.unlock();
         });
-        heir.start();
-        await().until(() -> heir.getState() == Thread.State.WAITING);
+        successor.start();
+        await().until(() -> successor.getState() == Thread.State.WAITING);
         HeldCalls held = redis.hold(verb("release"));
         Thread mover = new Thread(() -> {
             held.awaitParked(1, Duration.ofSeconds(5));
@@ -351,7 +359,7 @@ class GuardTest extends FakeTime {
         });
         mover.start();
         lock.unlock();
-        heir.join();
+        successor.join();
         mover.join();
         assertThat(remaining.get()).isEqualTo(Duration.ofMillis(29_698 - 700));
     }
@@ -393,7 +401,7 @@ class GuardTest extends FakeTime {
         settle();
         HeldCalls held = heartbeatUnderWay();
         waiter.interrupt();
-        whileTimePasses(() -> clock.isParked(waiter), () -> await().until(() -> !waiter.isAlive()));
+        whileTimePasses(() -> clock.isParkedForAMoment(waiter), () -> await().until(() -> !waiter.isAlive()));
         assertThat(interrupted.get()).as("it waits a moment only").isTrue();
         beforeItRuns.run();
         held.release();

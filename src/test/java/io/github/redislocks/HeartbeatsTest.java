@@ -2,11 +2,18 @@ package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.waiting.Heartbeats;
+import io.github.redislocks.watchdog.Job;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -18,19 +25,24 @@ class HeartbeatsTest extends FakeTime {
 
     private static final long SOON = 2_000_000_000;
 
-    private final Client client = locks.client();
-    private final Heartbeats heartbeats = new Heartbeats(client);
-    private final Attempt attempt =
-            client.begin(Keys.of("redis-locks", "job"), new Attempt.Wish(30_000, true, false), Patience.endless());
+    private final LockClient client = locks.client();
+    private final Heartbeats heartbeats = client.heartbeats();
+    private final Attempt attempt = client.attempts.make(
+            LockKeys.of("redis-locks", "job"), new Attempt.Request(30_000, true, false), WaitLimit.endless());
+
+    @BeforeEach
+    void beginAttempt() {
+        client.attempts.begin(attempt);
+    }
 
     @AfterEach
     void endAttempt() {
-        client.end(attempt);
+        client.attempts.end(attempt);
     }
 
     /** What is due once heartbeats are, which the client's own watchdog finds they are not. */
-    private List<Watchdog.Job> due() {
-        List<Watchdog.Job> jobs = new ArrayList<>();
+    private List<Job> due() {
+        List<Job> jobs = new ArrayList<>();
         long now = clock.nanoTime();
         heartbeats.inspect(now, now + SOON, (key, job) -> jobs.add(job));
         return jobs;
@@ -39,7 +51,7 @@ class HeartbeatsTest extends FakeTime {
     @Test
     void heartbeatUnderWay_isTheOnlyOne_alsoIfItsServerChanges() {
         attempt.queued(clock.nanoTime(), 0, -1);
-        Watchdog.Job first = due().get(0);
+        Job first = due().get(0);
         assertThat(first.begin()).isTrue();
         assertThat(due()).isEmpty();
         first.end();
@@ -49,7 +61,7 @@ class HeartbeatsTest extends FakeTime {
     @Test
     void attemptThatIsDecidedInThatMoment_isNotAskedFor() {
         attempt.queued(clock.nanoTime(), 0, -1);
-        Watchdog.Job heartbeat = due().get(0);
+        Job heartbeat = due().get(0);
         attempt.decide(new Attempt.Failure(new IllegalStateException("of the test")));
         assertThat(heartbeat.begin()).isFalse();
         assertThat(attempt.isInDoubt()).isFalse();
@@ -65,7 +77,7 @@ class HeartbeatsTest extends FakeTime {
     /** It runs, and makes the place of an attempt that has ended. */
     private void runsTooLate(Heartbeats.Heartbeat heartbeat) {
         other.lock();
-        client.end(attempt);
+        client.attempts.end(attempt);
         redis.run(heartbeat.call(clock.nanoTime(), 1_000_000_000), 1_000_000_000);
         assertThat(server.zset(KEY + ":queue")).hasSize(1);
     }

@@ -2,6 +2,11 @@ package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.WaitLimit;
 import org.junit.jupiter.api.Test;
 
 class HoldTest {
@@ -9,17 +14,17 @@ class HoldTest {
     private static Hold hold(boolean renewed, long deadlineNanos) {
         Attempt attempt = new Attempt(
                 7,
-                Keys.of("p", "a"),
-                new LocalOwner("owner"),
-                new Attempt.Wish(30_000, renewed, false),
-                Patience.endless());
+                LockKeys.of("p", "a"),
+                new Owner("owner"),
+                new Attempt.Request(30_000, renewed, false),
+                WaitLimit.endless());
         Attempt.Grant grant = new Attempt.Grant(5, false, deadlineNanos, 0, true);
         return new Hold(attempt, grant, 0, renewed ? 10 : Long.MAX_VALUE, null);
     }
 
     @Test
     void leaseOfItsOwn_isWantedFromItsBegin() {
-        assertThat(hold(false, 100).wantedUntilNanos).isEqualTo(30_000_000_000L);
+        assertThat(hold(false, 100).wantedUntilNanos()).isEqualTo(30_000_000_000L);
     }
 
     @Test

@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.fixture.twin.HeldCalls;
 import io.github.redislocks.redis.Call;
+import io.github.redislocks.state.LockKeys;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -118,7 +119,7 @@ class LeaveTest extends FakeTime {
         HeldCalls leave = redis.hold(verb("leave"));
         first.interrupt();
         leave.awaitParked(1, PATIENCE);
-        // It waits at the gate, and goes without a word.
+        // It waits in the local queue, and goes without a word.
         second.interrupt();
         second.join();
         leave.release();
@@ -419,7 +420,7 @@ class LeaveTest extends FakeTime {
         mover.start();
         assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
         mover.join();
-        assertThat(locks.client().gate.heir(Keys.of("redis-locks", "job"), attempt))
+        assertThat(locks.client().localQueue.successor(LockKeys.of("redis-locks", "job"), attempt))
                 .as("waits for the release, which may serve it")
                 .isNotNull();
         next.interrupt();

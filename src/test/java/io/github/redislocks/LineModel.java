@@ -64,12 +64,12 @@ final class LineModel {
     }
 
     /** The one to serve before others, a thread of the client that calls; none without an owner. */
-    record Heir(String owner, String attempt, String lease, String claim, boolean keep) {
+    record Successor(String owner, String attempt, String lease, String claim, boolean keep) {
 
-        static final Heir NOBODY = new Heir(NONE, NONE, NONE, NONE, false);
+        static final Successor NOBODY = new Successor(NONE, NONE, NONE, NONE, false);
 
-        private static Heir of(List<String> args, int from) {
-            return new Heir(
+        private static Successor of(List<String> args, int from) {
+            return new Successor(
                     args.get(from),
                     args.get(from + 1),
                     args.get(from + 2),
@@ -323,30 +323,33 @@ final class LineModel {
     }
 
     private Reply release(List<String> args) {
-        Heir heir = args.size() > 2 ? Heir.of(args, 2) : Heir.NOBODY;
+        Successor successor = args.size() > 2 ? Successor.of(args, 2) : Successor.NOBODY;
         if (mine(args)) {
             end("+");
-            return passOn(heir);
+            return passOn(successor);
         }
-        Reply before = heir.exists() ? doneBefore(heir) : null;
+        Reply before = successor.exists() ? doneBefore(successor) : null;
         return before == null ? reply("GONE") : before;
     }
 
     private Reply leave(List<String> args) {
         String place = args.get(0) + ":" + args.get(1);
-        Heir heir = Heir.of(args, 4);
+        Successor successor = Successor.of(args, 4);
         Long score = queue.get(place);
         drop(place);
-        if (score != null && heir.exists() && !heir.claim.isEmpty() && !places.containsKey(heir.place())) {
-            queue.put(heir.place(), score);
-            places.put(heir.place(), place("1", heir.claim, NONE, NONE));
+        if (score != null
+                && successor.exists()
+                && !successor.claim.isEmpty()
+                && !places.containsKey(successor.place())) {
+            queue.put(successor.place(), score);
+            places.put(successor.place(), place("1", successor.claim, NONE, NONE));
         }
         Reply reply = null;
         if (mine(args)) {
             abandon(args.get(2).equals("1"));
-            reply = passOn(heir);
-        } else if (heir.exists()) {
-            reply = doneBefore(heir);
+            reply = passOn(successor);
+        } else if (successor.exists()) {
+            reply = doneBefore(successor);
         }
         long left = number(args.get(3)) - now;
         List<Object> values = new ArrayList<>();
@@ -363,7 +366,7 @@ final class LineModel {
         String owner = args.get(0);
         String place = owner + ":" + args.get(2);
         String id = args.get(4);
-        Heir heir = Heir.of(args, 7);
+        Successor successor = Successor.of(args, 7);
         if (isLate(args.get(3))) {
             return reply("LATE", now);
         }
@@ -378,10 +381,10 @@ final class LineModel {
             conditions.add(id + " " + text + " " + place);
             places.put(place, place(args.get(5), args.get(6), id, text));
             end("+");
-            return passOn(heir);
+            return passOn(successor);
         }
         if (places.containsKey(place) || (held != null && held.is(owner, args.get(2)))) {
-            Reply before = heir.exists() ? doneBefore(heir) : null;
+            Reply before = successor.exists() ? doneBefore(successor) : null;
             return before == null ? reply("WAITING") : before;
         }
         return reply("GONE");
@@ -410,7 +413,7 @@ final class LineModel {
             return reply("GONE");
         }
         end(NONE);
-        return passOn(Heir.NOBODY);
+        return passOn(Successor.NOBODY);
     }
 
     private Reply renew(List<String> args) {
@@ -467,32 +470,32 @@ final class LineModel {
         held.untilMillis = Math.max(held.untilMillis, now / 1_000 + number(lease));
     }
 
-    /** Gives a lock that has just been freed to the heir, to the first that can be told, or to nobody. */
-    private Reply passOn(Heir heir) {
-        Winner winner = heir.exists() && heir.keep ? null : grant(heir.place(), heir.lease);
-        if (winner == null && heir.exists()) {
-            drop(heir.place());
-            winner = new Winner(heir.place(), own(heir.owner, heir.attempt, 1, heir.lease));
+    /** Gives a lock that has just been freed to the successor, to the first that can be told, or to nobody. */
+    private Reply passOn(Successor successor) {
+        Winner winner = successor.exists() && successor.keep ? null : grant(successor.place(), successor.lease);
+        if (winner == null && successor.exists()) {
+            drop(successor.place());
+            winner = new Winner(successor.place(), own(successor.owner, successor.attempt, 1, successor.lease));
         }
         if (winner == null) {
             return reply("FREED", remember() ? 1L : 0L);
         }
-        if (winner.place.equals(heir.place())) {
+        if (winner.place.equals(successor.place())) {
             return served("SUCCEEDED", winner.held);
         }
-        if (heir.exists() && !heir.claim.isEmpty()) {
-            lineUp(heir.place(), 1, heir.claim);
+        if (successor.exists() && !successor.claim.isEmpty()) {
+            lineUp(successor.place(), 1, successor.claim);
             return queued();
         }
         return reply("GRANTED");
     }
 
-    private @Nullable Reply doneBefore(Heir heir) {
-        if (held != null && held.is(heir.owner, heir.attempt)) {
-            extend(heir.lease);
+    private @Nullable Reply doneBefore(Successor successor) {
+        if (held != null && held.is(successor.owner, successor.attempt)) {
+            extend(successor.lease);
             return served("SUCCEEDED", held);
         }
-        return places.containsKey(heir.place()) ? queued() : null;
+        return places.containsKey(successor.place()) ? queued() : null;
     }
 
     /** Whether anybody stands in a line of a lock that is free: then nobody may take the fence's word. */

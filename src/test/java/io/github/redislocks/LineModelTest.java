@@ -7,6 +7,8 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.Script;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.LockKeys;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -37,7 +39,7 @@ class LineModelTest {
     private static final String FOR_EVER = "8000000000000000";
     private static final List<String> CLIENTS = List.of("a", "b", "c", "host:7:x");
     private static final List<String> OWNERS = List.of("a:1", "a:2", "a:3", "b:1", "b:2", "c:1", "host:7:x:1");
-    private static final Keys KEYS = Keys.of("p", "lock");
+    private static final LockKeys KEYS = LockKeys.of("p", "lock");
     private static final Map<String, List<Integer>> KEYS_OF = Map.of(
             "take", List.of(0, 3),
             "free", List.of(0, 3),
@@ -67,7 +69,7 @@ class LineModelTest {
                     "locked",
                     "inspect")
             .stream()
-            .collect(Collectors.toMap(Function.identity(), name -> Script.load(Protocol.class, name)));
+            .collect(Collectors.toMap(Function.identity(), name -> Script.load(Scripts.class, name)));
 
     private record Step(String script, List<String> args) {}
 
@@ -199,7 +201,7 @@ class LineModelTest {
     }
 
     private void listen(String client) {
-        mailboxes.computeIfAbsent(client, first -> redis.subscribe(Keys.mailbox("p", first), SECOND));
+        mailboxes.computeIfAbsent(client, first -> redis.subscribe(LockKeys.mailbox("p", first), SECOND));
         model.listening.add(client);
     }
 
@@ -306,7 +308,7 @@ class LineModelTest {
         switch (random.nextInt(held == null ? 10 : 24)) {
             case 0, 1, 2, 3 -> {
                 String wanted = either(next(other), attempt);
-                call("acquire", other, wanted, lease(wanted), notAfter(), claim(), suspect(), mode());
+                call("acquire", other, wanted, lease(wanted), notAfter(), claim(), lastLostAttempt(), mode());
             }
             case 4 -> {
                 String wanted = either(next(other), attempt);
@@ -320,7 +322,7 @@ class LineModelTest {
             case 15, 16 -> {
                 List<String> args =
                         new ArrayList<>(List.of(owner, attempt, next(owner), notAfter(), condition(), count(), "4500"));
-                args.addAll(random.nextInt(3) == 0 ? List.of("", "", "", "", "0") : heir(owner));
+                args.addAll(random.nextInt(3) == 0 ? List.of("", "", "", "", "0") : successor(owner));
                 call("await", args.toArray(String[]::new));
             }
             case 17, 18 -> call("signal", owner, attempt, next(owner), condition(), flag(3));
@@ -385,7 +387,7 @@ class LineModelTest {
         return random.nextInt(oneOf) == 0 ? "1" : "0";
     }
 
-    private String suspect() {
+    private String lastLostAttempt() {
         return either("0", model.held == null ? "0" : model.held.attempt);
     }
 
@@ -411,18 +413,18 @@ class LineModelTest {
         return names.isEmpty() ? next(owner) : pick(names).substring(owner.length() + 1);
     }
 
-    private List<String> heir(String owner) {
+    private List<String> successor(String owner) {
         String client = owner.substring(0, owner.lastIndexOf(':') + 1);
-        String heir = client + (1 + random.nextInt(3));
-        String attempt = random.nextInt(3) > 0 ? next(heir) : placed(heir);
-        return List.of(heir, attempt, lease(attempt), claim(), flag(3));
+        String successor = client + (1 + random.nextInt(3));
+        String attempt = random.nextInt(3) > 0 ? next(successor) : placed(successor);
+        return List.of(successor, attempt, lease(attempt), claim(), flag(3));
     }
 
     private void release(String owner, String attempt) {
         List<String> args = new ArrayList<>(List.of(owner, attempt));
-        List<String> heir = heir(owner);
-        if (random.nextInt(4) > 0 && !heir.get(0).equals(owner)) {
-            args.addAll(heir);
+        List<String> successor = successor(owner);
+        if (random.nextInt(4) > 0 && !successor.get(0).equals(owner)) {
+            args.addAll(successor);
         }
         call("release", args.toArray(String[]::new));
     }
@@ -430,8 +432,11 @@ class LineModelTest {
     private void leave(String owner, String attempt) {
         long runs = random.nextInt(3) == 0 ? micros.get() + pick(List.of(0, random.nextInt(3_000_000))) : 0;
         List<String> args = new ArrayList<>(List.of(owner, attempt, flag(4), Long.toString(runs)));
-        List<String> heir = heir(owner);
-        args.addAll(random.nextInt(2) == 0 || heir.get(0).equals(owner) ? List.of("", "", "", "") : heir.subList(0, 4));
+        List<String> successor = successor(owner);
+        args.addAll(
+                random.nextInt(2) == 0 || successor.get(0).equals(owner)
+                        ? List.of("", "", "", "")
+                        : successor.subList(0, 4));
         call("leave", args.toArray(String[]::new));
     }
 

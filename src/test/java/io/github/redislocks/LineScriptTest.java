@@ -6,6 +6,8 @@ import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.Script;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.LockKeys;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
@@ -25,7 +27,7 @@ class LineScriptTest {
     private static final long DAY_MILLIS = 86_400_000;
     private static final String FOR_EVER = "8000000000000000";
 
-    private final Keys keys = Keys.of("p", "lock");
+    private final LockKeys keys = LockKeys.of("p", "lock");
     private final String waiters = keys.all().get(2);
     private final AtomicLong micros = new AtomicLong(1_790_000_000_000_000L);
     private final InMemoryRedis redis = new InMemoryRedis(micros::get);
@@ -36,7 +38,7 @@ class LineScriptTest {
     }
 
     private Reply run(List<String> some, String script, String... args) {
-        return redis.run(new Call(Script.load(Protocol.class, script), some, List.of(args)), SECOND);
+        return redis.run(new Call(Script.load(Scripts.class, script), some, List.of(args)), SECOND);
     }
 
     private Reply run(String script, String... args) {
@@ -72,7 +74,7 @@ class LineScriptTest {
     }
 
     private void listen(String client) {
-        redis.subscribe(Keys.mailbox("p", client), SECOND);
+        redis.subscribe(LockKeys.mailbox("p", client), SECOND);
     }
 
     private String holder() {

@@ -2,6 +2,14 @@ package io.github.redislocks;
 
 import static org.junit.jupiter.api.condition.JRE.JAVA_21;
 
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.waiting.LocalQueue;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -10,6 +18,7 @@ import org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledForJreRange;
 
@@ -17,6 +26,7 @@ import org.junit.jupiter.api.condition.EnabledForJreRange;
  * The concurrent structures of our own under Lincheck, which runs small random scenarios in every interleaving that it
  * has time for, and compares each with a plain sequential model.
  */
+@Order(1) // In a JVM that has run hundreds of other tests, Lincheck takes five times as long.
 @EnabledForJreRange(max = JAVA_21, disabledReason = "Lincheck instruments the JDK's classes, and lags behind it")
 class LinearizabilityTest {
 
@@ -33,10 +43,10 @@ class LinearizabilityTest {
     private static Attempt attempt(long number) {
         return new Attempt(
                 number,
-                Keys.of("p", "a"),
-                new LocalOwner("owner" + number),
-                new Attempt.Wish(30_000, true, false),
-                Patience.endless());
+                LockKeys.of("p", "a"),
+                new Owner("owner" + number),
+                new Attempt.Request(30_000, true, false),
+                WaitLimit.endless());
     }
 
     private static Attempt.Grant grant(long token, long deadlineNanos) {
@@ -74,44 +84,44 @@ class LinearizabilityTest {
     @Param(name = "who", gen = IntGen.class, conf = "0:2")
     public static class GateSubject {
 
-        private final Gate gate = new Gate(Clock.SYSTEM);
+        private final LocalQueue localQueue = new LocalQueue(Clock.SYSTEM);
         private final List<Attempt> attempts =
                 IntStream.range(0, 3).mapToObj(LinearizabilityTest::attempt).toList();
 
         public GateSubject() {
-            gate.enter(attempts.get(0));
-            gate.enter(attempts.get(1));
+            localQueue.enter(attempts.get(0));
+            localQueue.enter(attempts.get(1));
         }
 
         @Operation(runOnce = true)
         public void enter() {
-            gate.enter(attempts.get(2));
+            localQueue.enter(attempts.get(2));
         }
 
         @Operation
         public void exit(@Param(name = "who") int who) {
-            gate.exit(attempts.get(who).keys, who);
+            localQueue.exit(attempts.get(who).keys, who);
         }
 
         @Operation
-        public boolean inherit(@Param(name = "who") int who, @Param(name = "who") int heir) {
-            return gate.inherit(who, attempts.get(heir));
+        public boolean inherit(@Param(name = "who") int who, @Param(name = "who") int successor) {
+            return localQueue.inherit(who, attempts.get(successor));
         }
 
         @Operation
-        public int heir(@Param(name = "who") int who) {
-            Attempt heir = gate.heir(attempts.get(who).keys, who);
-            return heir == null ? -1 : (int) heir.number;
+        public int successor(@Param(name = "who") int who) {
+            Attempt successor = localQueue.successor(attempts.get(who).keys, who);
+            return successor == null ? -1 : (int) successor.number;
         }
 
         @Operation
-        public Gate.Left leave(@Param(name = "who") int who) {
-            return gate.leave(attempts.get(who));
+        public LocalQueue.Left leave(@Param(name = "who") int who) {
+            return localQueue.leave(attempts.get(who));
         }
 
         @Operation
         public boolean hasTurn(@Param(name = "who") int who) {
-            return attempts.get(who).turn;
+            return attempts.get(who).localTurn;
         }
     }
 
@@ -143,23 +153,23 @@ class LinearizabilityTest {
             }
         }
 
-        public boolean inherit(int who, int heir) {
-            if (isFirst(who) && who != heir && line.remove((Integer) heir)) {
-                line.set(0, heir);
+        public boolean inherit(int who, int successor) {
+            if (isFirst(who) && who != successor && line.remove((Integer) successor)) {
+                line.set(0, successor);
                 giveTurn();
             }
-            return isFirst(heir);
+            return isFirst(successor);
         }
 
-        public int heir(int who) {
+        public int successor(int who) {
             return isFirst(who) && line.size() > 1 ? line.get(1) : -1;
         }
 
-        public Gate.Left leave(int who) {
+        public LocalQueue.Left leave(int who) {
             if (isFirst(who)) {
-                return Gate.Left.CONTENDING;
+                return LocalQueue.Left.CONTENDING;
             }
-            return line.remove((Integer) who) ? Gate.Left.WAITING : Gate.Left.NOWHERE;
+            return line.remove((Integer) who) ? LocalQueue.Left.WAITING : LocalQueue.Left.NOWHERE;
         }
 
         public boolean hasTurn(int who) {
@@ -291,7 +301,7 @@ class LinearizabilityTest {
         }
     }
 
-    /** An attempt that two grants and its caller's patience race for. */
+    /** An attempt that two grants and its caller's time race for. */
     @Param(name = "token", gen = IntGen.class, conf = "1:2")
     public static class AttemptSubject {
 

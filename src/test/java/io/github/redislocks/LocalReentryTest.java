@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.sun.management.ThreadMXBean;
+import io.github.redislocks.state.Settings;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -14,17 +15,8 @@ import org.junit.jupiter.api.Test;
 class LocalReentryTest extends FakeTime {
 
     @Override
-    LockOptions options() {
-        return new LockOptions(
-                LockOptions.DEFAULT_KEY_PREFIX,
-                LockOptions.DEFAULT_LEASE,
-                LockOptions.DEFAULT_RETRY_FOR,
-                LockOptions.DEFAULT_COMMAND_TIMEOUT,
-                LockOptions.DEFAULT_MAX_CONNECTIONS,
-                0,
-                LockOptions.DEFAULT_COMMAND_TIMEOUT,
-                Duration.ZERO,
-                true);
+    public Settings options() {
+        return Settings.DEFAULTS.withLocalReentry(true);
     }
 
     private int reentries() {

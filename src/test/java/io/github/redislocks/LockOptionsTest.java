@@ -1,90 +1,164 @@
 package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.github.redislocks.redis.Acks;
+import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.lease.Renewals;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
-class LockOptionsTest {
+/** What the options of one lock object change, and that they change no other. */
+class LockOptionsTest extends FakeTime {
 
-    private static final Duration SECOND = Duration.ofSeconds(1);
+    private static final LockOptions PLAIN = LockOptions.defaults();
+    private static final Duration MINUTE = Duration.ofMinutes(1);
 
-    @ParameterizedTest
-    @ValueSource(strings = {"", "a{b", "a}b", "half \uD83D"})
-    void prefix_thatCannotWork_isRefusedWithValueAndRemedy(String prefix) {
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> new LockOptions(prefix, SECOND, SECOND, SECOND, 1))
-                .withMessageContaining("\"" + prefix + "\"")
-                .withMessageContaining("redis-locks");
+    @Test
+    void options_areValues() {
+        assertThat(PLAIN.lease(MINUTE).fair(true)).isEqualTo(PLAIN.fair(true).lease(MINUTE));
+        assertThat(PLAIN.lease(MINUTE)).isNotEqualTo(PLAIN.fixedLease(MINUTE)).isNotEqualTo(PLAIN);
+        assertThat(PLAIN.lease(MINUTE)).hasSameHashCodeAs(PLAIN.lease(MINUTE));
+        assertThat(PLAIN).hasToString("LockOptions[]");
+        assertThat(PLAIN.fixedLease(MINUTE)
+                        .retryFor(Duration.ZERO)
+                        .localReentry(false)
+                        .fair(true))
+                .hasToString("LockOptions[fixedLease=PT1M, retryFor=PT0S, localReentry=false, fair=true]");
     }
 
     @Test
-    void lease_limits_areInclusive() {
-        assertThat(LockOptions.checkLease(Duration.ofMillis(100))).isEqualTo(100);
-        assertThat(LockOptions.checkLease(Duration.ofHours(24))).isEqualTo(86_400_000);
-        assertThatIllegalArgumentException().isThrownBy(() -> LockOptions.checkLease(Duration.ofNanos(99_999_999)));
+    void values_thatCannotWork_areRefusedAtOnce() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> LockOptions.checkLease(Duration.ofHours(24).plusNanos(1)))
-                .withMessageContaining("PT24H")
-                .withMessageContaining("watchdog");
-    }
-
-    @Test
-    void numbers_thatCannotWork_areRefused() {
+                .isThrownBy(() -> PLAIN.lease(Duration.ofMillis(99)))
+                .withMessageContaining("PT0.099S");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new LockOptions("p", SECOND, Duration.ofSeconds(-1), SECOND, 1))
+                .isThrownBy(() -> PLAIN.fixedLease(Duration.ofHours(25)))
+                .withMessageContaining("PT25H");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> PLAIN.retryFor(Duration.ofSeconds(-1)))
                 .withMessageContaining("PT-1S");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> new LockOptions("p", SECOND, SECOND, Duration.ZERO, 1))
-                .withMessageContaining("PT0S");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> new LockOptions("p", SECOND, SECOND, SECOND, 0))
-                .withMessageContaining("0");
-        assertThatCode(() -> new LockOptions("p", SECOND, Duration.ZERO, SECOND, 1))
-                .doesNotThrowAnyException();
     }
 
     @Test
-    void replicaAcks_thatCannotWork_areRefusedWithTheRemedy() {
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> new LockOptions("p", SECOND, SECOND, SECOND, 1, -1, SECOND, Duration.ZERO, false))
-                .withMessageContaining("-1")
-                .withMessageContaining("0, to wait for no replica");
-        for (Duration timeout : List.of(Duration.ZERO, Duration.ofNanos(999_999), SECOND.plusNanos(1))) {
-            assertThatIllegalArgumentException()
-                    .isThrownBy(() -> new LockOptions("p", SECOND, SECOND, SECOND, 1, 1, timeout, Duration.ZERO, false))
-                    .withMessageContaining(timeout.toString())
-                    .withMessageContaining("command timeout, which is PT1S");
+    void fixedLease_isNotRenewed() {
+        RedisReentrantLock brief = locks.lock("job", PLAIN.fixedLease(Duration.ofSeconds(5)));
+        brief.lock();
+        assertThat(brief.remainingLease()).isBetween(Duration.ofMillis(4_900), Duration.ofSeconds(5));
+        pass(6_000);
+        assertThat(brief.isHeldByCurrentThread()).isFalse();
+        assertThat(redis.log().count("renew")).isZero();
+        assertThatThrownBy(brief::unlock).isInstanceOf(LockLostException.class);
+    }
+
+    @Test
+    void lease_ofOneLock_isRenewedEveryThirdOfIt() {
+        RedisReentrantLock brief = locks.lock("job", PLAIN.lease(Duration.ofSeconds(3)));
+        RedisReentrantLock usual = locks.reentrantLock("other");
+        brief.lock();
+        usual.lock();
+        assertThat(server.pttl(KEY)).isLessThanOrEqualTo(3_000);
+        pass(9_500);
+        assertThat(redis.log().count("renew")).isEqualTo(9);
+        assertThat(server.pttl(KEY)).isLessThanOrEqualTo(3_000);
+        pass(20_000);
+        brief.ensureHeld();
+        usual.ensureHeld();
+        brief.unlock();
+        usual.unlock();
+        assertThat(losses).isEmpty();
+    }
+
+    /** Though holds that are due together are renewed together. */
+    @Test
+    void lease_ofTwoLocks_isNotThatOfTheClient() {
+        List<RedisReentrantLock> brief = List.of(
+                locks.lock("job", PLAIN.lease(Duration.ofSeconds(3))),
+                locks.lock("other", PLAIN.lease(Duration.ofSeconds(3))));
+        brief.forEach(RedisReentrantLock::lock);
+        pass(9_500);
+        assertThat(server.pttl(KEY)).isLessThanOrEqualTo(3_000);
+        brief.forEach(RedisReentrantLock::ensureHeld);
+        brief.forEach(RedisReentrantLock::unlock);
+    }
+
+    /** The watchdog rests the longer the more holds there are, but never for longer than a short lease bears. */
+    @Test
+    void rest_ofTheWatchdog_isShortEnoughForTheShortestLease() {
+        LockClient client = locks.client();
+        Renewals renewals = client.renewals(1);
+        for (int i = 0; i < 4_000; i++) {
+            locks.reentrantLock("many-" + i).lock();
         }
-        assertThat(new LockOptions("p", SECOND, SECOND, SECOND, 1, 1, SECOND, Duration.ZERO, false).acks())
-                .isEqualTo(new Acks(1, 1_000_000_000));
-        assertThat(new LockOptions("p", SECOND, SECOND, SECOND, 1, 0, Duration.ZERO, Duration.ZERO, false).acks())
-                .isNull();
+        assertThat(renewals.restNanos()).isEqualTo(12_000_000);
+        renewals.isInUse(120);
+        renewals.isInUse(30_000);
+        assertThat(renewals.restNanos()).isEqualTo(5_000_000);
     }
 
     @Test
-    void failoverGrace_thatCannotWork_isRefusedWithTheRemedy() {
-        for (Duration grace : List.of(Duration.ofNanos(-1), Duration.ofHours(24).plusNanos(1))) {
-            assertThatIllegalArgumentException()
-                    .isThrownBy(() -> new LockOptions("p", SECOND, SECOND, SECOND, 1, 0, SECOND, grace, false))
-                    .withMessageContaining(grace.toString())
-                    .withMessageContaining("longest lease in use, such as PT1S");
-        }
+    void lease_longerThanTheClients_outlastsAnOutageThatTheUsualDoesNot() {
+        RedisReentrantLock enduring = locks.lock("job", PLAIN.lease(Duration.ofMinutes(5)));
+        RedisReentrantLock usual = locks.reentrantLock("other");
+        enduring.lock();
+        usual.lock();
+        pass(120_000);
+        redis.down(true);
+        pass(60_000);
+        assertThat(usual.isHeldByCurrentThread()).isFalse();
+        enduring.ensureHeld();
+        redis.down(false);
+        pass(120_000);
+        enduring.ensureHeld();
+        enduring.unlock();
     }
 
     @Test
-    void derivedTimes_followTheLease() {
-        assertThat(LockOptions.heartbeatMillis(30_000)).isEqualTo(1_500);
-        assertThat(LockOptions.heartbeatMillis(900)).isEqualTo(300);
-        assertThat(LockOptions.claimMillis(30_000)).isEqualTo(4_500);
-        assertThat(LockOptions.claimMillis(100)).isLessThanOrEqualTo(100);
-        assertThat(LockOptions.validityNanos(30_000)).isEqualTo(29_698_000_000L);
-        assertThat(LockOptions.validityNanos(100)).isEqualTo(97_000_000L);
+    void leases_ofTwoObjectsOfOneName_theLongerCounts() {
+        RedisReentrantLock brief = locks.lock("job", PLAIN.lease(Duration.ofSeconds(3)));
+        RedisReentrantLock enduring = locks.lock("job", PLAIN.lease(Duration.ofMinutes(5)));
+        brief.lock();
+        enduring.lock();
+        assertThat(server.pttl(KEY)).isGreaterThan(290_000);
+        pass(10_000);
+        assertThat(server.pttl(KEY)).isGreaterThan(290_000);
+        brief.unlock();
+        enduring.unlock();
+        assertThat(server.hash(KEY)).isEmpty();
+    }
+
+    @Test
+    void retryFor_ofOneLock_endsItsPatienceAndNoOther() {
+        RedisReentrantLock hasty = locks.lock("job", PLAIN.retryFor(Duration.ZERO));
+        redis.down(true);
+        long began = clock.nanoTime();
+        whileTimePasses(() -> assertThatThrownBy(hasty::lock).isInstanceOf(LockUnavailableException.class));
+        assertThat(Duration.ofNanos(clock.nanoTime() - began)).isLessThan(Duration.ofSeconds(3));
+        began = clock.nanoTime();
+        whileTimePasses(() -> assertThatThrownBy(lock::lock).isInstanceOf(LockUnavailableException.class));
+        assertThat(Duration.ofNanos(clock.nanoTime() - began)).isGreaterThan(Duration.ofSeconds(5));
+        redis.down(false);
+    }
+
+    @Test
+    void localReentry_ofOneLock_sendsNothing() {
+        RedisReentrantLock local = locks.lock("job", PLAIN.localReentry(true));
+        local.lock();
+        local.lock();
+        local.unlock();
+        assertThat(redis.log().count("reenter")).isZero();
+        lock.lock();
+        assertThat(redis.log().count("reenter")).isEqualTo(1);
+        lock.unlock();
+        local.unlock();
+        assertThat(server.hash(KEY)).isEmpty();
+    }
+
+    @Test
+    void fair_isTheFairLockOfThatName() {
+        assertThat(locks.lock("job", PLAIN.fair(true)).isFair()).isTrue();
+        assertThat(locks.lock("job", PLAIN).isFair()).isFalse();
     }
 }

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.twin.Fault;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Timing;
 import java.time.Duration;
 import java.util.Date;
 import java.util.concurrent.TimeUnit;
@@ -15,13 +17,13 @@ import org.junit.jupiter.api.Test;
 /** That who waits behind a hold of the own client notices when Redis has that hold no longer. */
 class LookoutTest extends FakeTime {
 
-    private static final long HEARTBEAT_MILLIS = LockOptions.HEARTBEAT_MILLIS;
+    private static final long HEARTBEAT_MILLIS = Timing.HEARTBEAT_MILLIS;
 
-    /** Waits at the gate: it is not in Redis. */
+    /** Waits in the local queue: it is not in Redis. */
     private Waiter waiterAtTheGate() {
         Waiter waiter = new Waiter();
         waiter.start();
-        await().until(() -> locks.client().attempts.values().stream().anyMatch(Attempt::isAtGate));
+        await().until(() -> locks.client().attempts.all().stream().anyMatch(Attempt::isAtGate));
         settle();
         return waiter;
     }
@@ -69,10 +71,8 @@ class LookoutTest extends FakeTime {
         Waiter first = waiterAtTheGate();
         Waiter second = new Waiter();
         second.start();
-        await().until(() -> locks.client().attempts.values().stream()
-                        .filter(Attempt::isAtGate)
-                        .count()
-                == 2);
+        await().until(() ->
+                locks.client().attempts.all().stream().filter(Attempt::isAtGate).count() == 2);
         pass(5 * HEARTBEAT_MILLIS);
         assertThat(redis.log().count("held")).isBetween(4, 6);
         assertThat(lock.isHeldByCurrentThread()).isTrue();
@@ -97,7 +97,7 @@ class LookoutTest extends FakeTime {
             }
         });
         thread.start();
-        await().until(() -> locks.client().attempts.values().stream().anyMatch(Attempt::isAtGate));
+        await().until(() -> locks.client().attempts.all().stream().anyMatch(Attempt::isAtGate));
         server.del(KEY);
         passUntil(() -> !thread.isAlive());
         assertThat(result.get()).isEqualTo(true);

@@ -4,11 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.waiting.Mailbox;
 import java.lang.reflect.Proxy;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -33,10 +34,11 @@ class MailboxTest {
                 port,
                 clock,
                 TIMEOUT_NANOS,
-                new ConcurrentHashMap<>(),
+                number -> null,
                 onReopened,
                 number -> {},
-                attempt -> {});
+                attempt -> {},
+                Threads.DAEMONS);
     }
 
     @AfterEach

@@ -5,8 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.concurrent.Uninterruptibles;
 import io.github.redislocks.fixture.twin.Fault;
-import io.github.redislocks.redis.Uninterrupted;
+import io.github.redislocks.lease.Renewals;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.watchdog.Job;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -145,7 +149,7 @@ class ManyHoldsTest extends FakeTime {
     @Test
     void threadThatHoldsNothing_keepsNoClassOfTheLibrary() {
         lock.lock();
-        WeakReference<LocalOwner> owner =
+        WeakReference<Owner> owner =
                 new WeakReference<>(locks.client().holds.all().iterator().next().owner);
         lock.unlock();
         await().until(() -> {
@@ -180,7 +184,7 @@ class ManyHoldsTest extends FakeTime {
 
     @Test
     void recordsOfLosses_moreThanTheBound_theOldestAreForgotten() {
-        Renewals ofTwo = new Renewals(locks.client(), 2);
+        Renewals ofTwo = locks.client().renewals(2);
         List<RedisReentrantLock> lost = new ArrayList<>();
         for (String name : List.of("first", "second", "third")) {
             RedisReentrantLock one = locks.reentrantLock(name);
@@ -202,7 +206,8 @@ class ManyHoldsTest extends FakeTime {
         CountDownLatch lost = new CountDownLatch(1);
         Thread owner = new Thread(() -> {
             lock.lock(Duration.ofSeconds(1));
-            Uninterrupted.until(System.nanoTime() + 10_000_000_000L, nanos -> lost.await(nanos, TimeUnit.NANOSECONDS));
+            Uninterruptibles.until(
+                    System.nanoTime() + 10_000_000_000L, nanos -> lost.await(nanos, TimeUnit.NANOSECONDS));
         });
         owner.start();
         await().until(() -> locks.client().holds.all().size() == 1);
@@ -224,9 +229,9 @@ class ManyHoldsTest extends FakeTime {
         one.unlock();
         one.lock(Duration.ofHours(1));
         one.lock();
-        List<Watchdog.Job> jobs = new ArrayList<>();
+        List<Job> jobs = new ArrayList<>();
         long due = clock.nanoTime() + 10_000_000_000L;
-        new Renewals(locks.client(), 1).inspect(due, due, (key, job) -> jobs.add(Objects.requireNonNull(job)));
+        locks.client().renewals(1).inspect(due, due, (key, job) -> jobs.add(Objects.requireNonNull(job)));
         assertThat(jobs).hasSize(1);
         one.unlock();
         assertThat(one.getHoldCount()).isEqualTo(1);

@@ -3,7 +3,11 @@ package io.github.redislocks;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Settings;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -17,11 +21,11 @@ class MaximumHoldsTest {
     @Test
     void lock_heldAsOftenAsPossible_isAnErrorAndChangesNothing() {
         InMemoryRedis redis = new InMemoryRedis();
-        try (RedisLocks locks = RedisLocks.on(redis, LockOptions.DEFAULTS, null, Clock.SYSTEM)) {
+        try (RedisLocks locks = RedisLocks.on(redis, Settings.DEFAULTS, List.of(), Clock.SYSTEM)) {
             RedisReentrantLock lock = locks.reentrantLock("job");
             lock.lock();
             Hold hold =
-                    locks.client().holds.get(Keys.of(LockOptions.DEFAULT_KEY_PREFIX, "job"), Thread.currentThread());
+                    locks.client().holds.get(LockKeys.of(Settings.DEFAULT_KEY_PREFIX, "job"), Thread.currentThread());
             // Nobody can wait for two thousand million re-entries.
             hold.count = Integer.MAX_VALUE;
             List<ThrowingCallable> forms = List.of(

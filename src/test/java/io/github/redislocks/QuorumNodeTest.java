@@ -4,64 +4,36 @@ import static io.github.redislocks.QuorumTwins.script;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.fixture.twin.Fault;
-import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.quorum.MajorityPoll;
+import io.github.redislocks.quorum.Poll;
+import io.github.redislocks.quorum.QuorumNode;
+import io.github.redislocks.quorum.VotePoll;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.script.Scripts;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** One master of a quorum: what each question of a batch hears, whatever befalls the others. */
 @Timeout(30)
-class QuorumNodeTest {
+class QuorumNodeTest extends OneMaster {
 
-    private static final long SECOND = 1_000_000_000;
-    private static final long DELAY_MILLIS = 3_000;
-    /** So long that no vote is late on a busy machine. */
-    private static final long LEASE_MILLIS = 60_000;
-
-    private static final long HOUR_MILLIS = 3_600_000;
-
-    private final QuorumCalls calls = new QuorumCalls(1, DELAY_MILLIS);
-    private final Keys keys = Keys.of("redis-locks:quorum", "job");
-    private final InMemoryRedis master = new InMemoryRedis();
-    private final ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
-    private final QuorumServer server =
-            new QuorumServer(master, "redis-locks:quorum", DELAY_MILLIS, new ConcurrentHashMap<>());
-    private final QuorumNode node = new QuorumNode(0, server, LockOptions.DEFAULTS, calls, scheduler);
     private final long deadline = System.nanoTime() + 10 * SECOND;
 
-    @BeforeEach
-    void runForLong() {
-        master.restart();
-        master.stepMillis(HOUR_MILLIS);
-    }
-
-    @AfterEach
-    void close() {
-        scheduler.shutdownNow();
-        node.shutDown();
-        node.close(System.nanoTime() + SECOND);
-    }
-
     /** Asks whether the lock is held, and notes each outcome that it is told. */
-    private class Question extends Affirmation {
+    private class Question extends MajorityPoll {
 
         final List<Outcome> told = new CopyOnWriteArrayList<>();
 
         Question() {
-            super(1, Protocol.locked(keys), Set.of("FREE"), "FREE", Long.MAX_VALUE);
+            super(1, Scripts.locked(keys), Set.of("FREE"), "FREE", Long.MAX_VALUE);
         }
 
         @Override
-        void asked(QuorumNode from, long quietFromNanos, Outcome outcome) {
+        public void asked(QuorumNode from, long quietFromNanos, Outcome outcome) {
             told.add(outcome);
         }
 
@@ -77,7 +49,7 @@ class QuorumNodeTest {
         Question after = new Question();
         Poll broken = new Question() {
             @Override
-            void asked(QuorumNode from, long quietFromNanos, Outcome outcome) {
+            public void asked(QuorumNode from, long quietFromNanos, Outcome outcome) {
                 throw new InternalError("of the test");
             }
         };
@@ -92,7 +64,7 @@ class QuorumNodeTest {
         Question after = new Question();
         Poll broken = new Question() {
             @Override
-            void asked(QuorumNode from, long quietFromNanos, Outcome outcome) {
+            public void asked(QuorumNode from, long quietFromNanos, Outcome outcome) {
                 throw new InternalError("of the test");
             }
         };
@@ -109,7 +81,7 @@ class QuorumNodeTest {
         master.failNext(script("check"), Fault.REQUEST_LOST);
         Question before = new Question();
         Question after = new Question();
-        Poll vote = new Vote(calls, new Vote.Candidate(keys.all(), "client:1", 7, LEASE_MILLIS, null, "0", "OK"), 1);
+        Poll vote = new VotePoll(calls, candidate, 1);
         node.ask(List.of(before, vote, after), deadline, true);
         assertThat(vote.await(deadline).outcome().failure())
                 .isInstanceOf(RedisException.Unanswered.class)

@@ -2,11 +2,24 @@ package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.quorum.Poll;
+import io.github.redislocks.quorum.QuorumCalls;
+import io.github.redislocks.quorum.QuorumNode;
+import io.github.redislocks.quorum.QuorumServer;
+import io.github.redislocks.quorum.RenewPoll;
+import io.github.redislocks.quorum.UnansweredVotes;
+import io.github.redislocks.quorum.VotePoll;
+import io.github.redislocks.quorum.WithdrawPoll;
+import io.github.redislocks.quorum.WithdrawRetries;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Settings;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledFuture;
@@ -25,10 +38,10 @@ class QuorumPollTest {
     private static final long ATTEMPT = 7;
     private static final Reply YOUNG = new Reply("YOUNG", List.of(1_000L, 1L));
 
-    private final Keys keys = Keys.of("redis-locks:quorum", "job");
+    private final LockKeys keys = LockKeys.of("redis-locks:quorum", "job");
     private final QuorumCalls calls = new QuorumCalls(3, 0);
-    private final Vote.Candidate candidate =
-            new Vote.Candidate(keys.all(), "client:1", ATTEMPT, 3_000, null, "0", "OK");
+    private final VotePoll.Candidate candidate =
+            new VotePoll.Candidate(keys.all(), "client:1", ATTEMPT, 3_000, null, "0", "OK");
     private final InMemoryRedis redis = new InMemoryRedis();
     private final AtomicInteger reminders = new AtomicInteger();
     private final ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1) {
@@ -38,14 +51,15 @@ class QuorumPollTest {
             return super.schedule(work, 1, TimeUnit.HOURS);
         }
     };
-    private final Call check = Protocol.check("redis-locks:quorum", "mailbox");
+    private final Call check = Scripts.check("redis-locks:quorum", "mailbox");
     private final List<QuorumNode> nodes = IntStream.range(0, 3)
             .mapToObj(i -> new QuorumNode(
                     i,
                     new QuorumServer(redis, "redis-locks:quorum", 0, new ConcurrentHashMap<>()),
-                    LockOptions.DEFAULTS,
+                    Settings.DEFAULTS,
                     calls,
-                    scheduler))
+                    scheduler,
+                    Threads.DAEMONS))
             .toList();
     private final QuorumNode node = nodes.get(0);
 
@@ -72,18 +86,18 @@ class QuorumPollTest {
 
     private Outcome renewal(Reply... replies) {
         Call renew = new Call(check.script(), List.of(keys.lock()), List.of());
-        return result(new Reaffirmation(calls, renew, candidate, 10, Reaffirmation.Round.NONE), replies)
+        return result(new RenewPoll(calls, renew, candidate, 10, RenewPoll.Round.NONE), replies)
                 .outcome();
     }
 
     /** What a renewal says to this node, after one that was answered so: the first answer was its own. */
     private String lapsedAfter(Reply... replies) {
         Call renew = new Call(check.script(), List.of(keys.lock()), List.of());
-        Reaffirmation first = new Reaffirmation(calls, renew, candidate, 10, Reaffirmation.Round.NONE);
+        RenewPoll first = new RenewPoll(calls, renew, candidate, 10, RenewPoll.Round.NONE);
         for (int i = 0; i < replies.length; i++) {
             first.asked(nodes.get(i), 0, Outcome.of(replies[i]));
         }
-        Reaffirmation second = new Reaffirmation(calls, renew, candidate, 10, first.round());
+        RenewPoll second = new RenewPoll(calls, renew, candidate, 10, first.round());
         return second.call(nodes.get(0), 0, 0).args().get(10);
     }
 
@@ -132,19 +146,22 @@ class QuorumPollTest {
     }
 
     private long lost(Reply... votes) {
-        return result(new Vote(calls, candidate, 30), votes).outcome().reply().number(1);
+        return result(new VotePoll(calls, candidate, 30), votes)
+                .outcome()
+                .reply()
+                .number(1);
     }
 
     @Test
     void vote_ofALockThatAnotherHas_isTakenBackQuietly() {
-        Poll.Result busy = result(new Vote(calls, candidate, 30), voted(30, 0, 0), takenBy("a:1"), takenBy("a:1"));
+        Poll.Result busy = result(new VotePoll(calls, candidate, 30), voted(30, 0, 0), takenBy("a:1"), takenBy("a:1"));
         assertThat(busy.split()).isFalse();
         assertThat(place(busy)).isEqualTo("hush");
     }
 
     @Test
     void vote_thatWasSplit_isTakenBackSoThatTheFirstThatWaitsAsks() {
-        Poll.Result split = result(new Vote(calls, candidate, 30), voted(30, 0, 0), takenBy("a:1"), takenBy("b:1"));
+        Poll.Result split = result(new VotePoll(calls, candidate, 30), voted(30, 0, 0), takenBy("a:1"), takenBy("b:1"));
         assertThat(split.split()).isTrue();
         assertThat(place(split)).isEqualTo("keep");
     }
@@ -154,13 +171,13 @@ class QuorumPollTest {
         return lost.after().call(node, 0, 0).args().get(4);
     }
 
-    private LateVotes.Question question(long ballot, boolean place) {
-        return new LateVotes.Question(ATTEMPT, ballot, place, 3_000, System.nanoTime() + SECOND);
+    private UnansweredVotes.Question question(long ballot, boolean place) {
+        return new UnansweredVotes.Question(ATTEMPT, ballot, place, 3_000, System.nanoTime() + SECOND);
     }
 
     /** A vote that the node was asked for, and what became of it. */
     private void voted(Outcome outcome, boolean place) {
-        LateVotes.Question question = question(1, place);
+        UnansweredVotes.Question question = question(1, place);
         node.lateVotes.asking(question);
         node.lateVotes.asked(question, outcome);
     }
@@ -170,68 +187,68 @@ class QuorumPollTest {
     }
 
     /** Whether the master will be asked once more, after a withdrawal that it did not hear. */
-    private boolean isRepeated(Withdrawal.End end, Withdrawal.Place place) {
+    private boolean isRepeated(WithdrawPoll.End end, WithdrawPoll.Place place) {
         withdrawal(end, place).asked(node, System.nanoTime() + SECOND, unanswered(false));
         return reminders.get() > 0;
     }
 
-    private boolean isRepeated(Withdrawal.End end) {
-        return isRepeated(end, Withdrawal.Place.DROP);
+    private boolean isRepeated(WithdrawPoll.End end) {
+        return isRepeated(end, WithdrawPoll.Place.DROP);
     }
 
-    private Withdrawal withdrawal(Withdrawal.End end, Withdrawal.Place place) {
-        return new Withdrawal(
-                calls, new Withdrawal.Order(keys.all(), candidate.owner(), ATTEMPT, calls.nextBallot(), end, place));
+    private WithdrawPoll withdrawal(WithdrawPoll.End end, WithdrawPoll.Place place) {
+        return new WithdrawPoll(
+                calls, new WithdrawPoll.Order(keys.all(), candidate.owner(), ATTEMPT, calls.nextBallot(), end, place));
     }
 
-    private Withdrawal withdrawal(Withdrawal.End end) {
-        return withdrawal(end, Withdrawal.Place.DROP);
+    private WithdrawPoll withdrawal(WithdrawPoll.End end) {
+        return withdrawal(end, WithdrawPoll.Place.DROP);
     }
 
     @Test
     void withdrawal_ofAVoteThatWasNeverSent_isNotRepeated() {
         voted(unanswered(false), true);
-        assertThat(isRepeated(Withdrawal.End.UNHELD)).isFalse();
-        assertThat(isRepeated(Withdrawal.End.RELEASED)).isFalse();
-        assertThat(isRepeated(Withdrawal.End.LOST)).isFalse();
+        assertThat(isRepeated(WithdrawPoll.End.UNHELD)).isFalse();
+        assertThat(isRepeated(WithdrawPoll.End.RELEASED)).isFalse();
+        assertThat(isRepeated(WithdrawPoll.End.LOST)).isFalse();
         assertThat(node.remembered()).isZero();
     }
 
     @Test
     void withdrawal_ofAVoteThatMayHaveBeenGiven_isRepeated() {
         voted(unanswered(true), false);
-        assertThat(isRepeated(Withdrawal.End.UNHELD)).isTrue();
+        assertThat(isRepeated(WithdrawPoll.End.UNHELD)).isTrue();
     }
 
     @Test
     void withdrawal_ofAVoteOnItsWay_isRepeated() {
         node.lateVotes.asking(question(1, false));
-        assertThat(isRepeated(Withdrawal.End.UNHELD)).isTrue();
+        assertThat(isRepeated(WithdrawPoll.End.UNHELD)).isTrue();
     }
 
     @Test
     void withdrawal_ofAVoteThatWasGiven_isRepeated() {
         voted(Outcome.of(voted(10, 0, 0)), false);
-        assertThat(isRepeated(Withdrawal.End.RELEASED)).isTrue();
+        assertThat(isRepeated(WithdrawPoll.End.RELEASED)).isTrue();
     }
 
     @Test
     void withdrawal_ofAVoteThatAnotherHas_isRepeatedForThePlaceAlone() {
         voted(Outcome.of(takenBy("other:1")), true);
-        assertThat(isRepeated(Withdrawal.End.UNHELD, Withdrawal.Place.KEEP)).isFalse();
-        assertThat(isRepeated(Withdrawal.End.UNHELD, Withdrawal.Place.DROP)).isTrue();
+        assertThat(isRepeated(WithdrawPoll.End.UNHELD, WithdrawPoll.Place.KEEP)).isFalse();
+        assertThat(isRepeated(WithdrawPoll.End.UNHELD, WithdrawPoll.Place.DROP)).isTrue();
     }
 
     @Test
     void withdrawal_concernsOnlyMastersThatMayHaveWhatItEnds() {
-        assertThat(withdrawal(Withdrawal.End.UNHELD).concerns(node)).isFalse();
-        assertThat(withdrawal(Withdrawal.End.RELEASED).concerns(node)).isTrue();
+        assertThat(withdrawal(WithdrawPoll.End.UNHELD).concerns(node)).isFalse();
+        assertThat(withdrawal(WithdrawPoll.End.RELEASED).concerns(node)).isTrue();
         voted(Outcome.of(takenBy("other:1")), true);
-        assertThat(withdrawal(Withdrawal.End.UNHELD, Withdrawal.Place.HUSH).concerns(node))
+        assertThat(withdrawal(WithdrawPoll.End.UNHELD, WithdrawPoll.Place.HUSH).concerns(node))
                 .isFalse();
-        assertThat(withdrawal(Withdrawal.End.UNHELD).concerns(node)).isTrue();
+        assertThat(withdrawal(WithdrawPoll.End.UNHELD).concerns(node)).isTrue();
         voted(Outcome.of(voted(10, 0, 0)), true);
-        assertThat(withdrawal(Withdrawal.End.UNHELD, Withdrawal.Place.HUSH).concerns(node))
+        assertThat(withdrawal(WithdrawPoll.End.UNHELD, WithdrawPoll.Place.HUSH).concerns(node))
                 .isTrue();
     }
 
@@ -239,8 +256,8 @@ class QuorumPollTest {
     @Test
     void withdrawal_sentBeforeAVoteWasAnswered_isRepeatedOnce() {
         Outcome ended = Outcome.of(new Reply("ENDED", List.of()));
-        LateVotes.Question question = question(1, false);
-        Withdrawal withdrawal = withdrawal(Withdrawal.End.RELEASED);
+        UnansweredVotes.Question question = question(1, false);
+        WithdrawPoll withdrawal = withdrawal(WithdrawPoll.End.RELEASED);
         node.lateVotes.asking(question);
         withdrawal.sending(node);
         node.lateVotes.asked(question, Outcome.of(takenBy("other:1")));
@@ -253,7 +270,7 @@ class QuorumPollTest {
 
     @Test
     void withdrawal_sentAfterAllVotesWereAnswered_isNotRepeated() {
-        Withdrawal withdrawal = withdrawal(Withdrawal.End.RELEASED);
+        WithdrawPoll withdrawal = withdrawal(WithdrawPoll.End.RELEASED);
         voted(Outcome.of(voted(10, 0, 0)), true);
         withdrawal.sending(node);
         withdrawal.asked(node, 0, Outcome.of(new Reply("ENDED", List.of())));
@@ -263,7 +280,7 @@ class QuorumPollTest {
 
     @Test
     void withdrawal_behindAVoteThatWasSentTwice_isRepeatedWhenTheFirstCopyCannotRun() {
-        Withdrawal withdrawal = withdrawal(Withdrawal.End.RELEASED);
+        WithdrawPoll withdrawal = withdrawal(WithdrawPoll.End.RELEASED);
         voted(Outcome.of(new Reply("VOTED", List.of(10L, 0L, 0L, 0L, 1L), true)), false);
         withdrawal.sending(node);
         withdrawal.asked(node, 0, Outcome.of(new Reply("ENDED", List.of())));
@@ -273,9 +290,9 @@ class QuorumPollTest {
     /** The vote of the later ballot may have been given behind it. */
     @Test
     void withdrawal_ofAnEarlierBallot_doesNotForgetALaterVote() {
-        Withdrawal earlier = withdrawal(Withdrawal.End.UNHELD, Withdrawal.Place.KEEP);
+        WithdrawPoll earlier = withdrawal(WithdrawPoll.End.UNHELD, WithdrawPoll.Place.KEEP);
         earlier.sending(node);
-        LateVotes.Question later = question(calls.nextBallot(), false);
+        UnansweredVotes.Question later = question(calls.nextBallot(), false);
         node.lateVotes.asking(later);
         node.lateVotes.asked(later, Outcome.of(voted(10, 0, 0)));
         earlier.asked(node, 0, Outcome.of(new Reply("GONE", List.of())));
@@ -285,29 +302,29 @@ class QuorumPollTest {
     @Test
     void lease_thatWasMadeLonger_isRememberedForAsLong() {
         long past = System.nanoTime() - 3 * SECOND;
-        node.lateVotes.kept(new LateVotes.Question(1, 1, false, 2_999, past));
-        node.lateVotes.kept(new LateVotes.Question(2, 1, false, 2_999, past));
-        node.lateVotes.kept(new LateVotes.Question(2, 2, false, 60_000, past));
+        node.lateVotes.kept(new UnansweredVotes.Question(1, 1, false, 2_999, past));
+        node.lateVotes.kept(new UnansweredVotes.Question(2, 1, false, 2_999, past));
+        node.lateVotes.kept(new UnansweredVotes.Question(2, 2, false, 60_000, past));
         assertThat(node.lateVotes.mayHave(1)).isFalse();
         assertThat(node.lateVotes.mayHave(2)).isTrue();
     }
 
     @Test
     void withdrawals_beyondABound_areForgotten() {
-        for (int attempt = 0; attempt < Reminders.MOST + 100; attempt++) {
-            node.lateVotes.kept(new LateVotes.Question(attempt, 1, false, 60_000, System.nanoTime()));
-            Withdrawal.Order order = new Withdrawal.Order(
-                    keys.all(), candidate.owner(), attempt, 2, Withdrawal.End.LOST, Withdrawal.Place.DROP);
-            new Withdrawal(calls, order).asked(node, 0, unanswered(false));
+        for (int attempt = 0; attempt < WithdrawRetries.MOST + 100; attempt++) {
+            node.lateVotes.kept(new UnansweredVotes.Question(attempt, 1, false, 60_000, System.nanoTime()));
+            WithdrawPoll.Order order = new WithdrawPoll.Order(
+                    keys.all(), candidate.owner(), attempt, 2, WithdrawPoll.End.LOST, WithdrawPoll.Place.DROP);
+            new WithdrawPoll(calls, order).asked(node, 0, unanswered(false));
         }
-        assertThat(node.remembered()).isEqualTo(2 * Reminders.MOST);
+        assertThat(node.remembered()).isEqualTo(2 * WithdrawRetries.MOST);
     }
 
     @Test
     void votesThatWereNotAnswered_areLateUntilTheLastCannotBeGiven() {
         long soon = System.nanoTime() + 10 * SECOND;
         for (long quiet : List.of(soon, soon + 2 * SECOND, soon + SECOND)) {
-            LateVotes.Question question = new LateVotes.Question(ATTEMPT, 1, false, 3_000, quiet);
+            UnansweredVotes.Question question = new UnansweredVotes.Question(ATTEMPT, 1, false, 3_000, quiet);
             node.lateVotes.asking(question);
             node.lateVotes.asked(question, unanswered(true));
         }
@@ -317,9 +334,9 @@ class QuorumPollTest {
     @Test
     void votesUnderWay_areLateUntilTheLastCannotBeGiven() {
         long soon = System.nanoTime() + 10 * SECOND;
-        List<LateVotes.Question> questions = List.of(
-                new LateVotes.Question(ATTEMPT, 1, false, 3_000, soon + SECOND),
-                new LateVotes.Question(ATTEMPT, 2, false, 3_000, soon));
+        List<UnansweredVotes.Question> questions = List.of(
+                new UnansweredVotes.Question(ATTEMPT, 1, false, 3_000, soon + SECOND),
+                new UnansweredVotes.Question(ATTEMPT, 2, false, 3_000, soon));
         questions.forEach(node.lateVotes::asking);
         assertThat(node.lateVotes.quietFromNanos(ATTEMPT)).isEqualTo(soon + SECOND);
         node.lateVotes.asked(questions.get(0), unanswered(false));
@@ -334,9 +351,9 @@ class QuorumPollTest {
 
     @Test
     void endOfAnAttempt_saysWhetherItsCallerEverHadTheLock() {
-        assertThat(endOf(Protocol.leave(keys, "client:1", ATTEMPT, true, null, false)))
+        assertThat(endOf(Scripts.leave(keys, "client:1", ATTEMPT, true, null, false)))
                 .isEqualTo("lost");
-        assertThat(endOf(Protocol.leave(keys, "client:1", ATTEMPT, false, null, false)))
+        assertThat(endOf(Scripts.leave(keys, "client:1", ATTEMPT, false, null, false)))
                 .isEqualTo("unheld");
     }
 }

@@ -5,13 +5,28 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.fixture.twin.HeldCalls;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.quorum.MajorityPoll;
+import io.github.redislocks.quorum.Poll;
+import io.github.redislocks.quorum.Quorum;
+import io.github.redislocks.quorum.QuorumCalls;
+import io.github.redislocks.quorum.QuorumNode;
+import io.github.redislocks.quorum.QuorumServer;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.ServerTimes;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.WaitLimit;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
@@ -45,7 +60,7 @@ class QuorumPortTest {
     private final ServerTimes times = new ServerTimes(Clock.SYSTEM);
     private Quorum quorum;
     private Attempt attempt;
-    private Keys keys;
+    private LockKeys keys;
 
     @BeforeEach
     void connect() {
@@ -53,10 +68,10 @@ class QuorumPortTest {
             masters.add(new InMemoryRedis());
             nodes.add(masters.get(i).another());
         }
-        quorum = new Quorum(nodes, LockOptions.DEFAULTS, 0);
-        keys = Keys.of("redis-locks:quorum", "job");
+        quorum = new Quorum(nodes, Settings.DEFAULTS, 0);
+        keys = LockKeys.of("redis-locks:quorum", "job");
         attempt = new Attempt(
-                7, keys, new LocalOwner("client:1"), new Attempt.Wish(3_000, true, false), Patience.endless());
+                7, keys, new Owner("client:1"), new Attempt.Request(3_000, true, false), WaitLimit.endless());
     }
 
     @AfterEach
@@ -66,11 +81,11 @@ class QuorumPortTest {
     }
 
     private Reply acquire() {
-        return quorum.run(Protocol.acquire(attempt, times.date(0, SECOND), true, 0), SECOND);
+        return quorum.run(Scripts.acquire(attempt, times.date(0, SECOND), true, 0), SECOND);
     }
 
     private Outcome heartbeat() {
-        return quorum.runAll(List.of(Protocol.heartbeat(attempt, times.date(0, SECOND))), SECOND)
+        return quorum.runAll(List.of(Scripts.heartbeat(attempt, times.date(0, SECOND))), SECOND)
                 .get(0);
     }
 
@@ -92,7 +107,7 @@ class QuorumPortTest {
         held.forEach(HeldCalls::release);
         await().atMost(SOON)
                 .ignoreExceptions()
-                .until(() -> quorum.run(Protocol.locked(keys), SECOND).is("LOCKED"));
+                .until(() -> quorum.run(Scripts.locked(keys), SECOND).is("LOCKED"));
         assertThat(votes()).isEqualTo(3);
         assertThat(masters.stream()
                         .mapToInt(master -> master.log().count("withdraw"))
@@ -113,24 +128,24 @@ class QuorumPortTest {
     @Test
     void heartbeat_ofAnAttemptThatLeft_isStale() {
         assertThat(acquire().code()).isEqualTo("OK");
-        quorum.run(Protocol.leave(keys, attempt.owner.id, attempt.number, false, null, false), SECOND);
+        quorum.run(Scripts.leave(keys, attempt.owner.id, attempt.number, false, null, false), SECOND);
         assertThat(heartbeat().reply()).isEqualTo(new Reply("STALE", List.of()));
     }
 
     @Test
     void acquire_afterTheHeartbeatHasWon_isToldAsItAsked() {
         assertThat(acquire().code()).isEqualTo("OK");
-        quorum.run(Protocol.leave(keys, attempt.owner.id, attempt.number, false, null, false), SECOND);
+        quorum.run(Scripts.leave(keys, attempt.owner.id, attempt.number, false, null, false), SECOND);
         await().until(() -> votes() == 0);
         Attempt other = new Attempt(
-                8, keys, new LocalOwner("client:2"), new Attempt.Wish(3_000, true, false), Patience.endless());
-        assertThat(quorum.run(Protocol.acquire(other, times.date(0, SECOND), true, 0), SECOND)
+                8, keys, new Owner("client:2"), new Attempt.Request(3_000, true, false), WaitLimit.endless());
+        assertThat(quorum.run(Scripts.acquire(other, times.date(0, SECOND), true, 0), SECOND)
                         .code())
                 .isEqualTo("OK");
         attempt = new Attempt(
-                9, keys, new LocalOwner("client:1"), new Attempt.Wish(3_000, true, false), Patience.endless());
+                9, keys, new Owner("client:1"), new Attempt.Request(3_000, true, false), WaitLimit.endless());
         assertThat(acquire().code()).isEqualTo("QUEUED");
-        quorum.run(Protocol.leave(keys, other.owner.id, other.number, false, null, false), SECOND);
+        quorum.run(Scripts.leave(keys, other.owner.id, other.number, false, null, false), SECOND);
         await().until(() -> votes() == 0);
         Reply granted = heartbeat().reply();
         assertThat(granted.code()).isEqualTo("GRANTED");
@@ -159,7 +174,7 @@ class QuorumPortTest {
         List<HeldCalls> held = hold(script("vote"));
         CompletableFuture<Reply> asked = CompletableFuture.supplyAsync(this::acquire);
         held.get(0).awaitParked(1, SOON);
-        assertThatThrownBy(() -> quorum.run(Protocol.acquire(attempt, times.date(0, SECOND), true, 0), SECOND / 20))
+        assertThatThrownBy(() -> quorum.run(Scripts.acquire(attempt, times.date(0, SECOND), true, 0), SECOND / 20))
                 .isInstanceOf(RedisException.Unanswered.class);
         held.forEach(HeldCalls::release);
         assertThat(asked.get(10, TimeUnit.SECONDS).code()).isEqualTo("OK");
@@ -172,14 +187,15 @@ class QuorumPortTest {
         InMemoryRedis server = new InMemoryRedis(() -> there);
         InMemoryRedis face = server.another();
         HeldCalls held = face.hold(call -> true);
-        Call check = Protocol.check("redis-locks:quorum", "mailbox");
+        Call check = Scripts.check("redis-locks:quorum", "mailbox");
         QuorumNode node = new QuorumNode(
                 0,
                 new QuorumServer(face, "redis-locks:quorum", 0, new ConcurrentHashMap<>()),
-                LockOptions.DEFAULTS,
+                Settings.DEFAULTS,
                 new QuorumCalls(1, 0),
-                scheduler);
-        Poll poll = Affirmation.ofAll(1, check);
+                scheduler,
+                Threads.DAEMONS);
+        Poll poll = MajorityPoll.ofAll(1, check);
         long sent = System.nanoTime();
         node.ask(List.of(poll), sent + 10 * SECOND, false);
         held.awaitParked(1, SOON);
@@ -205,8 +221,8 @@ class QuorumPortTest {
     void heartbeat_ofAnAttemptThatWasBusyAndHasNoPlace_isStale() {
         assertThat(acquire().code()).isEqualTo("OK");
         attempt = new Attempt(
-                8, keys, new LocalOwner("client:2"), new Attempt.Wish(3_000, true, false), Patience.endless());
-        Reply busy = quorum.run(Protocol.acquire(attempt, times.date(0, SECOND), false, 0), SECOND);
+                8, keys, new Owner("client:2"), new Attempt.Request(3_000, true, false), WaitLimit.endless());
+        Reply busy = quorum.run(Scripts.acquire(attempt, times.date(0, SECOND), false, 0), SECOND);
         assertThat(busy.code()).isEqualTo("BUSY");
         assertThat(heartbeat().reply()).isEqualTo(new Reply("STALE", List.of()));
         assertThat(masters).allMatch(master -> !master.zset(keys.all().get(1)).containsKey("client:2"));
@@ -238,18 +254,14 @@ class QuorumPortTest {
                 };
             default -> null;
         });
-        quorum = new Quorum(List.of(masters.get(0), masters.get(1), broken), LockOptions.DEFAULTS, 0);
+        quorum = new Quorum(List.of(masters.get(0), masters.get(1), broken), Settings.DEFAULTS, 0);
         for (int i = 0; i < 20; i++) {
             attempt = new Attempt(
-                    100 + i,
-                    keys,
-                    new LocalOwner("client:1"),
-                    new Attempt.Wish(3_000, true, false),
-                    Patience.endless());
+                    100 + i, keys, new Owner("client:1"), new Attempt.Request(3_000, true, false), WaitLimit.endless());
             assertThat(acquire().code()).isEqualTo("OK");
             assertThat(heartbeat().reply().code()).isEqualTo("GRANTED");
             quorum.publish("channel", "", SECOND);
-            Reply left = quorum.run(Protocol.leave(keys, attempt.owner.id, attempt.number, false, null, false), SECOND);
+            Reply left = quorum.run(Scripts.leave(keys, attempt.owner.id, attempt.number, false, null, false), SECOND);
             assertThat(left.code()).isEqualTo("DONE");
         }
         assertThat(errors.get()).isGreaterThan(20);
@@ -268,9 +280,9 @@ class QuorumPortTest {
                     return null;
                 }))
                 .toList();
-        quorum = new Quorum(broken, LockOptions.DEFAULTS, 0);
+        quorum = new Quorum(broken, Settings.DEFAULTS, 0);
         long began = System.nanoTime();
-        assertThatThrownBy(() -> quorum.run(Protocol.acquire(attempt, times.date(0, SECOND), true, 0), 20 * SECOND))
+        assertThatThrownBy(() -> quorum.run(Scripts.acquire(attempt, times.date(0, SECOND), true, 0), 20 * SECOND))
                 .isInstanceOf(RedisException.Unanswered.class)
                 .hasMessageContaining("broken by the test");
         assertThat(System.nanoTime() - began).isLessThan(15 * SECOND);
@@ -284,18 +296,18 @@ class QuorumPortTest {
         InMemoryRedis same = masters.get(1).another();
         same.down(true);
         InMemoryRedis other = masters.get(0).another();
-        quorum = new Quorum(List.of(other, one, same), LockOptions.DEFAULTS, 0);
-        Call check = Protocol.check("redis-locks:quorum", "mailbox");
+        quorum = new Quorum(List.of(other, one, same), Settings.DEFAULTS, 0);
+        Call check = Scripts.check("redis-locks:quorum", "mailbox");
         assertThat(quorum.run(check, SECOND).code()).isEqualTo("CHECKED");
         same.down(false);
         await().atMost(SOON).ignoreExceptions().until(() -> {
             boolean had = acquire().is("OK");
             return had && same.log().count("check") > 0;
         });
-        quorum.run(Protocol.leave(keys, attempt.owner.id, attempt.number, false, null, false), SECOND);
+        quorum.run(Scripts.leave(keys, attempt.owner.id, attempt.number, false, null, false), SECOND);
         other.down(true);
         attempt = new Attempt(
-                8, keys, new LocalOwner("client:1"), new Attempt.Wish(3_000, true, false), Patience.endless());
+                8, keys, new Owner("client:1"), new Attempt.Request(3_000, true, false), WaitLimit.endless());
         assertThatThrownBy(this::acquire).hasMessageContaining("is the same server as");
         assertThat(same.log().count("vote")).isZero();
     }
@@ -311,7 +323,7 @@ class QuorumPortTest {
             }
             return null;
         });
-        quorum = new Quorum(List.of(masters.get(0), masters.get(1), counted), LockOptions.DEFAULTS, 0);
+        quorum = new Quorum(List.of(masters.get(0), masters.get(1), counted), Settings.DEFAULTS, 0);
         Redis.Subscription own = quorum.subscribe("mailbox", SECOND / 10);
         await().atMost(SOON).until(() -> subscribed.get() == 1);
         face.dropMessages(true);
@@ -334,7 +346,7 @@ class QuorumPortTest {
                     .addAndGet(method.getName().matches("publish|subscribe") ? 1 : 0);
             return null;
         });
-        quorum = new Quorum(List.of(masters.get(0), masters.get(1), counted), LockOptions.DEFAULTS, 0);
+        quorum = new Quorum(List.of(masters.get(0), masters.get(1), counted), Settings.DEFAULTS, 0);
         Redis.Subscription own = quorum.subscribe("mailbox", SECOND);
         await().atMost(SOON).until(() -> {
             quorum.publish("mailbox", "", SECOND);

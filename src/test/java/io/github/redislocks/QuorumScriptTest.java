@@ -3,10 +3,15 @@ package io.github.redislocks;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.quorum.QuorumCalls;
+import io.github.redislocks.quorum.VotePoll;
+import io.github.redislocks.quorum.WithdrawPoll;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.Script;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.LockKeys;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
@@ -22,7 +27,7 @@ class QuorumScriptTest {
     private static final long LEASE_MILLIS = 3_000;
     private static final String PREFIX = "redis-locks:quorum";
 
-    private final Keys keys = Keys.of(PREFIX, "job");
+    private final LockKeys keys = LockKeys.of(PREFIX, "job");
     /** A thousandth before a whole second. */
     private final AtomicLong micros = new AtomicLong(1_790_000_000_999_000L);
 
@@ -38,8 +43,8 @@ class QuorumScriptTest {
         micros.addAndGet(millis * 1_000);
     }
 
-    private Vote.Candidate candidate(String owner, String claim) {
-        return new Vote.Candidate(keys.all(), owner, 1, LEASE_MILLIS, claim, "0", "OK");
+    private VotePoll.Candidate candidate(String owner, String claim) {
+        return new VotePoll.Candidate(keys.all(), owner, 1, LEASE_MILLIS, claim, "0", "OK");
     }
 
     private static QuorumCalls.At at(long notAfter) {
@@ -63,13 +68,13 @@ class QuorumScriptTest {
                 calls.renewal(candidate(owner, null), calls.nextBallot(), token, lapsed, at(FOR_EVER)), SECOND);
     }
 
-    private Reply withdraw(String owner, Withdrawal.End end, Withdrawal.Place place) {
-        Withdrawal.Order order = new Withdrawal.Order(keys.all(), owner, 1, calls.nextBallot(), end, place);
+    private Reply withdraw(String owner, WithdrawPoll.End end, WithdrawPoll.Place place) {
+        WithdrawPoll.Order order = new WithdrawPoll.Order(keys.all(), owner, 1, calls.nextBallot(), end, place);
         return redis.run(calls.withdraw(order), SECOND);
     }
 
     private void release(String owner) {
-        assertThat(withdraw(owner, Withdrawal.End.RELEASED, Withdrawal.Place.DROP)
+        assertThat(withdraw(owner, WithdrawPoll.End.RELEASED, WithdrawPoll.Place.DROP)
                         .code())
                 .isEqualTo("ENDED");
     }
@@ -80,7 +85,7 @@ class QuorumScriptTest {
 
     /** Lets a client stand in line behind the holder, and keeps what it is told. */
     private void lineUp(String client) {
-        Redis.Subscription unused = redis.subscribe(Keys.mailbox(PREFIX, client), SECOND);
+        Redis.Subscription unused = redis.subscribe(LockKeys.mailbox(PREFIX, client), SECOND);
         redis.holdMessages();
         assertThat(vote(calls, client + ":1", 1, "4500", FOR_EVER).code()).isEqualTo("TAKEN");
     }
@@ -107,7 +112,7 @@ class QuorumScriptTest {
     @Test
     void vote_askedForAgainWithAShorterLease_lastsAsLongAsBefore() {
         vote("a:1", 10);
-        Vote.Candidate brief = new Vote.Candidate(keys.all(), "a:1", 1, 200, null, "0", "OK");
+        VotePoll.Candidate brief = new VotePoll.Candidate(keys.all(), "a:1", 1, 200, null, "0", "OK");
         assertThat(redis.run(calls.vote(brief, calls.nextBallot(), 10, at(FOR_EVER)), SECOND)
                         .code())
                 .isEqualTo("VOTED");
@@ -117,7 +122,7 @@ class QuorumScriptTest {
     @Test
     void keep_withAShorterLease_leavesTheVoteAsLongAsBefore() {
         vote("a:1", 10);
-        Script keep = Script.load(QuorumCalls.class, "keep");
+        Script keep = Script.load(Scripts.class, "keep");
         List<String> args = List.of("a:1", "1", Long.toString(calls.nextBallot()), "200", "");
         assertThat(redis.run(new Call(keep, List.of(keys.lock()), args), SECOND).code())
                 .isEqualTo("OK");
@@ -144,7 +149,7 @@ class QuorumScriptTest {
         release("a:1");
         assertThat(renew("a:1", 10).code()).isEqualTo("GONE");
         vote("a:1", 20);
-        withdraw("a:1", Withdrawal.End.LOST, Withdrawal.Place.KEEP);
+        withdraw("a:1", WithdrawPoll.End.LOST, WithdrawPoll.Place.KEEP);
         assertThat(renew("a:1", 20).code()).isEqualTo("GONE");
     }
 
@@ -166,7 +171,7 @@ class QuorumScriptTest {
     @Test
     void renewal_whereTokensWereCountedFurther_keepsItsOwn() {
         vote("b:1", 20);
-        withdraw("b:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP);
+        withdraw("b:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.DROP);
         assertThat(renew("a:1", 10)).isEqualTo(voted(10, 0, 0));
         assertThat(redis.string(keys.fence())).isEqualTo("20 10 1");
         release("a:1");
@@ -192,7 +197,7 @@ class QuorumScriptTest {
         release("b:1");
         assertThat(renew("a:1", 10, 20)).isEqualTo(new Reply("GONE", List.of(0L)));
         vote("b:1", 30);
-        withdraw("b:1", Withdrawal.End.LOST, Withdrawal.Place.KEEP);
+        withdraw("b:1", WithdrawPoll.End.LOST, WithdrawPoll.Place.KEEP);
         assertThat(renew("a:1", 10, 30)).isEqualTo(new Reply("GONE", List.of(0L)));
     }
 
@@ -208,7 +213,7 @@ class QuorumScriptTest {
         vote("a:1", 10);
         pass(LEASE_MILLIS + 1);
         assertThat(vote("b:1", 20)).isEqualTo(voted(20, 10, 1));
-        withdraw("b:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP);
+        withdraw("b:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.DROP);
         assertThat(vote("c:1", 30)).isEqualTo(voted(30, 10, 1));
     }
 
@@ -217,7 +222,7 @@ class QuorumScriptTest {
         vote("a:1", 10);
         lineUp("b");
         lineUp("c");
-        withdraw("a:1", Withdrawal.End.UNHELD, Withdrawal.Place.KEEP);
+        withdraw("a:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.KEEP);
         assertThat(redis.heldMessages()).containsExactly("1 0 0");
     }
 
@@ -225,7 +230,8 @@ class QuorumScriptTest {
     void withdrawal_whereAnotherHasTheLock_tellsNobody() {
         vote("a:1", 10);
         lineUp("b");
-        assertThat(withdraw("a:1", Withdrawal.End.UNHELD, Withdrawal.Place.HUSH).code())
+        assertThat(withdraw("a:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.HUSH)
+                        .code())
                 .isEqualTo("ENDED");
         assertThat(redis.heldMessages()).isEmpty();
     }
@@ -236,7 +242,8 @@ class QuorumScriptTest {
         lineUp("b");
         lineUp("c");
         redis.del(keys.lock());
-        assertThat(withdraw("b:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP).code())
+        assertThat(withdraw("b:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.DROP)
+                        .code())
                 .isEqualTo("GONE");
         assertThat(redis.heldMessages())
                 .as("the one that leaves may have been told")
@@ -245,19 +252,21 @@ class QuorumScriptTest {
     }
 
     /** A vote of an attempt and a ballot of the test's choice. */
-    private Reply vote(long attempt, long ballot, long token, String suspect) {
-        Vote.Candidate candidate = new Vote.Candidate(keys.all(), "a:1", attempt, LEASE_MILLIS, null, suspect, "OK");
+    private Reply vote(long attempt, long ballot, long token, String lastLostAttempt) {
+        VotePoll.Candidate candidate =
+                new VotePoll.Candidate(keys.all(), "a:1", attempt, LEASE_MILLIS, null, lastLostAttempt, "OK");
         return redis.run(calls.vote(candidate, ballot, token, at(FOR_EVER)), SECOND);
     }
 
-    private Reply withdraw(long attempt, long ballot, Withdrawal.End end) {
-        Withdrawal.Order order = new Withdrawal.Order(keys.all(), "a:1", attempt, ballot, end, Withdrawal.Place.KEEP);
+    private Reply withdraw(long attempt, long ballot, WithdrawPoll.End end) {
+        WithdrawPoll.Order order =
+                new WithdrawPoll.Order(keys.all(), "a:1", attempt, ballot, end, WithdrawPoll.Place.KEEP);
         return redis.run(calls.withdraw(order), SECOND);
     }
 
     /** A renewal as for a hold of which it is not known that it was won; or a re-entry, with the count before. */
     private Reply keep(long attempt, long ballot, String countBefore, boolean fence) {
-        Script keep = Script.load(QuorumCalls.class, "keep");
+        Script keep = Script.load(Scripts.class, "keep");
         List<String> touched = fence ? List.of(keys.lock(), keys.fence()) : List.of(keys.lock());
         List<String> args =
                 List.of("a:1", Long.toString(attempt), Long.toString(ballot), Long.toString(LEASE_MILLIS), countBefore);
@@ -307,18 +316,18 @@ class QuorumScriptTest {
     void vote_repeatedWithAnEarlierBallot_isNotEndedByThatOne() {
         vote(7, 5, 10, "0");
         vote(7, 4, 10, "0");
-        assertThat(withdraw(7, 4, Withdrawal.End.UNHELD).code()).isEqualTo("GONE");
+        assertThat(withdraw(7, 4, WithdrawPoll.End.UNHELD).code()).isEqualTo("GONE");
         vote(7, 6, 10, "0");
-        assertThat(withdraw(7, 5, Withdrawal.End.UNHELD).code()).isEqualTo("GONE");
-        assertThat(withdraw(7, 6, Withdrawal.End.UNHELD).code()).isEqualTo("ENDED");
+        assertThat(withdraw(7, 5, WithdrawPoll.End.UNHELD).code()).isEqualTo("GONE");
+        assertThat(withdraw(7, 6, WithdrawPoll.End.UNHELD).code()).isEqualTo("ENDED");
     }
 
     @Test
     void vote_repeatedWhereTokensWereCountedFurther_leavesTheCount() {
         vote("b:1", 50);
-        withdraw("b:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP);
+        withdraw("b:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.DROP);
         vote(7, 1, 40, "0");
-        withdraw(7, 1, Withdrawal.End.UNHELD);
+        withdraw(7, 1, WithdrawPoll.End.UNHELD);
         assertThat(redis.string(keys.fence())).startsWith("51 ");
         renew("a:1", 30);
         renew("a:1", 30);
@@ -335,9 +344,9 @@ class QuorumScriptTest {
     @Test
     void vote_keepsTheTokensOfADay() {
         vote("a:1", 10);
-        assertThat(redis.pttl(keys.fence())).isEqualTo(100_000_000);
+        assertThat(redis.pttl(keys.fence())).isEqualTo(100_000_000 + LEASE_MILLIS);
         pass(60_000);
-        withdraw("a:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP);
+        withdraw("a:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.DROP);
         vote("b:1", 20);
         release("b:1");
         assertThat(redis.pttl(keys.fence())).isEqualTo(100_000_000);
@@ -359,7 +368,7 @@ class QuorumScriptTest {
         assertThat(keep(7, 5, "", false).code()).isEqualTo("OK");
         assertThat(redis.pttl(keys.lock())).isEqualTo(LEASE_MILLIS);
         assertThat(keep(7, 3, "", false).code()).isEqualTo("OK");
-        assertThat(withdraw(7, 4, Withdrawal.End.UNHELD).code()).isEqualTo("GONE");
+        assertThat(withdraw(7, 4, WithdrawPoll.End.UNHELD).code()).isEqualTo("GONE");
         assertThat(held("holds")).isEqualTo("1");
     }
 
@@ -376,9 +385,9 @@ class QuorumScriptTest {
         vote(7, 1, 10, "0");
         pass(1_000);
         keep(7, 2, "", false);
-        assertThat(redis.pttl(keys.fence())).isEqualTo(100_000_000 - 1_000);
+        assertThat(redis.pttl(keys.fence())).isEqualTo(100_000_000 + LEASE_MILLIS - 1_000);
         keep(7, 3, "", true);
-        assertThat(redis.pttl(keys.fence())).isEqualTo(100_000_000);
+        assertThat(redis.pttl(keys.fence())).isEqualTo(100_000_000 + LEASE_MILLIS);
     }
 
     @Test
@@ -387,10 +396,10 @@ class QuorumScriptTest {
         release("a:1");
         assertThat(redis.string(keys.fence())).isEqualTo("10 10 0");
         vote("a:1", 20);
-        withdraw("a:1", Withdrawal.End.LOST, Withdrawal.Place.DROP);
+        withdraw("a:1", WithdrawPoll.End.LOST, WithdrawPoll.Place.DROP);
         assertThat(redis.string(keys.fence())).isEqualTo("20 20 2");
         vote("b:1", 30);
-        withdraw("b:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP);
+        withdraw("b:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.DROP);
         assertThat(redis.string(keys.fence())).as("of the hold before").isEqualTo("30 20 2");
     }
 
@@ -401,7 +410,7 @@ class QuorumScriptTest {
         lineUp("b");
         redis.del(keys.lock());
         vote(calls, "a:1", 20, "4500", FOR_EVER);
-        withdraw("a:1", Withdrawal.End.UNHELD, Withdrawal.Place.KEEP);
+        withdraw("a:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.KEEP);
         assertThat(redis.zset(keys.all().get(1))).containsOnlyKeys("a:1:1", "b:1:1");
         assertThat(redis.heldMessages()).as("b, since a knows it").hasSize(1);
     }
@@ -413,14 +422,14 @@ class QuorumScriptTest {
         vote(calls, "deaf:1", 1, "4500", FOR_EVER);
         redis.del(keys.lock());
         vote("a:1", 20);
-        withdraw("a:1", Withdrawal.End.UNHELD, Withdrawal.Place.KEEP);
+        withdraw("a:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.KEEP);
         assertThat(redis.heldMessages()).isEmpty();
     }
 
     @Test
     void withdrawal_ofAnEarlierAttempt_leavesTheVoteOfALaterOne() {
         vote(7, 1, 10, "0");
-        assertThat(withdraw(6, 2, Withdrawal.End.RELEASED).code()).isEqualTo("GONE");
+        assertThat(withdraw(6, 2, WithdrawPoll.End.RELEASED).code()).isEqualTo("GONE");
         assertThat(held("attempt")).isEqualTo("7");
     }
 
@@ -436,7 +445,8 @@ class QuorumScriptTest {
         vote("x:1", 10);
         lineUp("b");
         redis.del(keys.lock());
-        assertThat(withdraw("a:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP).code())
+        assertThat(withdraw("a:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.DROP)
+                        .code())
                 .isEqualTo("GONE");
         assertThat(redis.heldMessages()).isEmpty();
     }
@@ -446,7 +456,7 @@ class QuorumScriptTest {
         vote("x:1", 10);
         lineUp("a");
         lineUp("b");
-        withdraw("a:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP);
+        withdraw("a:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.DROP);
         assertThat(redis.zset(keys.all().get(1))).containsOnlyKeys("b:1:1");
         assertThat(redis.heldMessages()).isEmpty();
     }
@@ -458,7 +468,7 @@ class QuorumScriptTest {
         pass(5_000);
         vote("x:1", 20);
         lineUp("b");
-        withdraw("x:1", Withdrawal.End.RELEASED, Withdrawal.Place.DROP);
+        withdraw("x:1", WithdrawPoll.End.RELEASED, WithdrawPoll.Place.DROP);
         assertThat(redis.zset(keys.all().get(1))).containsOnlyKeys("b:1:1");
         assertThat(redis.heldMessages()).hasSize(1);
     }
@@ -476,9 +486,11 @@ class QuorumScriptTest {
     @Test
     void withdrawal_byToken_endsThatVoteWhoeverHasIt() {
         vote("a:1", 10);
-        Withdrawal.Order other = new Withdrawal.Order(keys.all(), "", 9, 0, Withdrawal.End.LOST, Withdrawal.Place.KEEP);
+        WithdrawPoll.Order other =
+                new WithdrawPoll.Order(keys.all(), "", 9, 0, WithdrawPoll.End.LOST, WithdrawPoll.Place.KEEP);
         assertThat(redis.run(calls.withdraw(other), SECOND).code()).isEqualTo("GONE");
-        Withdrawal.Order that = new Withdrawal.Order(keys.all(), "", 10, 0, Withdrawal.End.LOST, Withdrawal.Place.KEEP);
+        WithdrawPoll.Order that =
+                new WithdrawPoll.Order(keys.all(), "", 10, 0, WithdrawPoll.End.LOST, WithdrawPoll.Place.KEEP);
         assertThat(redis.run(calls.withdraw(that), SECOND).code()).isEqualTo("ENDED");
         assertThat(redis.hash(keys.lock())).isEmpty();
     }

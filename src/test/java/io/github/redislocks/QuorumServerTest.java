@@ -4,67 +4,44 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.fixture.twin.TwoServers;
+import io.github.redislocks.health.ServerRequirements;
+import io.github.redislocks.quorum.Poll;
+import io.github.redislocks.quorum.QuorumCalls;
+import io.github.redislocks.quorum.QuorumServer;
+import io.github.redislocks.quorum.VotePoll;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Scripts;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentMap;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.atomic.AtomicLong;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Which server behind one node of a quorum is asked for new votes, and from when on. */
 @Timeout(30)
-class QuorumServerTest {
+class QuorumServerTest extends OneMaster {
 
-    private static final long SECOND = 1_000_000_000;
-    private static final long DELAY_MILLIS = 3_000;
-    /** So long that no vote is late on a busy machine. */
-    private static final long LEASE_MILLIS = 60_000;
-
-    private static final long HOUR_MILLIS = 3_600_000;
     private static final long NEVER_LATE = Long.MAX_VALUE / 4;
 
-    private final AtomicLong now = new AtomicLong(1);
-    private final ConcurrentMap<String, Redis> known = new ConcurrentHashMap<>();
-    private final QuorumCalls calls = new QuorumCalls(1, DELAY_MILLIS);
-    private final Keys keys = Keys.of("redis-locks:quorum", "job");
-    private final Call check = Protocol.check("redis-locks:quorum", "mailbox");
-    private final Vote.Candidate candidate =
-            new Vote.Candidate(keys.all(), "client:1", 7, LEASE_MILLIS, null, "0", "OK");
-    private final InMemoryRedis master = new InMemoryRedis();
-    private final QuorumServer server = new QuorumServer(master, "redis-locks:quorum", DELAY_MILLIS, known, now::get);
-    private final ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
-    private final QuorumNode node = new QuorumNode(0, server, LockOptions.DEFAULTS, calls, scheduler);
-
-    @BeforeEach
-    void runForLong() {
-        master.restart();
-        master.stepMillis(HOUR_MILLIS);
-    }
-
-    @AfterEach
-    void close() {
-        scheduler.shutdownNow();
-        node.shutDown();
-        node.close(System.nanoTime() + SECOND);
-    }
+    private final Call check = Scripts.check("redis-locks:quorum", "mailbox");
 
     private Reply vote() {
-        QuorumCalls.At at = new QuorumCalls.At(server.runId(), NEVER_LATE);
-        return master.run(calls.vote(candidate, calls.nextBallot(), 1, at), SECOND);
+        return vote(master, server);
+    }
+
+    private Reply vote(Redis redis, QuorumServer known) {
+        QuorumCalls.At at = new QuorumCalls.At(known.runId(), NEVER_LATE);
+        return redis.run(calls.vote(candidate, calls.nextBallot(), 1, at), SECOND);
     }
 
     private Outcome votedByTheNode() {
         long deadline = System.nanoTime() + 10 * SECOND;
-        Poll poll = new Vote(calls, candidate, 1);
+        Poll poll = new VotePoll(calls, candidate, 1);
         node.ask(List.of(poll), deadline, false);
         return poll.await(deadline).outcome();
     }
@@ -129,6 +106,31 @@ class QuorumServerTest {
     }
 
     @Test
+    void masterThatIsFailedBackTo_givesNoVoteUntilTheDelayIsOver() {
+        InMemoryRedis replica = new InMemoryRedis();
+        replica.restart();
+        replica.stepMillis(HOUR_MILLIS);
+        AtomicBoolean failedOver = new AtomicBoolean();
+        Redis address = new TwoServers(master, replica, key -> failedOver.get());
+        QuorumServer behind =
+                new QuorumServer(address, "redis-locks:quorum", DELAY_MILLIS, new ConcurrentHashMap<>(), now::get);
+        behind.checkOnce(SECOND);
+        master.replica(true);
+        replica.promoteReplica(true);
+        failedOver.set(true);
+        Reply promoted = vote(address, behind);
+        assertThat(promoted.code()).isEqualTo("OTHER");
+        assertThat(behind.meet(promoted.text(0), SECOND)).isEqualTo(DELAY_MILLIS);
+        // Clients that are made now have votes of the promoted one, which the first does not know.
+        master.replica(false);
+        failedOver.set(false);
+        Reply back = vote(address, behind);
+        assertThat(back.code()).isEqualTo("OTHER");
+        assertThat(behind.meet(back.text(0), SECOND)).isEqualTo(DELAY_MILLIS);
+        address.close();
+    }
+
+    @Test
     void promotedLongAgo_whenItIsLookedAtFirst_givesItsVote() {
         master.promoteReplica(true);
         server.checkOnce(SECOND);
@@ -153,7 +155,7 @@ class QuorumServerTest {
         master.stepMillis(HOUR_MILLIS);
         InMemoryRedis face = master.another();
         Reply answer = face.run(check, SECOND);
-        known.put(new ServerCheck("", answer).runId(), face);
+        known.put(new ServerRequirements("", answer).runId(), face);
         server.time.forget(System.nanoTime());
         server.time.saw(answer, System.nanoTime());
         assertThat(votedByTheNode().failure())

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.quorum.Quorum;
+import io.github.redislocks.quorum.QuorumNode;
 import io.github.redislocks.redis.Redis;
 import java.time.Duration;
 import java.util.Set;

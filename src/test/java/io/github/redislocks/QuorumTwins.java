@@ -1,7 +1,10 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.quorum.Quorum;
 import io.github.redislocks.redis.Call;
+import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,8 +45,15 @@ final class QuorumTwins implements AutoCloseable {
 
         private Client(Clock clock, Duration retryFor) {
             servers.forEach(server -> nodes.add(server.another()));
-            LockOptions options = new LockOptions("redis-locks:quorum", lease, retryFor, Duration.ofSeconds(1), 8);
-            locks = RedisLocks.on(new Quorum(nodes, options, restartDelay.toMillis()), options, losses::add, clock);
+            Settings settings = Settings.DEFAULTS
+                    .withKeyPrefix("redis-locks:quorum")
+                    .withLease(lease)
+                    .withRetryFor(retryFor);
+            locks = RedisLocks.on(
+                    new Quorum(nodes, settings, restartDelay.toMillis()),
+                    settings,
+                    LossListener.to(losses::add),
+                    clock);
             lock = locks.reentrantLock("job");
             clients.add(locks);
         }

@@ -5,10 +5,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.redis.Call;
-import io.github.redislocks.redis.JedisRedis;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.Script;
+import io.github.redislocks.redis.jedis.JedisRedis;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.WaitLimit;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -100,7 +106,7 @@ class ScriptTest {
     /** A prefix of its own, so that no mailbox of another test is heard. */
     private final String prefix = "script-" + UUID.randomUUID();
 
-    private final Keys keys = Keys.of(prefix, "lock");
+    private final LockKeys keys = LockKeys.of(prefix, "lock");
     private final Map<String, Redis.Subscription> mailboxes = new HashMap<>();
     private Redis redis;
 
@@ -117,7 +123,7 @@ class ScriptTest {
 
     private Attempt attempt(long number, String owner, long leaseMillis) {
         return new Attempt(
-                number, keys, new LocalOwner(owner), new Attempt.Wish(leaseMillis, true, false), Patience.endless());
+                number, keys, new Owner(owner), new Attempt.Request(leaseMillis, true, false), WaitLimit.endless());
     }
 
     private Attempt attempt(long number, String owner) {
@@ -136,27 +142,27 @@ class ScriptTest {
     }
 
     private Reply acquire(long number, String owner) {
-        return run(Protocol.acquire(attempt(number, owner), FOR_EVER, false, 0));
+        return run(Scripts.acquire(attempt(number, owner), FOR_EVER, false, 0));
     }
 
     private Reply acquireFor(long number, String owner, long leaseMillis) {
-        return run(Protocol.acquire(attempt(number, owner, leaseMillis), FOR_EVER, false, 0));
+        return run(Scripts.acquire(attempt(number, owner, leaseMillis), FOR_EVER, false, 0));
     }
 
     private Reply enqueue(long number, String owner) {
-        return run(Protocol.acquire(attempt(number, owner), FOR_EVER, true, 0));
+        return run(Scripts.acquire(attempt(number, owner), FOR_EVER, true, 0));
     }
 
     private Reply release(long number, String owner) {
-        return run(Protocol.release(hold(number, owner, 1), null, false, false));
+        return run(Scripts.release(hold(number, owner, 1), null, false, false));
     }
 
     private Reply heartbeat(long number, String owner) {
-        return run(Protocol.heartbeat(attempt(number, owner), FOR_EVER));
+        return run(Scripts.heartbeat(attempt(number, owner), FOR_EVER));
     }
 
-    private Reply leave(long number, String owner, boolean returned, Attempt heir) {
-        return run(Protocol.leave(keys, owner, number, returned, heir, true));
+    private Reply leave(long number, String owner, boolean returned, Attempt successor) {
+        return run(Scripts.leave(keys, owner, number, returned, successor, true));
     }
 
     private record Peek(
@@ -175,7 +181,7 @@ class ScriptTest {
         return peek(keys);
     }
 
-    private Peek peek(Keys keys) {
+    private Peek peek(LockKeys keys) {
         Reply reply = run(new Call(PEEK, keys.all(), List.of()));
         List<String> queue =
                 reply.values().stream().skip(9).map(Object::toString).toList();
@@ -198,29 +204,29 @@ class ScriptTest {
 
     /** Opens a client's mailbox. */
     private void mail(String client) {
-        mailboxes.put(client, redis.subscribe(Keys.mailbox(prefix, client), TIMEOUT_NANOS));
+        mailboxes.put(client, redis.subscribe(LockKeys.mailbox(prefix, client), TIMEOUT_NANOS));
     }
 
     /** What a client was told first since it opened its mailbox, or that it was told nothing. */
     private String told(String client) {
-        redis.publish(Keys.mailbox(prefix, client), "nothing", TIMEOUT_NANOS);
+        redis.publish(LockKeys.mailbox(prefix, client), "nothing", TIMEOUT_NANOS);
         return mailboxes.get(client).next();
     }
 
     private long micros() {
-        Reply reply = run(Protocol.check(prefix, prefix + ":mailbox:client"));
+        Reply reply = run(Scripts.check(prefix, prefix + ":mailbox:client"));
         return reply.number(reply.values().size() - 1);
     }
 
     @Test
     void check_tellsMicrosecondsRefusesNothingAndLeavesNothing() {
-        Reply reply = run(Protocol.check(prefix, prefix + ":mailbox:client"));
+        Reply reply = run(Scripts.check(prefix, prefix + ":mailbox:client"));
         assertThat(reply.code()).isEqualTo("CHECKED");
         assertThat(reply.text(4) + reply.text(5)).isEmpty();
         assertThat(micros()).isBetween(1_600_000_000_000_000L, 4_000_000_000_000_000L);
-        assertThat(peek(Keys.ofNobody(prefix)).owner()).isEqualTo("-");
-        assertThat(peek(Keys.ofNobody(prefix)).fence()).isEqualTo("-");
-        assertThat(peek(Keys.ofNobody(prefix)).queue()).isEmpty();
+        assertThat(peek(LockKeys.ofNobody(prefix)).owner()).isEqualTo("-");
+        assertThat(peek(LockKeys.ofNobody(prefix)).fence()).isEqualTo("-");
+        assertThat(peek(LockKeys.ofNobody(prefix)).queue()).isEmpty();
     }
 
     @Test
@@ -241,7 +247,7 @@ class ScriptTest {
 
     @Test
     void acquire_late_changesNothing() {
-        Reply reply = run(Protocol.acquire(attempt(1, "a:1"), LONG_AGO, true, 0));
+        Reply reply = run(Scripts.acquire(attempt(1, "a:1"), LONG_AGO, true, 0));
         assertThat(reply.code()).isEqualTo("LATE");
         assertThat(reply.number(0)).isGreaterThan(LONG_AGO);
         assertThat(peek().owner()).isEqualTo("-");
@@ -250,14 +256,14 @@ class ScriptTest {
 
     @Test
     void acquire_again_isTheSameHoldAndRefreshed() {
-        long token = run(Protocol.acquire(attempt(1, "a:1", 20_000), FOR_EVER, false, 0))
+        long token = run(Scripts.acquire(attempt(1, "a:1", 20_000), FOR_EVER, false, 0))
                 .number(0);
         Reply again = acquire(1, "a:1");
         assertThat(again.code()).isEqualTo("OK");
         assertThat(again.number(0)).isEqualTo(token);
         assertThat(peek().holds()).isEqualTo("1");
         assertThat(peek().pttl()).isGreaterThan(29_000);
-        run(Protocol.acquire(attempt(1, "a:1", 20_000), FOR_EVER, false, 0));
+        run(Scripts.acquire(attempt(1, "a:1", 20_000), FOR_EVER, false, 0));
         assertThat(peek().pttl()).as("a shorter lease does not shorten").isGreaterThan(29_000);
     }
 
@@ -269,8 +275,10 @@ class ScriptTest {
         assertThat(next.number(0)).isGreaterThan(phantom);
         assertThat(next.number(1)).as("nobody ever had it").isZero();
         assertThat(peek().holds()).isEqualTo("1");
-        Reply suspect = run(Protocol.acquire(attempt(3, "a:1"), FOR_EVER, false, 2));
-        assertThat(suspect.number(1)).as("its caller had it and lost it").isEqualTo(1);
+        Reply lastLostAttempt = run(Scripts.acquire(attempt(3, "a:1"), FOR_EVER, false, 2));
+        assertThat(lastLostAttempt.number(1))
+                .as("its caller had it and lost it")
+                .isEqualTo(1);
     }
 
     @Test
@@ -334,34 +342,34 @@ class ScriptTest {
 
     @Test
     void reenter_countsOnceAndExtends() {
-        run(Protocol.acquire(attempt(1, "a:1", 20_000), FOR_EVER, false, 0));
-        assertThat(run(Protocol.reenter(hold(1, "a:1", 1), 1, 30_000)).code()).isEqualTo("OK");
-        assertThat(run(Protocol.reenter(hold(1, "a:1", 1), 1, 30_000)).code()).isEqualTo("OK");
+        run(Scripts.acquire(attempt(1, "a:1", 20_000), FOR_EVER, false, 0));
+        assertThat(run(Scripts.reenter(hold(1, "a:1", 1), 1, 30_000)).code()).isEqualTo("OK");
+        assertThat(run(Scripts.reenter(hold(1, "a:1", 1), 1, 30_000)).code()).isEqualTo("OK");
         assertThat(peek().holds()).isEqualTo("2");
         assertThat(peek().pttl()).isGreaterThan(29_000);
-        run(Protocol.reenter(hold(1, "a:1", 2), 2, 200));
+        run(Scripts.reenter(hold(1, "a:1", 2), 2, 200));
         assertThat(peek().holds()).isEqualTo("3");
         assertThat(peek().pttl()).as("never shortened").isGreaterThan(29_000);
-        assertThat(run(Protocol.reenter(hold(2, "a:1", 3), 3, 30_000)).code()).isEqualTo("GONE");
-        assertThat(run(Protocol.reenter(hold(1, "b:1", 3), 3, 30_000)).code()).isEqualTo("GONE");
+        assertThat(run(Scripts.reenter(hold(2, "a:1", 3), 3, 30_000)).code()).isEqualTo("GONE");
+        assertThat(run(Scripts.reenter(hold(1, "b:1", 3), 3, 30_000)).code()).isEqualTo("GONE");
         assertThat(peek().holds()).isEqualTo("3");
     }
 
     @Test
     void releaseInner_countsOnceAndNeverEndsTheHold() {
         acquire(1, "a:1");
-        run(Protocol.reenter(hold(1, "a:1", 1), 1, 30_000));
-        assertThat(run(Protocol.releaseInner(hold(1, "a:1", 2))).code()).isEqualTo("OK");
-        assertThat(run(Protocol.releaseInner(hold(1, "a:1", 2))).code()).isEqualTo("OK");
-        assertThat(run(Protocol.releaseInner(hold(1, "a:1", 1))).code()).isEqualTo("OK");
+        run(Scripts.reenter(hold(1, "a:1", 1), 1, 30_000));
+        assertThat(run(Scripts.releaseInner(hold(1, "a:1", 2))).code()).isEqualTo("OK");
+        assertThat(run(Scripts.releaseInner(hold(1, "a:1", 2))).code()).isEqualTo("OK");
+        assertThat(run(Scripts.releaseInner(hold(1, "a:1", 1))).code()).isEqualTo("OK");
         assertThat(peek().holds()).isEqualTo("1");
-        assertThat(run(Protocol.releaseInner(hold(2, "a:1", 2))).code()).isEqualTo("GONE");
+        assertThat(run(Scripts.releaseInner(hold(2, "a:1", 2))).code()).isEqualTo("GONE");
     }
 
     @Test
     void release_whateverTheCount_freesAndMarksTheToken() {
         long token = acquire(1, "a:1").number(0);
-        run(Protocol.reenter(hold(1, "a:1", 1), 1, 30_000));
+        run(Scripts.reenter(hold(1, "a:1", 1), 1, 30_000));
         assertThat(release(1, "a:1").code()).isEqualTo("FREED");
         assertThat(peek().owner()).isEqualTo("-");
         assertThat(peek().fence()).isEqualTo(token + "+");
@@ -380,7 +388,7 @@ class ScriptTest {
     void release_whoseFenceIsGone_writesItAnewAndForADay() {
         Reply first = acquire(1, "a:1");
         poke("-");
-        assertThat(run(Protocol.release(hold(1, "a:1", 1), null, false, false)).code())
+        assertThat(run(Scripts.release(hold(1, "a:1", 1), null, false, false)).code())
                 .isEqualTo("FREED");
         assertThat(peek().fence()).isEqualTo(first.number(0) + "+");
         assertThat(peek().fencePttl()).isBetween(99_000_000L, 100_000_000L);
@@ -389,7 +397,7 @@ class ScriptTest {
     @Test
     void release_keepsTheFenceADay() {
         acquire(1, "a:1");
-        run(Protocol.release(hold(1, "a:1", 1), null, false, false));
+        run(Scripts.release(hold(1, "a:1", 1), null, false, false));
         assertThat(peek().fencePttl()).isBetween(99_000_000L, 100_000_000L);
     }
 
@@ -398,9 +406,9 @@ class ScriptTest {
         long lease = 86_400_000;
         acquireFor(1, "a:1", lease);
         assertThat(peek().fencePttl()).isBetween(185_000_000L, 186_400_000L);
-        run(Protocol.release(hold(1, "a:1", 1), attempt(2, "a:2", 30_000), true, false));
+        run(Scripts.release(hold(1, "a:1", 1), attempt(2, "a:2", 30_000), true, false));
         assertThat(peek().owner()).isEqualTo("a:2");
-        run(Protocol.release(hold(2, "a:2", 1), attempt(3, "a:3", lease), true, false));
+        run(Scripts.release(hold(2, "a:2", 1), attempt(3, "a:3", lease), true, false));
         assertThat(peek().owner()).isEqualTo("a:3");
         assertThat(peek().fencePttl()).isBetween(185_000_000L, 186_400_000L);
     }
@@ -410,11 +418,11 @@ class ScriptTest {
         long lease = 86_400_000;
         acquire(1, "a:1");
         assertThat(peek().fencePttl()).isLessThanOrEqualTo(100_000_000L);
-        run(Protocol.confirm(attempt(1, "a:1", lease)));
+        run(Scripts.confirm(attempt(1, "a:1", lease)));
         assertThat(peek().fencePttl()).isBetween(185_000_000L, 186_400_000L);
-        run(Protocol.release(hold(1, "a:1", 1), null, false, false));
+        run(Scripts.release(hold(1, "a:1", 1), null, false, false));
         acquire(2, "a:1");
-        run(Protocol.reenter(hold(2, "a:1", 1), 1, 2 * lease));
+        run(Scripts.reenter(hold(2, "a:1", 1), 1, 2 * lease));
         assertThat(peek().fencePttl()).isBetween(271_000_000L, 272_800_000L);
     }
 
@@ -452,7 +460,7 @@ class ScriptTest {
     void release_withADeadPlace_dropsIt() {
         acquire(1, "a:1");
         run(new Call(
-                Protocol.acquire(attempt(1, "b:1"), FOR_EVER, true, 0).script(),
+                Scripts.acquire(attempt(1, "b:1"), FOR_EVER, true, 0).script(),
                 keys.all(),
                 List.of("b:1", "1", "30000", Long.toString(FOR_EVER), "1", "0", "barge")));
         long placed = micros();
@@ -467,7 +475,7 @@ class ScriptTest {
     @Test
     void release_withASuccessor_handsOnWithAFullLease() {
         long token = acquire(1, "a:1").number(0);
-        Call release = Protocol.release(hold(1, "a:1", 1), attempt(2, "a:2"), false, true);
+        Call release = Scripts.release(hold(1, "a:1", 1), attempt(2, "a:2"), false, true);
         Reply reply = run(release);
         assertThat(reply.code()).isEqualTo("SUCCEEDED");
         assertThat(reply.number(0)).isGreaterThan(token);
@@ -484,7 +492,7 @@ class ScriptTest {
         acquire(1, "a:1");
         mail("b");
         enqueue(1, "b:1");
-        Call release = Protocol.release(hold(1, "a:1", 1), attempt(2, "a:2"), false, true);
+        Call release = Scripts.release(hold(1, "a:1", 1), attempt(2, "a:2"), false, true);
         Reply reply = run(release);
         assertThat(reply.code()).isEqualTo("QUEUED");
         Peek peek = peek();
@@ -501,7 +509,7 @@ class ScriptTest {
         acquire(1, "a:1");
         mail("b");
         enqueue(1, "b:1");
-        Reply reply = run(Protocol.release(hold(1, "a:1", 1), attempt(2, "a:2"), true, true));
+        Reply reply = run(Scripts.release(hold(1, "a:1", 1), attempt(2, "a:2"), true, true));
         assertThat(reply.code()).isEqualTo("SUCCEEDED");
         assertThat(peek().owner()).isEqualTo("a:2");
         assertThat(peek().queue()).containsExactly("b:1:1");
@@ -513,32 +521,32 @@ class ScriptTest {
         acquire(1, "a:1");
         mail("b");
         enqueue(1, "b:1");
-        Reply reply = run(Protocol.release(hold(1, "a:1", 1), attempt(2, "a:2"), false, false));
+        Reply reply = run(Scripts.release(hold(1, "a:1", 1), attempt(2, "a:2"), false, false));
         assertThat(reply.code()).isEqualTo("GRANTED");
         assertThat(peek().queue()).isEmpty();
     }
 
     @Test
     void renew_extendsAndNeverMakesAnew() {
-        run(Protocol.acquire(attempt(1, "a:1", 20_000), FOR_EVER, false, 0));
-        assertThat(run(Protocol.renew(hold(1, "a:1", 1), 30_000, true)).code()).isEqualTo("OK");
+        run(Scripts.acquire(attempt(1, "a:1", 20_000), FOR_EVER, false, 0));
+        assertThat(run(Scripts.renew(hold(1, "a:1", 1), 30_000, true)).code()).isEqualTo("OK");
         assertThat(peek().pttl()).isGreaterThan(29_000);
-        assertThat(run(Protocol.renew(hold(1, "a:1", 1), 200, false)).code()).isEqualTo("OK");
+        assertThat(run(Scripts.renew(hold(1, "a:1", 1), 200, false)).code()).isEqualTo("OK");
         assertThat(peek().pttl()).as("never shortened").isGreaterThan(29_000);
-        assertThat(run(Protocol.renew(hold(2, "a:1", 1), 90_000, false)).code()).isEqualTo("GONE");
+        assertThat(run(Scripts.renew(hold(2, "a:1", 1), 90_000, false)).code()).isEqualTo("GONE");
         assertThat(peek().pttl()).isLessThan(30_001);
         release(1, "a:1");
-        assertThat(run(Protocol.renew(hold(1, "a:1", 1), 30_000, false)).code()).isEqualTo("GONE");
+        assertThat(run(Scripts.renew(hold(1, "a:1", 1), 30_000, false)).code()).isEqualTo("GONE");
         assertThat(peek().owner()).isEqualTo("-");
     }
 
     @Test
     void renewAll_extendsAndNeverShortens() {
-        run(Protocol.acquire(attempt(1, "a:1", 20_000), FOR_EVER, false, 0));
+        run(Scripts.acquire(attempt(1, "a:1", 20_000), FOR_EVER, false, 0));
         List<Hold> holds = List.of(hold(1, "a:1", 1));
-        assertThat(run(Protocol.renewAll(holds, 30_000)).code()).isEqualTo("OK");
+        assertThat(run(Scripts.renewAll(holds, 30_000)).code()).isEqualTo("OK");
         assertThat(peek().pttl()).isGreaterThan(29_000);
-        assertThat(run(Protocol.renewAll(holds, 200)).code()).isEqualTo("OK");
+        assertThat(run(Scripts.renewAll(holds, 200)).code()).isEqualTo("OK");
         assertThat(peek().pttl()).as("never shortened").isGreaterThan(29_000);
     }
 
@@ -546,7 +554,7 @@ class ScriptTest {
     void renew_ofAHoldThatSomebodyKeptFromExpiring_hasItExpire() {
         run(new Call(POKE, keys.all(), List.of("stay")));
         assertThat(peek().pttl()).isEqualTo(-1);
-        assertThat(run(Protocol.renew(hold(1, "a:1", 1), 30_000, false)).code()).isEqualTo("OK");
+        assertThat(run(Scripts.renew(hold(1, "a:1", 1), 30_000, false)).code()).isEqualTo("OK");
         assertThat(peek().pttl()).isGreaterThan(29_000);
     }
 
@@ -567,7 +575,7 @@ class ScriptTest {
     @Test
     void heartbeat_late_changesNothing() {
         acquire(1, "a:1");
-        assertThat(run(Protocol.heartbeat(attempt(1, "b:1"), LONG_AGO)).code()).isEqualTo("LATE");
+        assertThat(run(Scripts.heartbeat(attempt(1, "b:1"), LONG_AGO)).code()).isEqualTo("LATE");
         assertThat(peek().queue()).isEmpty();
     }
 
@@ -609,7 +617,7 @@ class ScriptTest {
     }
 
     @Test
-    void leave_waiting_givesThePlaceToTheHeir() {
+    void leave_waiting_givesThePlaceToTheSuccessor() {
         acquire(1, "a:1");
         enqueue(1, "b:1");
         enqueue(1, "c:1");
@@ -667,14 +675,14 @@ class ScriptTest {
     @Test
     void force_ofTheHoldThatWasSeen_handsOnWithoutAMark() {
         String token = acquire(1, "a:1").text(0);
-        assertThat(run(Protocol.force(keys, token)).code()).isEqualTo("FREED");
-        assertThat(run(Protocol.force(keys, token)).code()).isEqualTo("GONE");
+        assertThat(run(Scripts.force(keys, token)).code()).isEqualTo("FREED");
+        assertThat(run(Scripts.force(keys, token)).code()).isEqualTo("GONE");
         Reply next = acquire(1, "b:1");
         assertThat(next.number(1)).isEqualTo(1);
         mail("c");
         enqueue(1, "c:1");
-        assertThat(run(Protocol.force(keys, next.text(0))).code()).isEqualTo("GRANTED");
-        assertThat(run(Protocol.force(keys, next.text(0))).code())
+        assertThat(run(Scripts.force(keys, next.text(0))).code()).isEqualTo("GRANTED");
+        assertThat(run(Scripts.force(keys, next.text(0))).code())
                 .as("a second run spares the next hold")
                 .isEqualTo("GONE");
         assertThat(peek().owner()).isEqualTo("c:1");
@@ -683,32 +691,38 @@ class ScriptTest {
 
     @Test
     void locked_tellsWhetherAnybodyHolds() {
-        assertThat(run(Protocol.locked(keys)).code()).isEqualTo("FREE");
+        assertThat(run(Scripts.locked(keys)).code()).isEqualTo("FREE");
         String token = acquire(1, "a:1").text(0);
-        assertThat(run(Protocol.locked(keys)).text(0)).isEqualTo(token);
+        assertThat(run(Scripts.locked(keys)).text(0)).isEqualTo(token);
     }
 
     private Attempt waiting(long number, String owner, int count) {
-        return new Attempt(number, hold(number, owner, count), null);
+        return new Attempt(
+                number,
+                keys,
+                new Owner(owner),
+                new Attempt.Request(30_000, true, true),
+                WaitLimit.endless(),
+                count,
+                null);
     }
 
     private Reply await(long number, String owner, long waiting, String condition) {
-        return run(
-                Protocol.await(hold(number, owner, 2), waiting(waiting, owner, 2), FOR_EVER, condition, null, false));
+        return run(Scripts.await(hold(number, owner, 2), waiting(waiting, owner, 2), FOR_EVER, condition, null, false));
     }
 
     private Reply signal(long number, String owner, long signal, String condition, boolean all) {
-        return run(Protocol.signal(hold(number, owner, 1), signal, condition, all));
+        return run(Scripts.signal(hold(number, owner, 1), signal, condition, all));
     }
 
     private Reply rejoin(long number, String owner) {
-        return run(Protocol.rejoin(waiting(number, owner, 2), FOR_EVER));
+        return run(Scripts.rejoin(waiting(number, owner, 2), FOR_EVER));
     }
 
     @Test
     void await_late_changesNothing() {
         acquire(1, "a:1");
-        Call late = Protocol.await(hold(1, "a:1", 2), waiting(2, "a:1", 2), LONG_AGO, "#1", null, false);
+        Call late = Scripts.await(hold(1, "a:1", 2), waiting(2, "a:1", 2), LONG_AGO, "#1", null, false);
         assertThat(run(late).code()).isEqualTo("LATE");
         assertThat(peek().owner()).isEqualTo("a:1");
     }
@@ -723,7 +737,7 @@ class ScriptTest {
                 .as("an unanswered copy ran before")
                 .isEqualTo("WAITING");
         assertThat(await(7, "c:1", 8, "#1").code()).isEqualTo("GONE");
-        assertThat(run(Protocol.heartbeat(waiting(2, "a:1", 2), FOR_EVER)).code())
+        assertThat(run(Scripts.heartbeat(waiting(2, "a:1", 2), FOR_EVER)).code())
                 .isEqualTo("WAITING");
         assertThat(peek().queue()).isEmpty();
 
@@ -805,7 +819,7 @@ class ScriptTest {
         acquire(2, "b:1");
         signal(2, "b:1", 6, "#1", false);
         assertThat(rejoin(3, "a:1").code()).isEqualTo("SIGNALLED");
-        assertThat(run(Protocol.rejoin(waiting(3, "a:1", 2), LONG_AGO)).code()).isEqualTo("LATE");
+        assertThat(run(Scripts.rejoin(waiting(3, "a:1", 2), LONG_AGO)).code()).isEqualTo("LATE");
     }
 
     @Test
@@ -827,7 +841,7 @@ class ScriptTest {
         await(1, "a:1", 2, "#1");
         acquire(1, "b:1");
         poke("");
-        Reply reply = run(Protocol.heartbeat(waiting(2, "a:1", 2), FOR_EVER));
+        Reply reply = run(Scripts.heartbeat(waiting(2, "a:1", 2), FOR_EVER));
         assertThat(reply.code()).isEqualTo("GRANTED");
         assertThat(peek().holds()).isEqualTo("2");
     }
@@ -898,7 +912,7 @@ class ScriptTest {
     void successor_withAnOlderPlaceOfItsThread_isServedAsTheAttemptThatIsNamed() {
         acquire(1, "a:1");
         enqueue(5, "a:2");
-        Reply reply = run(Protocol.release(hold(1, "a:1", 1), attempt(6, "a:2"), true, true));
+        Reply reply = run(Scripts.release(hold(1, "a:1", 1), attempt(6, "a:2"), true, true));
         assertThat(reply.code()).isEqualTo("SUCCEEDED");
         assertThat(peek().attempt()).isEqualTo("6");
         assertThat(peek().queue()).containsExactly("a:2:5");
@@ -915,8 +929,8 @@ class ScriptTest {
         enqueue(5, "b:1");
         release(1, "a:1");
         Attempt fair =
-                new Attempt(6, keys, new LocalOwner("b:1"), new Attempt.Wish(30_000, true, true), Patience.endless());
-        Reply reply = run(Protocol.acquire(fair, FOR_EVER, false, 0));
+                new Attempt(6, keys, new Owner("b:1"), new Attempt.Request(30_000, true, true), WaitLimit.endless());
+        Reply reply = run(Scripts.acquire(fair, FOR_EVER, false, 0));
         if (reply.is("OK")) {
             assertThat(peek().attempt()).isEqualTo("6");
         } else {
@@ -930,13 +944,13 @@ class ScriptTest {
         acquire(1, "a:1");
         enqueue(2, "b:1");
         Attempt gone = attempt(2, "b:1");
-        assertThat(run(Protocol.leave(gone, false, null, true)).values()).containsExactly(0L);
+        assertThat(run(Scripts.leave(gone, false, null, true)).values()).containsExactly(0L);
         long now = micros();
-        Call late = Protocol.leave(gone, false, null, true).dated(3, server -> now + 2_000_000);
+        Call late = Scripts.leave(gone, false, null, true).dated(3, server -> now + 2_000_000);
         assertThat(run(late).number(0)).isBetween(1_000L, 2_001L);
-        Call over = Protocol.leave(gone, false, null, true).dated(3, server -> now - 1);
+        Call over = Scripts.leave(gone, false, null, true).dated(3, server -> now - 1);
         assertThat(run(over).number(0)).isZero();
-        Call named = Protocol.leave(gone, false, attempt(3, "b:2"), true).dated(3, server -> now + 2_000_000);
+        Call named = Scripts.leave(gone, false, attempt(3, "b:2"), true).dated(3, server -> now + 2_000_000);
         enqueue(2, "b:1");
         Reply reply = run(named);
         assertThat(reply.code()).isEqualTo("QUEUED");

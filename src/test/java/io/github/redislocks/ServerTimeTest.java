@@ -3,6 +3,7 @@ package io.github.redislocks;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.ServerTime;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -2,12 +2,23 @@ package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.fixture.Logged;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.ServerTimes;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Settings;
+import java.io.IOException;
+import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
@@ -55,20 +66,59 @@ class ServersThatGoTest {
         assertThat(times.date(clock.nanoTime(), 0).micros("b")).isEqualTo(5_000_000);
     }
 
+    private static Redis redis(InvocationHandler handler) {
+        return (Redis)
+                Proxy.newProxyInstance(ServersThatGoTest.class.getClassLoader(), new Class<?>[] {Redis.class}, handler);
+    }
+
+    @Test
+    void outageOfAMasterThatLostItsSlots_isToldAsOver() {
+        List<String> masters = new CopyOnWriteArrayList<>(List.of("a:1", "b:1"));
+        InMemoryRedis twin = new InMemoryRedis(clock.server());
+        Redis cluster = redis((p, method, args) -> switch (method.getName()) {
+            case "serverOf" -> masters.get(0);
+            case "hasOneSlot" -> false;
+            case "servers" ->
+                masters.stream()
+                        .map(master -> redis((server, address, none) -> master))
+                        .toList();
+            default -> method.invoke(twin, args);
+        });
+        MonitoredRedis monitored = new MonitoredRedis(Settings.DEFAULTS, clock, cluster, new EventNotifier(List.of()));
+        monitored.connected();
+        clock.advanceMillis(1);
+        RedisException away = new RedisException.Unanswered("away", true, new IOException("Connection refused"));
+        String log = Logged.infoBy(Loggers.CONNECTION, () -> {
+            long now = clock.nanoTime();
+            monitored.of("key").failed(Scripts.locked(LockKeys.of("redis-locks", "job")), away, now, SECOND, now);
+            clock.advanceMillis(500);
+            monitored.moved();
+            assertThat(Logged.soFar()).as("it may come back").doesNotContain("replaced");
+            clock.advanceMillis(500);
+            masters.remove(0);
+            monitored.moved();
+            monitored.moved();
+        });
+        assertThat(log.lines().filter(line -> line.contains("Redis is away"))).hasSize(1);
+        assertThat(log.lines().filter(line -> line.contains("Redis at a:1 has been replaced after 1000 ms")))
+                .hasSize(1);
+        assertThat(monitored.count()).isZero();
+        twin.close();
+    }
+
     @Test
     void outages_ofManyMasters_areForgottenOnceTheyAreOver() {
         AtomicReference<String> master = new AtomicReference<>("");
         InMemoryRedis twin = new InMemoryRedis(clock.server());
-        Redis redis = (Redis)
-                Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] {Redis.class}, (p, method, args) -> {
-                    return method.getName().equals("serverOf") ? master.get() : method.invoke(twin, args);
-                });
-        Outages outages = new Outages(LockOptions.DEFAULTS, clock, redis);
+        Redis redis = redis(
+                (p, method, args) -> method.getName().equals("serverOf") ? master.get() : method.invoke(twin, args));
+        MonitoredRedis outages = new MonitoredRedis(Settings.DEFAULTS, clock, redis, new EventNotifier(List.of()));
         RedisException away = new RedisException.Unanswered("away", true, null);
         for (int i = 0; i < MASTERS; i++) {
             master.set("master-" + i);
             long now = clock.nanoTime();
-            outages.of("key").failed(Protocol.locked(Keys.of("redis-locks", "job")), away, now, SECOND, now + SECOND);
+            outages.of("key")
+                    .failed(Scripts.locked(LockKeys.of("redis-locks", "job")), away, now, SECOND, now + SECOND);
             clock.advanceMillis(1_001);
             outages.moved();
         }

@@ -7,6 +7,12 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.Script;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.WaitLimit;
 import java.util.List;
 import java.util.UUID;
 import java.util.stream.Stream;
@@ -35,7 +41,7 @@ class ShortScriptTest {
     @Parameter
     Target target;
 
-    private final Keys keys = Keys.of("short-" + UUID.randomUUID(), "lock");
+    private final LockKeys keys = LockKeys.of("short-" + UUID.randomUUID(), "lock");
     private Redis redis;
 
     static Stream<Target> targets() {
@@ -59,7 +65,7 @@ class ShortScriptTest {
 
     private Attempt attempt(long number, String owner) {
         return new Attempt(
-                number, keys, new LocalOwner(owner), new Attempt.Wish(30_000, true, false), Patience.endless());
+                number, keys, new Owner(owner), new Attempt.Request(30_000, true, false), WaitLimit.endless());
     }
 
     private Hold hold(long number, String owner) {
@@ -74,19 +80,19 @@ class ShortScriptTest {
     }
 
     private Reply take(long number, String owner) {
-        return run(Protocol.take(attempt(number, owner), server -> FOR_EVER));
+        return run(Scripts.take(attempt(number, owner), server -> FOR_EVER));
     }
 
     private Reply free(long number, String owner) {
-        return run(Protocol.free(hold(number, owner)));
+        return run(Scripts.free(hold(number, owner)));
     }
 
     private Reply acquire(long number, String owner, boolean place) {
-        return run(Protocol.acquire(attempt(number, owner), FOR_EVER, place, 0));
+        return run(Scripts.acquire(attempt(number, owner), FOR_EVER, place, 0));
     }
 
     private Reply release(long number, String owner) {
-        return run(Protocol.release(hold(number, owner), null, false, false));
+        return run(Scripts.release(hold(number, owner), null, false, false));
     }
 
     /** Owner, attempt, holds, token, lost, waited, PTTL, fence, PTTL of the fence, and the queue. */
@@ -117,13 +123,13 @@ class ShortScriptTest {
     @Test
     void take_forHours_letsTheFenceLastForADayLonger() {
         for (int i = 1; i <= 2; i++) {
-            run(Protocol.take(
+            run(Scripts.take(
                     new Attempt(
                             i,
                             keys,
-                            new LocalOwner("a:1"),
-                            new Attempt.Wish(86_400_000, false, false),
-                            Patience.endless()),
+                            new Owner("a:1"),
+                            new Attempt.Request(86_400_000, false, false),
+                            WaitLimit.endless()),
                     server -> FOR_EVER));
             assertThat((Long) peek().get(8)).isBetween(185_000_000L, 186_400_000L);
             assertThat(free(i, "a:1").code()).isEqualTo("OK");
@@ -161,7 +167,7 @@ class ShortScriptTest {
 
     @Test
     void take_late_changesNothing() {
-        assertThat(redis.run(Protocol.take(attempt(1, "a:1"), server -> 1), TIMEOUT_NANOS)
+        assertThat(redis.run(Scripts.take(attempt(1, "a:1"), server -> 1), TIMEOUT_NANOS)
                         .code())
                 .isEqualTo("LATE");
         assertThat(peek().get(0)).isEqualTo("-");
@@ -249,7 +255,7 @@ class ShortScriptTest {
         acquire(1, "b:1", true);
         release(1, "a:1");
         acquire(1, "c:1", false);
-        run(Protocol.leave(keys, "b:1", 1, false, null, false));
+        run(Scripts.leave(keys, "b:1", 1, false, null, false));
         Reply reply = release(1, "c:1");
         assertThat(reply.values()).containsExactly(0L);
         assertThat(fence()).endsWith("+");
@@ -260,7 +266,7 @@ class ShortScriptTest {
     void fence_ofALockThatIsFreeWhileSomebodyWaitsInACondition_isNoLeaveToTake() {
         take(1, "a:1");
         Attempt waiting = attempt(2, "a:1");
-        assertThat(run(Protocol.await(hold(1, "a:1"), waiting, FOR_EVER, "#1", null, false))
+        assertThat(run(Scripts.await(hold(1, "a:1"), waiting, FOR_EVER, "#1", null, false))
                         .values())
                 .containsExactly(1L);
         assertThat(take(1, "b:1").code()).isEqualTo("LINE");
@@ -271,18 +277,18 @@ class ShortScriptTest {
     @Test
     void renewAll_extendsWhatIsHeldAndNamesTheRest() {
         take(1, "a:1");
-        Keys free = Keys.of("short-" + UUID.randomUUID(), "free");
+        LockKeys free = LockKeys.of("short-" + UUID.randomUUID(), "free");
         Hold other = new Hold(
-                new Attempt(7, free, new LocalOwner("a:1"), new Attempt.Wish(30_000, true, false), Patience.endless()),
+                new Attempt(7, free, new Owner("a:1"), new Attempt.Request(30_000, true, false), WaitLimit.endless()),
                 new Attempt.Grant(1, false, Long.MAX_VALUE, 0, true),
                 0,
                 0,
                 null);
-        Reply mixed = run(Protocol.renewAll(List.of(hold(1, "a:1"), other, hold(2, "a:1"), hold(1, "b:1")), 90_000));
+        Reply mixed = run(Scripts.renewAll(List.of(hold(1, "a:1"), other, hold(2, "a:1"), hold(1, "b:1")), 90_000));
         assertThat(mixed.code()).isEqualTo("GONE");
         assertThat(mixed.values()).containsExactly(1L, 2L, 3L);
         assertThat((Long) peek().get(6)).isBetween(89_000L, 90_000L);
-        Reply all = run(Protocol.renewAll(List.of(hold(1, "a:1"), hold(1, "a:1")), 30_000));
+        Reply all = run(Scripts.renewAll(List.of(hold(1, "a:1"), hold(1, "a:1")), 30_000));
         assertThat(all.code()).isEqualTo("OK");
         assertThat(all.values()).containsExactly(2L);
         assertThat((Long) peek().get(6)).as("never shortened").isGreaterThan(85_000L);

@@ -5,8 +5,14 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
-import io.github.redislocks.redis.JedisRedis;
 import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.jedis.JedisRedis;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.WaitLimit;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -26,18 +32,18 @@ class ToldScriptTest {
     private static final long SECOND = 1_000_000_000;
     private static final long FOR_EVER = 8_000_000_000_000_000L;
 
-    private final Keys keys = Keys.of("redis-locks", "lock");
+    private final LockKeys keys = LockKeys.of("redis-locks", "lock");
 
     private Attempt attempt(String owner) {
-        return new Attempt(1, keys, new LocalOwner(owner), new Attempt.Wish(30_000, true, false), Patience.endless());
+        return new Attempt(1, keys, new Owner(owner), new Attempt.Request(30_000, true, false), WaitLimit.endless());
     }
 
     /** What a release answers where one waits whom no message reaches. */
     private String release(Redis redis) {
-        redis.run(Protocol.acquire(attempt("a:1"), FOR_EVER, false, 0), SECOND);
-        redis.run(Protocol.acquire(attempt("b:1"), FOR_EVER, true, 0), SECOND);
+        redis.run(Scripts.acquire(attempt("a:1"), FOR_EVER, false, 0), SECOND);
+        redis.run(Scripts.acquire(attempt("b:1"), FOR_EVER, true, 0), SECOND);
         Hold hold = new Hold(attempt("a:1"), new Attempt.Grant(1, false, Long.MAX_VALUE, 0, true), 0, 0, null);
-        return redis.run(Protocol.release(hold, null, false, false), SECOND).code();
+        return redis.run(Scripts.release(hold, null, false, false), SECOND).code();
     }
 
     private String release(RedisServer server, DefaultJedisClientConfig.Builder login) {

@@ -1,7 +1,10 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.contract.ConditionContractTest;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.state.Settings;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 
 /** The contract of Conditions, on the in-memory twin. */
@@ -11,7 +14,7 @@ class TwinConditionTest extends ConditionContractTest {
 
     @Override
     protected RedisLocks connect() {
-        return RedisLocks.on(redis.another(), LockOptions.DEFAULTS, null, Clock.SYSTEM);
+        return RedisLocks.on(redis.another(), Settings.DEFAULTS, List.of(), Clock.SYSTEM);
     }
 
     @Override

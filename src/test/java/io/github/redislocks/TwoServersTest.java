@@ -10,6 +10,7 @@ import io.github.redislocks.fixture.twin.HeldCalls;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.fixture.twin.TwoServers;
 import io.github.redislocks.redis.Call;
+import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,8 +34,8 @@ class TwoServersTest {
     private final InMemoryRedis first = new InMemoryRedis(clock.server());
     private final InMemoryRedis second = new InMemoryRedis(() -> clock.server().getAsLong() - HOUR_MICROS);
     private final List<LockLost> losses = new CopyOnWriteArrayList<>();
-    private final RedisLocks locks =
-            RedisLocks.on(new TwoServers(first, second, this::isOnSecond), LockOptions.DEFAULTS, losses::add, clock);
+    private final RedisLocks locks = RedisLocks.on(
+            new TwoServers(first, second, this::isOnSecond), Settings.DEFAULTS, LossListener.to(losses::add), clock);
     private final RedisReentrantLock here = locks.reentrantLock("on the first");
     private final RedisReentrantLock there = locks.reentrantLock("on the second");
 
@@ -99,7 +100,7 @@ class TwoServersTest {
 
     @Test
     void noThreadForTheServerOfTheMailbox_waitersOnAnother_areServedAllTheSame() throws InterruptedException {
-        try (RedisLocks others = RedisLocks.on(first.another(), LockOptions.DEFAULTS, null, clock)) {
+        try (RedisLocks others = RedisLocks.on(first.another(), Settings.DEFAULTS, List.of(), clock)) {
             RedisReentrantLock other = others.reentrantLock("on the first");
             other.lock();
             Thread waiter = new Thread(() -> {
@@ -124,7 +125,7 @@ class TwoServersTest {
         InMemoryRedis old = first.another();
         old.failNext(call -> moved.compareAndSet(false, true), Fault.REPLY_LOST);
         TwoServers replaced = new TwoServers(old, second.another(), key -> moved.get());
-        try (RedisLocks late = RedisLocks.on(replaced, LockOptions.DEFAULTS, null, clock)) {
+        try (RedisLocks late = RedisLocks.on(replaced, Settings.DEFAULTS, List.of(), clock)) {
             assertThat(late.reentrantLock("job").tryLock()).isTrue();
         }
         assertThat(second.string("redis-locks:{job}:fence")).isNotNull();
@@ -135,7 +136,7 @@ class TwoServersTest {
         InMemoryRedis broken = first.another();
         broken.failNext(call -> true, Fault.REPLY_LOST);
         TwoServers both = new TwoServers(broken, second.another(), key -> false);
-        assertThatThrownBy(() -> RedisLocks.on(both, LockOptions.DEFAULTS, null, clock))
+        assertThatThrownBy(() -> RedisLocks.on(both, Settings.DEFAULTS, List.of(), clock))
                 .isInstanceOf(LockUnavailableException.class);
         assertThat(broken.log().count("check")).isEqualTo(1);
     }

@@ -6,11 +6,20 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.fixture.twin.HeldCalls;
 import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.WaitLimit;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -69,6 +78,7 @@ class UnansweredTest extends FakeTime {
                 Fault.refused("NOPERM User u has no permissions to run the 'evalsha' command"));
         assertThatExceptionOfType(LockUnavailableException.class)
                 .isThrownBy(lock::lock)
+                .satisfies(e -> assertThat(e.reason()).isEqualTo(LockUnavailableException.Reason.REFUSED))
                 .withMessageContaining("was not entered once more")
                 .withMessageContaining("as often as before");
         assertHeld(1);
@@ -119,14 +129,14 @@ class UnansweredTest extends FakeTime {
 
     @Test
     void reentry_whileRedisIsAway_triesForItsTimeAndLeavesTheHoldAsItWas() {
-        RedisLocks patient = RedisLocks.on(redis, LockOptions.DEFAULTS, null, clock);
+        RedisLocks patient = RedisLocks.on(redis, Settings.DEFAULTS, List.of(), clock);
         RedisReentrantLock held = patient.reentrantLock("job");
         held.lock();
         redis.down(true);
         long began = clock.nanoTime();
         whileTimePasses(() -> assertThatThrownBy(held::lock).isInstanceOf(LockUnavailableException.class));
         assertThat(clock.nanoTime() - began)
-                .isGreaterThan(LockOptions.DEFAULTS.retryFor().toNanos());
+                .isGreaterThan(Settings.DEFAULTS.retryFor().toNanos());
         assertThat(held.getHoldCount()).isEqualTo(1);
         redis.heal();
         held.unlock();
@@ -246,13 +256,13 @@ class UnansweredTest extends FakeTime {
     @Test
     void attempt_thatBeginsJustAfterClose_doesNotBegin() {
         whileTimePasses(locks::close);
-        Client client = locks.client();
-        Keys keys = Keys.of("redis-locks", "job");
-        Attempt.Wish wish = new Attempt.Wish(30_000, true, false);
+        LockClient client = locks.client();
+        LockKeys keys = LockKeys.of("redis-locks", "job");
+        Attempt.Request request = new Attempt.Request(30_000, true, false);
         // As of a thread that was let in before, and that close did not find under way.
-        assertThatThrownBy(() -> client.begin(keys, wish, Patience.endless()))
-                .isInstanceOf(IllegalStateException.class);
-        assertThat(client.attempts).isEmpty();
+        Attempt attempt = client.attempts.make(keys, request, WaitLimit.endless());
+        assertThatThrownBy(() -> client.attempts.begin(attempt)).isInstanceOf(IllegalStateException.class);
+        assertThat(client.attempts.all()).isEmpty();
     }
 
     @Test
@@ -261,5 +271,76 @@ class UnansweredTest extends FakeTime {
         assertThatExceptionOfType(LockUnavailableException.class)
                 .isThrownBy(lock::isLocked)
                 .withMessageContaining("could not be looked at");
+    }
+
+    /** Has a thread that holds the lock do something that Redis does not answer, and be interrupted meanwhile. */
+    private void pausesThoughInterrupted(String verb, Runnable action) throws InterruptedException {
+        AtomicInteger asked = new AtomicInteger();
+        redis.hold(call -> {
+            if (verb(verb).test(call)) {
+                asked.incrementAndGet();
+                throw new RedisException.Unanswered("of the test", false, null);
+            }
+            return false;
+        });
+        AtomicBoolean interrupted = new AtomicBoolean();
+        Thread thread = new Thread(() -> {
+            lock.lock();
+            action.run();
+            interrupted.set(Thread.interrupted());
+            lock.unlock();
+        });
+        thread.start();
+        await().until(() -> asked.get() > 0 && clock.isParked(thread));
+        thread.interrupt();
+        for (int i = 0; i < 5; i++) {
+            int before = asked.get();
+            await().until(() -> thread.getState() == Thread.State.WAITING);
+            assertThat(asked.get()).as("asked without a pause").isLessThanOrEqualTo(before + 1);
+            clock.advanceMillis(20);
+            await().until(() -> asked.get() > before);
+        }
+        redis.heal();
+        whileTimePasses(() -> clock.isParked(thread), () -> join(thread));
+        assertThat(interrupted).isTrue();
+    }
+
+    private static void join(Thread thread) {
+        try {
+            thread.join();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Test
+    void signalOfAnInterruptedThread_pausesBetweenItsRequests() throws InterruptedException {
+        pausesThoughInterrupted("signal", () -> lock.newCondition("ready").signalAll());
+    }
+
+    @Test
+    void awaitOfAnInterruptedThread_pausesBetweenItsRequests() throws InterruptedException {
+        pausesThoughInterrupted("await", () -> {
+            try {
+                lock.newCondition("ready").await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+    }
+
+    @Test
+    void tryLock_thatIsRefusedForNow_asksOnce() {
+        AtomicInteger asked = new AtomicInteger();
+        redis.hold(call -> {
+            asked.incrementAndGet();
+            throw new RedisException.Refused("OOM command not allowed", null);
+        });
+        assertThatThrownBy(lock::tryLock)
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("OOM");
+        assertThat(asked).hasValue(1);
+        redis.heal();
+        assertThat(lock.tryLock()).isTrue();
     }
 }

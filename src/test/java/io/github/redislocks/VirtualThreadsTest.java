@@ -3,8 +3,10 @@ package io.github.redislocks;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.fixture.VirtualThreads;
+import io.github.redislocks.state.Settings;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -39,7 +41,7 @@ class VirtualThreadsTest {
     /** Two of the watchdog, one of the mailbox, one of the listener. */
     private static final int OTHER_THREADS = 4;
 
-    private static final int CONNECTIONS = LockOptions.DEFAULT_MAX_CONNECTIONS + OTHER_CONNECTIONS;
+    private static final int CONNECTIONS = Settings.DEFAULT_MAX_CONNECTIONS + OTHER_CONNECTIONS;
 
     private final Map<String, AtomicInteger> errors = new ConcurrentHashMap<>();
     private RedisServer server;
@@ -130,12 +132,12 @@ class VirtualThreadsTest {
 
     private void assertNothingLeft() {
         await().untilAsserted(() -> assertThat(jedis.keys("*")).isNotEmpty().allMatch(key -> key.endsWith(":fence")));
-        Client client = locks.client();
+        LockClient client = locks.client();
         await().untilAsserted(() -> {
             assertThat(client.holds.all()).isEmpty();
-            assertThat(client.attempts).isEmpty();
-            assertThat(client.gate.size()).isZero();
-            assertThat(client.watchdog.hasErrands()).isFalse();
+            assertThat(client.attempts.all()).isEmpty();
+            assertThat(client.localQueue.size()).isZero();
+            assertThat(client.watchdog.hasCommands()).isFalse();
         });
     }
 

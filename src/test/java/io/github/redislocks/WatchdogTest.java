@@ -4,11 +4,22 @@ import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.fixture.twin.HeldCalls;
+import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.watchdog.BatchSender;
+import io.github.redislocks.watchdog.PendingCommand;
+import io.github.redislocks.watchdog.Watchdog;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
@@ -22,7 +33,7 @@ class WatchdogTest extends FakeTime {
     }
 
     private long outage() {
-        return locks.client().availability(KEY).age(clock.nanoTime());
+        return locks.client().monitored.of(KEY).age(clock.nanoTime());
     }
 
     @Test
@@ -55,7 +66,7 @@ class WatchdogTest extends FakeTime {
     }
 
     @Test
-    void errand_isSentInTime() {
+    void command_isSentInTime() {
         lock.lock();
         settle();
         redis.failNext(1, verb("release"), Fault.REQUEST_LOST);
@@ -117,13 +128,13 @@ class WatchdogTest extends FakeTime {
     }
 
     @Test
-    void close_waitsForErrands_andEndsBothThreads() {
+    void close_waitsForCommands_andEndsBothThreads() {
         assertThat(watchdog.threads()).allMatch(Thread::isDaemon);
         lock.lock();
         redis.failNext(2, verb("release"), Fault.REQUEST_LOST);
         lock.unlock();
         settle();
-        assertThat(server.hash(KEY)).as("the errand has failed once").isNotEmpty();
+        assertThat(server.hash(KEY)).as("the command has failed once").isNotEmpty();
         assertThat(lock.isLocked()).as("Redis answers again").isTrue();
         whileTimePasses(locks::close);
         assertThat(server.hash(KEY)).isEmpty();
@@ -131,43 +142,53 @@ class WatchdogTest extends FakeTime {
     }
 
     @Test
-    void errand_givenToASenderThatCloses_isSentByAnother() {
+    void command_givenToASenderThatCloses_isSentByAnother() {
         AtomicBoolean begun = new AtomicBoolean();
         redis.log().clear();
-        Errand errand = new Errand(clock, KEY, Long.MAX_VALUE) {
+        PendingCommand command = new PendingCommand(clock, KEY, Long.MAX_VALUE) {
             @Override
-            Call call() {
-                return Protocol.locked(Keys.of("redis-locks", "job"));
+            public Call call() {
+                return Scripts.locked(LockKeys.of("redis-locks", "job"));
             }
 
             @Override
-            Need need() {
+            public Need need() {
                 // So that only the watchdog has it as long as the test wants.
                 return begun.get() ? Need.NOW : Need.LATER;
             }
 
             @Override
-            long follow(Reply reply, long sentNanos) {
+            public long follow(Reply reply, long sentNanos) {
                 return DONE;
             }
         };
-        watchdog.run(errand);
+        watchdog.run(command);
         settle();
         // It does not run: as if it was closed before it had looked.
-        Sender closing = new Sender(locks.client());
-        errand.begin();
-        assertThat(closing.sendNow(errand)).isTrue();
+        LockClient client = locks.client();
+        MonitoredRedis outages = new MonitoredRedis(client.settings, clock, client.redis, new EventNotifier(List.of()));
+        BatchSender closing = new BatchSender(
+                clock,
+                client.redis,
+                outages,
+                1_000_000_000,
+                client.mailbox,
+                () -> client.watchdog.wakeAt(0),
+                Threads.DAEMONS,
+                "memory");
+        command.begin();
+        assertThat(closing.sendNow(command)).isTrue();
         begun.set(true);
         pass(100);
         assertThat(redis.log().count("locked")).isZero();
         closing.close();
-        await().until(() -> clock.nextWake() <= errand.nextTryNanos());
+        await().until(() -> clock.nextWake() <= command.nextTryNanos());
         clock.advanceMillis(20);
         await().until(() -> redis.log().count("locked") == 1);
     }
 
     /** Something urgent that is followed by the next, as where threads without number give up all the time. */
-    private final class Endless extends Errand {
+    private final class Endless extends PendingCommand {
 
         private final AtomicBoolean over;
 
@@ -177,12 +198,12 @@ class WatchdogTest extends FakeTime {
         }
 
         @Override
-        Call call() {
-            return Protocol.locked(Keys.of("redis-locks", "job"));
+        public Call call() {
+            return Scripts.locked(LockKeys.of("redis-locks", "job"));
         }
 
         @Override
-        long follow(Reply reply, long sentNanos) {
+        public long follow(Reply reply, long sentNanos) {
             if (!over.get()) {
                 watchdog.run(new Endless(over));
             }

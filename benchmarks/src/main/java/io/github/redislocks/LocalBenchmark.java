@@ -1,5 +1,13 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.waiting.LocalQueue;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -13,7 +21,7 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Threads;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** What a lock and unlock do besides asking Redis: the gate, and the memory of what is held. */
+/** What a lock and unlock do besides asking Redis: the local queue, and the memory of what is held. */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 @Warmup(iterations = 3, time = 1)
@@ -24,7 +32,7 @@ public class LocalBenchmark {
     /** What the threads of a client share. */
     @State(Scope.Benchmark)
     public static class Shared {
-        final Gate gate = new Gate(Clock.SYSTEM);
+        final LocalQueue localQueue = new LocalQueue(Clock.SYSTEM);
         final Holds holds = new Holds();
     }
 
@@ -37,19 +45,19 @@ public class LocalBenchmark {
         @Setup
         public void take() {
             Thread thread = Thread.currentThread();
-            Keys keys = Keys.of("redis-locks", "inventory:sku-" + thread.getName());
+            LockKeys keys = LockKeys.of("redis-locks", "inventory:sku-" + thread.getName());
             String owner = "host:1:2:" + thread.getName();
             attempt = new Attempt(
-                    1, keys, new LocalOwner(owner), new Attempt.Wish(30_000, true, false), Patience.endless());
+                    1, keys, new Owner(owner), new Attempt.Request(30_000, true, false), WaitLimit.endless());
             hold = new Hold(attempt, new Attempt.Grant(1, false, Long.MAX_VALUE, 0, true), 0, 0, null);
         }
     }
 
-    /** A turn at the gate of a lock that nobody else wants. */
+    /** A turn in the local queue of a lock that nobody else wants. */
     @Benchmark
-    public boolean gate(Shared shared, Own own) {
-        boolean turn = shared.gate.enter(own.attempt);
-        shared.gate.exit(own.attempt.keys, own.attempt.number);
+    public boolean localQueue(Shared shared, Own own) {
+        boolean turn = shared.localQueue.enter(own.attempt);
+        shared.localQueue.exit(own.attempt.keys, own.attempt.number);
         return turn;
     }
 

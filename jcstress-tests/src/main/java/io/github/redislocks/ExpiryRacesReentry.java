@@ -1,5 +1,10 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.lease.Renewals;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Timing;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.Expect;
@@ -118,8 +123,8 @@ public class ExpiryRacesReentry {
     public static class Twin {
         private final String name = OnTwin.name();
         private final HandClock clock = new HandClock();
-        private final Client client = OnTwin.Still.client(clock);
-        private final Sync sync = new Sync(client, OnTwin.keys(name), false);
+        private final LockClient client = OnTwin.Still.client(clock);
+        private final LockEngine.Sync sync = client.lock(name, false);
         private volatile Hold first;
         private boolean reentered;
         private int unlocked;
@@ -152,14 +157,14 @@ public class ExpiryRacesReentry {
             while (first == null) {
                 Thread.onSpinWait();
             }
-            clock.advanceTo(1 + LockOptions.validityNanos(30_000));
-            new Renewals(client, Renewals.LOSSES).inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
+            clock.advanceTo(1 + Timing.validityNanos(30_000));
+            client.renewals(Renewals.LOSSES).inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
         }
 
         @Arbiter
         public void look(L_Result r) {
             boolean right = unlocked == (reentered ? 2 : 1) && thrown == (reentered ? 0 : 1);
-            boolean empty = client.holds.all().isEmpty() && client.gate.size() == 0;
+            boolean empty = client.holds.all().isEmpty() && client.localQueue.size() == 0;
             r.r1 = right && empty ? words(reentered, first.lossReason() != null) : WRONG;
             OnTwin.Still.forget(name);
         }

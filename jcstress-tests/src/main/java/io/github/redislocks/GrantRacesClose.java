@@ -1,5 +1,7 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.LockEngine;
 import io.github.redislocks.redis.Redis;
 import java.util.function.UnaryOperator;
 import org.openjdk.jcstress.annotations.Actor;
@@ -32,11 +34,11 @@ import org.openjdk.jcstress.infra.results.L_Result;
 @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "The close came first.")
 public class GrantRacesClose {
 
-    private static Client client(UnaryOperator<Redis> tampering) {
+    private static LockClient client(UnaryOperator<Redis> tampering) {
         return OnTwin.Still.client("closing", new HandClock(), tampering);
     }
 
-    private static boolean lock(Sync sync) {
+    private static boolean lock(LockEngine.Sync sync) {
         sync.lock(30_000, true);
         return true;
     }
@@ -45,7 +47,7 @@ public class GrantRacesClose {
     @JCStressMeta(GrantRacesClose.class)
     @State
     public static class TwinTwoClients {
-        private final Client closing = client(redis -> redis);
+        private final LockClient closing = client(redis -> redis);
         private final Handover race = new Handover(OnTwin.Hand.HERE, closing);
         private String story;
 
@@ -73,7 +75,7 @@ public class GrantRacesClose {
     @JCStressMeta(GrantRacesClose.class)
     @State
     public static class TwinOneClient {
-        private final Client closing = client(redis -> redis);
+        private final LockClient closing = client(redis -> redis);
         private final Handover race = new Handover(closing, closing);
         private String story;
 
@@ -105,7 +107,7 @@ public class GrantRacesClose {
     @JCStressMeta(GrantRacesClose.class)
     @State
     public static class TwinAlone {
-        private final Client closing = client(redis -> redis);
+        private final LockClient closing = client(redis -> redis);
         private final Handover race = new Handover(closing, closing);
         private String story;
 
@@ -130,7 +132,7 @@ public class GrantRacesClose {
     @JCStressMeta(GrantRacesClose.class)
     @State
     public static class TwinBroken {
-        private final Client closing = client(redis -> Tampered.without(redis, "leave", "DONE"));
+        private final LockClient closing = client(redis -> Tampered.without(redis, "leave", "DONE"));
         private final Handover race = new Handover(OnTwin.Hand.HERE, closing);
         private String story;
 

@@ -1,5 +1,7 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.LockEngine;
 import java.util.concurrent.ThreadLocalRandom;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
@@ -54,7 +56,7 @@ public class GrantRacesInterrupt {
         return kept == story.equals(Handover.HAD) ? story : SWALLOWED;
     }
 
-    private static boolean interruptibly(Sync sync) throws InterruptedException {
+    private static boolean interruptibly(LockEngine.Sync sync) throws InterruptedException {
         sync.lockInterruptibly(30_000, true);
         return true;
     }
@@ -138,7 +140,7 @@ public class GrantRacesInterrupt {
     @JCStressMeta(GrantRacesInterrupt.class)
     @State
     public static class TwinBroken {
-        private static final Client SILENT =
+        private static final LockClient SILENT =
                 OnTwin.Still.client("silent", OnTwin.Hand.CLOCK, redis -> Tampered.without(redis, "leave", "DONE"));
         private final Handover race = new Handover(OnTwin.Hand.HERE, SILENT);
         private String story;

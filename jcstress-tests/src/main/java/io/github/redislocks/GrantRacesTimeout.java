@@ -1,5 +1,11 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.waiting.LocalQueue;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.Expect;
@@ -22,8 +28,8 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *   left             acceptable  the timeout came first
  * </pre>
  *
- * {@code CoreVerdict} is the verdict of {@code Attempt} alone, {@code CoreGate} the line of {@code Gate}. The broken
- * ones look first and write then; in {@code TwinBroken} a waiter that gives up does not say so to Redis.
+ * {@code CoreVerdict} is the verdict of {@code Attempt} alone, {@code CoreGate} the line of {@code LocalQueue}. The
+ * broken ones look first and write then; in {@code TwinBroken} a waiter that gives up does not say so to Redis.
  */
 @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "Both have gone, and the lock is not free.")
 @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first.")
@@ -37,9 +43,9 @@ public class GrantRacesTimeout {
         return new Attempt(
                 number,
                 OnTwin.keys("n"),
-                new LocalOwner("owner"),
-                new Attempt.Wish(30_000, true, false),
-                Patience.endless());
+                new Owner("owner"),
+                new Attempt.Request(30_000, true, false),
+                WaitLimit.endless());
     }
 
     private static String words(boolean granted, boolean left) {
@@ -119,25 +125,25 @@ public class GrantRacesTimeout {
     @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "It left before it was its turn.")
     @State
     public static class CoreGate {
-        private final Gate gate = new Gate(Clock.SYSTEM);
+        private final LocalQueue localQueue = new LocalQueue(Clock.SYSTEM);
         private final Attempt contender = attempt(1);
         private final Attempt waiter = attempt(2);
         private String story;
 
         public CoreGate() {
-            gate.enter(contender);
-            gate.enter(waiter);
+            localQueue.enter(contender);
+            localQueue.enter(waiter);
         }
 
         @Actor
         public void contender() {
-            gate.exit(contender.keys, contender.number);
+            localQueue.exit(contender.keys, contender.number);
         }
 
         @Actor
         public void waiter() {
-            if (gate.leave(waiter) == Gate.Left.CONTENDING) {
-                gate.exit(waiter.keys, waiter.number);
+            if (localQueue.leave(waiter) == LocalQueue.Left.CONTENDING) {
+                localQueue.exit(waiter.keys, waiter.number);
                 story = Handover.HAD;
             } else {
                 story = Handover.LEFT;
@@ -146,7 +152,7 @@ public class GrantRacesTimeout {
 
         @Arbiter
         public void look(L_Result r) {
-            r.r1 = gate.size() == 0 ? story : Handover.ORPHANED;
+            r.r1 = localQueue.size() == 0 ? story : Handover.ORPHANED;
         }
     }
 
@@ -243,7 +249,7 @@ public class GrantRacesTimeout {
     @JCStressMeta(GrantRacesTimeout.class)
     @State
     public static class TwinBroken {
-        private static final Client SILENT =
+        private static final LockClient SILENT =
                 OnTwin.Still.client("silent", OnTwin.Hand.CLOCK, redis -> Tampered.without(redis, "leave", "DONE"));
         private final Handover race = new Handover(OnTwin.Hand.HERE, SILENT);
         private String story;

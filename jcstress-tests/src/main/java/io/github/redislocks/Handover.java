@@ -1,5 +1,7 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.LockEngine;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
 
 /** A lock whose holder unlocks it while the only one that waits for it leaves; on the twin. */
@@ -17,25 +19,25 @@ final class Handover {
     /** Waits for a lock in one of its ways; whether the lock was had. */
     @FunctionalInterface
     interface Way {
-        boolean lock(Sync sync) throws InterruptedException;
+        boolean lock(LockEngine.Sync sync) throws InterruptedException;
     }
 
     private final String name = OnTwin.name();
-    private final Client holding;
-    private final Client waiting;
-    private final Sync holder;
-    private final Sync waiter;
+    private final LockClient holding;
+    private final LockClient waiting;
+    private final LockEngine.Sync holder;
+    private final LockEngine.Sync waiter;
     private volatile boolean held;
     private volatile Thread thread;
     private volatile boolean interrupted;
     private volatile boolean gone;
 
     /** The client of the holder and that of the waiter, which may be the same. */
-    Handover(Client holding, Client waiting) {
+    Handover(LockClient holding, LockClient waiting) {
         this.holding = holding;
         this.waiting = waiting;
-        this.holder = new Sync(holding, OnTwin.keys(name), false);
-        this.waiter = new Sync(waiting, OnTwin.keys(name), false);
+        this.holder = holding.lock(name, false);
+        this.waiter = waiting.lock(name, false);
     }
 
     /** Of the holder: locks, and returns when the other waits. */
@@ -69,7 +71,7 @@ final class Handover {
 
     private boolean isWaitedFor(long attempt) {
         return holding == waiting
-                ? holding.gate.heir(holder.keys(), attempt) != null
+                ? holding.localQueue.successor(holder.keys(), attempt) != null
                 : !SERVER.zset(holder.keys().all().get(1)).isEmpty();
     }
 
@@ -128,8 +130,8 @@ final class Handover {
     boolean isFree() {
         boolean free = holder.keys().all().stream()
                 .allMatch(key -> key.equals(holder.keys().fence()) || !exists(key));
-        boolean empty = holding.gate.size() == 0
-                && waiting.gate.size() == 0
+        boolean empty = holding.localQueue.size() == 0
+                && waiting.localQueue.size() == 0
                 && holding.attempts.isEmpty()
                 && waiting.attempts.isEmpty();
         OnTwin.Still.forget(name);

@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Scripts;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.Expect;
@@ -152,7 +153,7 @@ public class HoldCount {
                 if (call.script().name().equals("release_inner")) {
                     String token = OnTwin.Live.SERVER.hash(call.keys().get(0)).get("token");
                     if (token != null) {
-                        redis.run(Protocol.force(Tampered.keysOf(call), token), timeout);
+                        redis.run(Scripts.force(Tampered.keysOf(call), token), timeout);
                     }
                 }
                 return reply;

@@ -1,5 +1,11 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.WaitLimit;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.Expect;
@@ -49,11 +55,7 @@ public class LossRacesUnlock {
     /** An open hold that nobody knows of; made by the thread that holds. */
     static Hold hold(long deadlineNanos) {
         Attempt attempt = new Attempt(
-                7,
-                OnTwin.keys("n"),
-                new LocalOwner("owner"),
-                new Attempt.Wish(30_000, true, false),
-                Patience.endless());
+                7, OnTwin.keys("n"), new Owner("owner"), new Attempt.Request(30_000, true, false), WaitLimit.endless());
         return new Hold(attempt, new Attempt.Grant(5, false, deadlineNanos, 0, true), 0, Long.MAX_VALUE, null);
     }
 
@@ -123,8 +125,8 @@ public class LossRacesUnlock {
     @State
     public static class Twin {
         private final String name = OnTwin.name();
-        private final Client client = OnTwin.Still.client(new HandClock());
-        private final Sync sync = new Sync(client, OnTwin.keys(name), false);
+        private final LockClient client = OnTwin.Still.client(new HandClock());
+        private final LockEngine.Sync sync = client.lock(name, false);
         private volatile boolean held;
         private boolean lost;
         private boolean released;
@@ -147,13 +149,13 @@ public class LossRacesUnlock {
                 Thread.onSpinWait();
             }
             for (Hold hold : client.holds.all()) {
-                lost |= client.lose(hold, LockLost.Reason.TAKEN);
+                lost |= client.losses.lose(hold, LockLost.Reason.TAKEN);
             }
         }
 
         @Arbiter
         public void look(L_Result r) {
-            boolean clean = client.holds.all().isEmpty() && client.gate.size() == 0;
+            boolean clean = client.holds.all().isEmpty() && client.localQueue.size() == 0;
             r.r1 = clean ? words(lost, released) : "something stays behind in the client";
             OnTwin.Still.forget(name);
         }

@@ -126,8 +126,8 @@ public class MutualExclusion {
     }
 
     /**
-     * Three visitors: two of one client, of which one waits at the gate, and one of another. The third is a thread that
-     * the first actor starts, since jcstress wants a processor for each actor.
+     * Three visitors: two of one client, of which one waits in the local queue, and one of another. The third is a
+     * thread that the first actor starts, since jcstress wants a processor for each actor.
      */
     @JCStressTest
     @JCStressMeta(MutualExclusion.class)

@@ -1,8 +1,11 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.fixture.OwnServer;
 import io.github.redislocks.redis.Redis;
-import io.github.redislocks.redis.RedisUri;
+import io.github.redislocks.redis.connect.RedisUri;
+import io.github.redislocks.state.Settings;
+import java.util.List;
 import java.util.function.UnaryOperator;
 
 /** A redis-server and two clients of it, as two JVMs have. */
@@ -22,9 +25,9 @@ final class OnRedis {
     /** A client whose Redis may be tampered with. */
     static RedisLocks client(UnaryOperator<Redis> tampering) {
         return RedisLocks.on(
-                tampering.apply(SERVER.open(CONNECTIONS, LockOptions.DEFAULTS.commandTimeoutNanos())),
-                LockOptions.DEFAULTS,
-                null,
+                tampering.apply(SERVER.open(CONNECTIONS, Settings.DEFAULT_COMMAND_TIMEOUT.toNanos())),
+                Settings.DEFAULTS,
+                List.of(),
                 Clock.SYSTEM);
     }
 

@@ -1,8 +1,14 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Settings;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.UnaryOperator;
 
@@ -23,7 +29,7 @@ final class OnTwin {
 
         /** A client whose Redis may be tampered with. */
         static RedisLocks client(UnaryOperator<Redis> tampering) {
-            return RedisLocks.on(tampering.apply(SERVER.another()), LockOptions.DEFAULTS, null, Clock.SYSTEM);
+            return RedisLocks.on(tampering.apply(SERVER.another()), Settings.DEFAULTS, List.of(), Clock.SYSTEM);
         }
 
         static void forget(String name) {
@@ -35,25 +41,26 @@ final class OnTwin {
     static final class Still {
         static final InMemoryRedis SERVER = new InMemoryRedis(() -> 1_790_000_000_000_000L);
         private static final Reply CHECKED =
-                SERVER.run(Protocol.check(LockOptions.DEFAULT_KEY_PREFIX, "redis-locks:mailbox:check"), 1_000_000_000);
+                SERVER.run(Scripts.check(Settings.DEFAULT_KEY_PREFIX, "redis-locks:mailbox:check"), 1_000_000_000);
 
         private Still() {}
 
         /** A client without a watchdog. */
-        static Client client(HandClock clock) {
+        static LockClient client(HandClock clock) {
             return client("client", clock, SERVER);
         }
 
         /** A client that nothing but its callers moves, with a connection of its own; to be closed. */
-        static Client client(String id, HandClock clock, UnaryOperator<Redis> tampering) {
-            Client client = client(id, clock, tampering.apply(SERVER.another()));
+        static LockClient client(String id, HandClock clock, UnaryOperator<Redis> tampering) {
+            LockClient client = client(id, clock, tampering.apply(SERVER.another()));
             // Sends what callers leave behind.
+            client.watchdog.lookAfter(client.mailbox, List.of());
             client.watchdog.prepare(client.mailbox.channel());
             return client;
         }
 
-        private static Client client(String id, HandClock clock, Redis redis) {
-            Client client = new Client(id, LockOptions.DEFAULTS, null, clock, redis);
+        private static LockClient client(String id, HandClock clock, Redis redis) {
+            LockClient client = new LockClient(id, Settings.DEFAULTS, List.of(), clock, redis);
             client.serverTimes.saw(redis.address(), CHECKED, clock.nanoTime());
             return client;
         }
@@ -66,8 +73,8 @@ final class OnTwin {
     /** Two clients without a watchdog, as two JVMs have, for all states of a test: no heartbeat helps them. */
     static final class Hand {
         static final HandClock CLOCK = new HandClock();
-        static final Client HERE = Still.client("here", CLOCK, redis -> redis);
-        static final Client THERE = Still.client("there", CLOCK, redis -> redis);
+        static final LockClient HERE = Still.client("here", CLOCK, redis -> redis);
+        static final LockClient THERE = Still.client("there", CLOCK, redis -> redis);
 
         private Hand() {}
     }
@@ -82,8 +89,8 @@ final class OnTwin {
         return "n" + NAMES.incrementAndGet();
     }
 
-    static Keys keys(String name) {
-        return Keys.of(LockOptions.DEFAULT_KEY_PREFIX, name);
+    static LockKeys keys(String name) {
+        return LockKeys.of(Settings.DEFAULT_KEY_PREFIX, name);
     }
 
     static String key(String name) {

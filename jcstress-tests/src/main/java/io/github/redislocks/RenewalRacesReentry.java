@@ -1,5 +1,9 @@
 package io.github.redislocks;
 
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.WaitLimit;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.Expect;
@@ -53,9 +57,9 @@ public class RenewalRacesReentry {
             Attempt attempt = new Attempt(
                     7,
                     OnTwin.keys("n"),
-                    new LocalOwner("owner"),
-                    new Attempt.Wish(30_000, false, false),
-                    Patience.endless());
+                    new Owner("owner"),
+                    new Attempt.Request(30_000, false, false),
+                    WaitLimit.endless());
             return new Hold(attempt, new Attempt.Grant(5, false, 100, 0, false), 0, 10, null);
         }
 

@@ -1,6 +1,11 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.lease.Renewals;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.watchdog.Job;
 import java.util.ArrayList;
 import java.util.List;
 import org.openjdk.jcstress.annotations.Actor;
@@ -99,8 +104,8 @@ public class RenewalRacesUnlock {
     public static class Twin {
         private final String name = OnTwin.name();
         private final HandClock clock = new HandClock();
-        private final Client client = OnTwin.Still.client(clock);
-        private final Sync sync = new Sync(client, OnTwin.keys(name), false);
+        private final LockClient client = OnTwin.Still.client(clock);
+        private final LockEngine.Sync sync = client.lock(name, false);
         private volatile Hold hold;
         private boolean thrown;
         private boolean renewed;
@@ -121,10 +126,10 @@ public class RenewalRacesUnlock {
             while (hold == null) {
                 Thread.onSpinWait();
             }
-            List<Watchdog.Job> due = new ArrayList<>();
-            long renewal = client.renewalNanos() + 2;
-            new Renewals(client, Renewals.LOSSES).inspect(renewal, renewal, (key, job) -> due.add(job));
-            for (Watchdog.Job job : due) {
+            List<Job> due = new ArrayList<>();
+            long renewal = client.settings.renewalNanos() + 2;
+            client.renewals(Renewals.LOSSES).inspect(renewal, renewal, (key, job) -> due.add(job));
+            for (Job job : due) {
                 Reply reply = OnTwin.Still.SERVER.run(job.call(clock.nanoTime(), 1_000_000_000), 1_000_000_000);
                 renewed = reply.is("OK");
                 job.answered(reply, clock.nanoTime());
@@ -134,7 +139,7 @@ public class RenewalRacesUnlock {
         @Arbiter
         public void look(L_Result r) {
             boolean open = hold.isOpen() || OnTwin.Still.SERVER.pttl(OnTwin.key(name)) != -2;
-            boolean lost = thrown || hold.lossReason() != null || client.suspect() != 0;
+            boolean lost = thrown || hold.lossReason() != null || client.losses.lastLostAttempt() != 0;
             r.r1 = open ? REVIVED : lost ? LOST : renewed ? RENEWED : RELEASED;
             OnTwin.Still.forget(name);
         }

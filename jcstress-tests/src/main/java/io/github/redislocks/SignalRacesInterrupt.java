@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.LockClient;
 import java.util.concurrent.ThreadLocalRandom;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
@@ -83,7 +84,7 @@ public class SignalRacesInterrupt {
     @JCStressMeta(SignalRacesInterrupt.class)
     @State
     public static class TwinBroken {
-        private static final Client FORGETFUL =
+        private static final LockClient FORGETFUL =
                 OnTwin.Still.client("forgetful", OnTwin.Hand.CLOCK, Signalling::forgetful);
         private final Signalling race = new Signalling(FORGETFUL);
         private String story;

@@ -1,5 +1,7 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.RedisCondition;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jcstress.annotations.Actor;
@@ -74,7 +76,7 @@ public class SignalRacesTimeout {
     @JCStressMeta(SignalRacesTimeout.class)
     @State
     public static class TwinBroken {
-        private static final Client FORGETFUL =
+        private static final LockClient FORGETFUL =
                 OnTwin.Still.client("forgetful", OnTwin.Hand.CLOCK, Signalling::forgetful);
         private final Signalling race = new Signalling(FORGETFUL);
         private String story;

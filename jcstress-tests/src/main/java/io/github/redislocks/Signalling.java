@@ -1,8 +1,12 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.engine.RedisCondition;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.state.LockKeys;
 import java.util.List;
 
 /** Two threads wait in a Condition, and the first leaves while one of them is signalled; on the twin. */
@@ -24,17 +28,19 @@ final class Signalling {
     }
 
     private final String name = OnTwin.name();
-    private final Sync first;
-    private final Sync second;
+    private final LockClient leaving;
+    private final LockEngine.Sync first;
+    private final LockEngine.Sync second;
     private volatile Thread thread;
     private volatile boolean interrupted;
     private volatile boolean gone;
     private volatile Aside.Task other;
 
     /** The client of the waiter that leaves; the other waiter and the signaller are of another client. */
-    Signalling(Client leaving) {
-        this.first = new Sync(leaving, OnTwin.keys(name), false);
-        this.second = new Sync(OnTwin.Hand.THERE, OnTwin.keys(name), false);
+    Signalling(LockClient leaving) {
+        this.leaving = leaving;
+        this.first = leaving.lock(name, false);
+        this.second = OnTwin.Hand.THERE.lock(name, false);
     }
 
     /** A Redis that says to who leaves a Condition that it was not signalled, whether it was or not. */
@@ -47,8 +53,8 @@ final class Signalling {
         });
     }
 
-    private static RedisCondition condition(Sync sync) {
-        return new RedisCondition(sync, Keys.condition("c"));
+    private static RedisCondition condition(LockClient client, LockEngine.Sync sync) {
+        return client.condition(sync, LockKeys.condition("c"));
     }
 
     /** Of the first waiter: waits in this way, and says what became of it. */
@@ -58,7 +64,7 @@ final class Signalling {
         other = Aside.start(this::awaitSignal);
         boolean signalled;
         try {
-            signalled = way.await(condition(first));
+            signalled = way.await(condition(leaving, first));
         } catch (InterruptedException e) {
             signalled = false;
         }
@@ -69,7 +75,7 @@ final class Signalling {
 
     private void awaitSignal() {
         second.lock(LEASE_MILLIS, true);
-        condition(second).awaitUninterruptibly();
+        condition(OnTwin.Hand.THERE, second).awaitUninterruptibly();
         second.unlock();
     }
 
@@ -93,7 +99,7 @@ final class Signalling {
 
     /** Of the signaller. */
     void signal() {
-        condition(second).signal();
+        condition(OnTwin.Hand.THERE, second).signal();
     }
 
     /** Of the signaller. */

@@ -7,6 +7,8 @@ import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.LockKeys;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -41,14 +43,14 @@ final class Tampered implements Redis {
             if (!verb("acquire").test(call)) {
                 return redis.run(call, timeout);
             }
-            boolean free = redis.run(Protocol.locked(keysOf(call)), timeout).is("FREE");
+            boolean free = redis.run(Scripts.locked(keysOf(call)), timeout).is("FREE");
             Reply reply = redis.run(call, timeout);
             return free && !reply.is("OK") ? new Reply("OK", List.of(1L, 0L)) : reply;
         });
     }
 
     /** The keys of the lock that a call is about. */
-    static Keys keysOf(Call call) {
+    static LockKeys keysOf(Call call) {
         String key = call.keys().get(0);
         return OnTwin.keys(key.substring(key.indexOf('{') + 1, key.indexOf('}')));
     }

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.LockEngine;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Expect;
 import org.openjdk.jcstress.annotations.JCStressMeta;
@@ -21,9 +22,9 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *   nothing of it    acceptable  the reader came first
  * </pre>
  *
- * The twin of Redis makes an edge of its own, which sockets do not, and might hide that {@code Sync} makes none. So the
- * edge is tested alone as well, {@code Core*}: each of two threads writes, passes the edge, and reads what the other
- * writes. Both passed it, one after the other, so the later one must see the earlier's write.
+ * The twin of Redis makes an edge of its own, which sockets do not, and might hide that {@code LockEngine} makes none.
+ * So the edge is tested alone as well, {@code Core*}: each of two threads writes, passes the edge, and reads what the
+ * other writes. Both passed it, one after the other, so the later one must see the earlier's write.
  *
  * <pre>
  *   0, 0             FORBIDDEN   neither saw the other
@@ -100,14 +101,14 @@ public class Visibility {
         @Actor
         public void one(II_Result r) {
             mine = 1;
-            Sync.publish();
+            LockEngine.publish();
             r.r1 = yours;
         }
 
         @Actor
         public void other(II_Result r) {
             yours = 1;
-            Sync.publish();
+            LockEngine.publish();
             r.r2 = mine;
         }
     }

@@ -2,16 +2,12 @@ package io.github.redislocks.concurrent;
 
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A thread that does one thing over and over until it is closed, whatever goes wrong: an error of any kind, thrown by a
  * turn or by the logger that is told of it, is followed by a pause and the next turn.
  */
 public final class DutyLoop {
-
-    private static final Logger log = LoggerFactory.getLogger(DutyLoop.class);
 
     private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final long MAX_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -27,9 +23,9 @@ public final class DutyLoop {
      *
      * @param turn done over and over. It may wait, but it has to come back soon after {@link #close}, which unparks it.
      */
-    public DutyLoop(String threadName, Runnable turn) {
+    public DutyLoop(Threads threads, String role, Runnable turn) {
         this.turn = turn;
-        this.thread = Threads.daemon(threadName, this::run);
+        this.thread = threads.make(role, this::run);
     }
 
     /** Starts the thread; throws {@link OutOfMemoryError} if the system does not give one. */
@@ -74,7 +70,7 @@ public final class DutyLoop {
                 turn.run();
                 pauseNanos = MIN_PAUSE_NANOS;
             } catch (Throwable e) {
-                log.error("The thread {} met an error and goes on", thread.getName(), e);
+                Loggers.INTERNAL.error("The thread {} met an error and goes on", thread.getName(), e);
                 // Nobody else interrupts it, and with the flag set no pause would be one.
                 Thread.interrupted();
                 LockSupport.parkNanos(this, pauseNanos);

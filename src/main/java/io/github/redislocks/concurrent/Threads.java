@@ -18,7 +18,51 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Threads {
 
-    private Threads() {}
+    /** Daemons of the library's own making, named by their role alone. */
+    public static final Threads DAEMONS = new Threads(null, "");
+
+    private final @Nullable ThreadFactory factory;
+    private final String client;
+
+    private Threads(@Nullable ThreadFactory factory, String client) {
+        this.factory = factory;
+        this.client = client;
+    }
+
+    /**
+     * The threads of one client.
+     *
+     * @param factory what the user wants them to be made by, or null
+     * @param client stands at the end of their names
+     */
+    public static Threads of(@Nullable ThreadFactory factory, String client) {
+        return new Threads(factory, "-" + client);
+    }
+
+    /**
+     * A thread for a role, such as {@code watchdog}, that is not started.
+     *
+     * @throws IllegalStateException if the user's factory makes none, or a virtual one
+     */
+    public Thread make(String role, Runnable work) {
+        String name = "redis-locks-" + role + client;
+        if (factory == null) {
+            return daemon(name, work);
+        }
+        Thread thread = factory.newThread(work);
+        if (thread == null || VirtualThreads.isVirtual(thread)) {
+            throw new IllegalStateException("The threadFactory of the builder made "
+                    + (thread == null ? "no thread" : "a virtual thread") + " for " + name
+                    + ": it must make platform threads, since an interrupt closes the socket that a virtual one uses.");
+        }
+        thread.setName(name);
+        return thread;
+    }
+
+    /** Makes threads for a role, all with its name. */
+    public ThreadFactory factory(String role) {
+        return work -> make(role, work);
+    }
 
     /** A daemon thread of normal priority, not started, that takes nothing over from the calling thread. */
     // Until the JDK has no security manager, a thread keeps the classes that made it; and the priority only undoes
@@ -48,7 +92,7 @@ public final class Threads {
     }
 
     /** Waits for threads to end, for a time each; an interrupt ends the wait and is kept. */
-    public static void join(List<Thread> threads, @Nullable Thread one, Duration patience) {
+    public static void join(List<Thread> threads, @Nullable Thread one, Duration limit) {
         List<Thread> all = new ArrayList<>(threads);
         if (one != null) {
             all.add(one);
@@ -56,7 +100,7 @@ public final class Threads {
         try {
             for (Thread thread : all) {
                 if (thread != Thread.currentThread()) {
-                    thread.join(patience.toMillis());
+                    thread.join(limit.toMillis());
                 }
             }
         } catch (InterruptedException e) {

@@ -42,6 +42,12 @@ public record Call(
         return new Call(script, keys, args, acks, new Date(argument, notAfter));
     }
 
+    /** Its script: by hand, since what a record writes is linked when it is first wanted, perhaps without memory. */
+    @Override
+    public String toString() {
+        return script.name();
+    }
+
     /** An argument, as it is to be sent to a server. */
     public String argument(int index, String server) {
         return date != null && date.argument() == index

@@ -46,15 +46,15 @@ public interface Redis extends AutoCloseable {
     default void find(String key, long timeoutNanos) {}
 
     /**
-     * Says whom to tell whenever calls are to go to another server, which may know nothing of what the one before said.
-     * By then no call goes to that one any more, and none has gone to the other: calls wait until the listener returns.
-     * To be said before the first call; told by a thread that must not wait.
+     * Sets the listener that is told whenever calls are to go to another server, which may not know what the one before
+     * had answered. By then no call goes to that one any more, and none has gone to the other: calls wait until the
+     * listener returns. To be said before the first call; told by a thread that must not wait.
      */
     default void onMoved(Runnable listener) {}
 
     /**
-     * Whether waiters stand in one line, so that whoever releases a lock can hand it to the first. If not, they are
-     * told that it is free, by a message with the token 0, and ask for it.
+     * Whether waiters stand in one queue, so that a release can hand the lock to the first. If not, they are told that
+     * the lock is free, by a message with the token 0, and ask for it.
      */
     default boolean hasLines() {
         return true;
@@ -68,6 +68,16 @@ public interface Redis extends AutoCloseable {
     /** The longest time, in ms, for which it can promise to remember anything. */
     default long memoryMillis() {
         return Long.MAX_VALUE;
+    }
+
+    /** The servers that keys may be on now, each to be asked by itself. */
+    default List<? extends Redis> servers() {
+        return List.of(this);
+    }
+
+    /** The names of the masters over which the server watches, if it is a Sentinel and says so; else none. */
+    default List<String> mastersOfSentinel(long timeoutNanos) {
+        return List.of();
     }
 
     /**

@@ -1,5 +1,6 @@
 package io.github.redislocks.redis;
 
+import io.github.redislocks.RedisRequestException;
 import java.io.Serial;
 import java.util.List;
 import java.util.regex.Matcher;
@@ -7,7 +8,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** A call that brought no reply, or none to rely on. The kinds differ in what the caller may conclude. */
-public abstract sealed class RedisException extends RuntimeException {
+public abstract sealed class RedisException extends RedisRequestException {
 
     @Serial
     private static final long serialVersionUID = 1L;
@@ -43,6 +44,15 @@ public abstract sealed class RedisException extends RuntimeException {
         /** Whether it was this client that had no connection free, which says nothing of the server. Then not sent. */
         public boolean busy() {
             return busy;
+        }
+
+        /**
+         * Whether the connection was refused or broke, so that it was neither the time that was too short, nor an error
+         * of this JVM.
+         */
+        public boolean isCut() {
+            Throwable cause = getCause();
+            return cause instanceof Exception && !(cause instanceof RedisException) && !Causes.isTimeout(cause);
         }
 
         /** Whether the request may have left: it may have run, or may still run, however late. */

@@ -20,14 +20,14 @@ public final class Script {
     private final String name;
     private final String source;
     private final String sha1;
-    private final Argument digest;
+    private final byte[] digest;
 
     /** Sha1: of the source, in hexadecimal. */
     public Script(String name, String source, String sha1) {
         this.name = name;
         this.source = source;
         this.sha1 = sha1;
-        this.digest = new Argument(sha1);
+        this.digest = sha1.getBytes(StandardCharsets.US_ASCII);
     }
 
     public String name() {
@@ -42,8 +42,8 @@ public final class Script {
         return sha1;
     }
 
-    /** The digest, as it is sent. */
-    Argument digest() {
+    /** The digest, as it is sent; not to be changed. */
+    public byte[] digest() {
         return digest;
     }
 
@@ -51,6 +51,11 @@ public final class Script {
     public static Script load(Class<?> owner, String name) {
         String source = read(owner, name);
         return new Script(name, source, sha1(source));
+    }
+
+    /** The same by name, with another source. */
+    public Script rewritten(String other) {
+        return new Script(name, other, sha1(other));
     }
 
     private static String read(Class<?> owner, String name) {

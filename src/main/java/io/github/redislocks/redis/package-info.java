@@ -1,6 +1,6 @@
 /**
- * Where scripts run: the port to Redis and its implementations. Knows nothing of locks, and is the only place that
- * knows Jedis. Not exported.
+ * The port to Redis: what a script call is, what comes of it, and what a Redis offers. Knows neither locks nor the
+ * client library; the packages inside implement it.
  */
 @NullMarked
 package io.github.redislocks.redis;

@@ -39,7 +39,7 @@ class OtherJvmTest {
 
     private RedisLocks locks;
     private RedisReentrantLock lock;
-    private RedisReentrantLock gate;
+    private RedisReentrantLock localQueue;
     private Condition condition;
     private Condition goOn;
 
@@ -47,9 +47,9 @@ class OtherJvmTest {
     void connect() {
         locks = RedisLocks.connect(RedisServers.shared().uri());
         lock = order.equals("fair") ? locks.fairLock(name) : locks.reentrantLock(name);
-        gate = locks.reentrantLock(gateName);
+        localQueue = locks.reentrantLock(gateName);
         condition = lock.newCondition();
-        goOn = gate.newCondition();
+        goOn = localQueue.newCondition();
     }
 
     @AfterEach
@@ -98,9 +98,9 @@ class OtherJvmTest {
             waiter.thread.interrupt();
             assertThatThrownBy(waiter::result).hasCauseInstanceOf(InterruptedException.class);
             awaitWaiters(gateName, 1);
-            gate.lock();
+            localQueue.lock();
             goOn.signal();
-            gate.unlock();
+            localQueue.unlock();
             lock.lock();
             worker.awaitLine("done unlock:" + name + " holds 1", PATIENCE);
             lock.unlock();

@@ -19,7 +19,7 @@ class DutyLoopTest {
                 List.of(new IllegalStateException("one"), new OutOfMemoryError("two"), new StackOverflowError("three"));
         List<Integer> turns = new ArrayList<>();
         AtomicReference<DutyLoop> self = new AtomicReference<>();
-        DutyLoop loop = new DutyLoop("duty", () -> {
+        DutyLoop loop = new DutyLoop(Threads.DAEMONS, "duty", () -> {
             int turn = turns.size();
             turns.add(turn);
             if (turn == thrown.size()) {
@@ -41,7 +41,7 @@ class DutyLoopTest {
     void loop_whoseErrorCannotBeTold_goesOn() throws InterruptedException {
         int[] turns = {0};
         AtomicReference<DutyLoop> self = new AtomicReference<>();
-        DutyLoop loop = new DutyLoop("duty", () -> {
+        DutyLoop loop = new DutyLoop(Threads.DAEMONS, "duty", () -> {
             if (++turns[0] == 2) {
                 self.get().close();
                 return;
@@ -69,7 +69,7 @@ class DutyLoopTest {
     @Test
     void loop_closedBeforeItsFirstTurn_takesNone() throws InterruptedException {
         List<String> turns = new ArrayList<>();
-        DutyLoop loop = new DutyLoop("duty", () -> turns.add("one"));
+        DutyLoop loop = new DutyLoop(Threads.DAEMONS, "duty", () -> turns.add("one"));
         loop.close();
         loop.start();
         loop.thread().join();

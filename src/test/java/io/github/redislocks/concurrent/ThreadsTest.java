@@ -1,6 +1,7 @@
 package io.github.redislocks.concurrent;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.net.URL;
 import java.net.URLClassLoader;
@@ -60,5 +61,25 @@ class ThreadsTest {
             assertThat(seen.priority).isEqualTo(Thread.NORM_PRIORITY);
             assertThat(seen.daemon).isTrue();
         }
+    }
+
+    @Test
+    void factoryOfTheUser_makesThreads_whichAreNamedByRoleAndClient() {
+        Thread own = new Thread(() -> {});
+        assertThat(Threads.of(work -> own, "4711").make("watchdog", () -> {})).isSameAs(own);
+        assertThat(own.getName()).isEqualTo("redis-locks-watchdog-4711");
+        Thread ours = Threads.of(null, "4711").make("watchdog", () -> {});
+        assertThat(ours.getName()).isEqualTo("redis-locks-watchdog-4711");
+        assertThat(ours.isDaemon()).isTrue();
+    }
+
+    @Test
+    void factoryOfTheUser_thatMakesNoThread_isRefusedWithTheRemedy() {
+        Threads threads = Threads.of(work -> null, "4711");
+        assertThatThrownBy(() -> threads.make("watchdog", () -> {}))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("threadFactory")
+                .hasMessageContaining("redis-locks-watchdog-4711")
+                .hasMessageContaining("platform threads");
     }
 }

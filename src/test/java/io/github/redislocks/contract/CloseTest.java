@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -44,7 +45,7 @@ class CloseTest {
             RedisLocks locks = RedisLocks.builder()
                     .uri(server.uri())
                     .commandTimeout(Duration.ofSeconds(20))
-                    .lockLostListener(loss -> {
+                    .onLockLost(loss -> {
                         telling.countDown();
                         try {
                             told.await();
@@ -76,7 +77,7 @@ class CloseTest {
             long connectionsBefore = connections(jedis);
             RedisLocks locks = RedisLocks.builder()
                     .uri(server.uri())
-                    .lockLostListener(losses::add)
+                    .onLockLost(losses::add)
                     .build();
             RedisLocks others = RedisLocks.connect(server.uri());
             RedisReentrantLock held = locks.reentrantLock("held");
@@ -138,6 +139,46 @@ class CloseTest {
             assertThat(lock.isHeldByCurrentThread()).isFalse();
             await().until(() -> before.containsAll(ours()));
             server.resume();
+        }
+    }
+
+    @Test
+    void threads_ofAClient_areMadeByTheUsersFactory_andNamedByTheClient() {
+        Set<Thread> before = ours();
+        Set<Thread> made = ConcurrentHashMap.newKeySet();
+        try (RedisServer server = RedisServer.start();
+                RedisLocks locks = RedisLocks.builder()
+                        .uri(server.uri())
+                        .threadFactory(work -> {
+                            Thread thread = new Thread(work);
+                            thread.setDaemon(true);
+                            made.add(thread);
+                            return thread;
+                        })
+                        .build();
+                RedisLocks others = RedisLocks.builder()
+                        .uri(server.uri())
+                        .threadFactory(Thread::new)
+                        .build()) {
+            RedisReentrantLock lock = locks.reentrantLock("job");
+            others.reentrantLock("job").lock();
+            assertThat(lock.tryLock()).isFalse();
+            Thread waiter = new Thread(lock::lock);
+            waiter.start();
+            await().until(() ->
+                    made.stream().anyMatch(thread -> thread.getName().startsWith("redis-locks-mailbox")));
+            others.reentrantLock("job").forceUnlock();
+            waiter.join();
+            String client = locks.clientId().substring(locks.clientId().lastIndexOf(':') + 1);
+            assertThat(made)
+                    .hasSizeGreaterThanOrEqualTo(3)
+                    .allMatch(thread -> thread.getName().matches("redis-locks-[a-z]+(-.*)?-" + client));
+            Set<Thread> all = ours();
+            all.removeAll(before);
+            assertThat(all.stream().filter(thread -> thread.getName().endsWith(client)))
+                    .allMatch(made::contains);
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
         }
     }
 }

@@ -183,7 +183,7 @@ class LockStormTest {
     private void once(RedisReentrantLock lock, int which, Random random) throws InterruptedException {
         long real = System.nanoTime();
         long began = time.now();
-        long patience = 0;
+        long limit = 0;
         boolean got = true;
         switch (random.nextInt(7)) {
             case 0 -> lock.lock();
@@ -191,19 +191,19 @@ class LockStormTest {
             case 2 -> lock.lock(Duration.ofSeconds(10));
             case 3 -> got = lock.tryLock();
             case 4 -> {
-                patience = random.nextInt(5_000_000);
-                got = tried(lock, patience, null);
+                limit = random.nextInt(5_000_000);
+                got = tried(lock, limit, null);
             }
             case 5 -> {
-                patience = random.nextInt(20) * 1_000_000L;
-                got = tried(lock, patience, Duration.ofSeconds(5));
+                limit = random.nextInt(20) * 1_000_000L;
+                got = tried(lock, limit, Duration.ofSeconds(5));
             }
             default -> got = lock.tryLock(20, TimeUnit.SECONDS);
         }
         longestWait.accumulateAndGet(time.now() - began, Math::max);
         if (!got) {
             refused.incrementAndGet();
-            assertThat(System.nanoTime() - real).as("refused early").isGreaterThanOrEqualTo(patience);
+            assertThat(System.nanoTime() - real).as("refused early").isGreaterThanOrEqualTo(limit);
             return;
         }
         try {

@@ -1,8 +1,10 @@
 package io.github.redislocks.demo;
 
 import io.github.redislocks.demo.Ledger.Entry;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisException;
 
 /** What the processes of one sale share in Redis: the stock, the ledger, the start signal and the lock. */
@@ -14,11 +16,17 @@ final class Shop implements AutoCloseable {
     private static final int OPENING_SECONDS = 30;
 
     private final String prefix;
-    private final RedisClient redis;
+    private final String uri;
+    /** One for each thread: a pool of them would need a library more. */
+    private final ConcurrentMap<Thread, Jedis> connections = new ConcurrentHashMap<>();
 
     Shop(String uri, String prefix) {
         this.prefix = prefix;
-        this.redis = RedisClient.create(uri);
+        this.uri = uri;
+    }
+
+    private Jedis redis() {
+        return connections.computeIfAbsent(Thread.currentThread(), first -> new Jedis(uri));
     }
 
     /** Who holds the lock: the process and the thread that its owner field in Redis names. */
@@ -32,49 +40,49 @@ final class Shop implements AutoCloseable {
     }
 
     int stock() {
-        return Integer.parseInt(redis.get(key("left")));
+        return Integer.parseInt(redis().get(key("left")));
     }
 
     void setStock(int items) {
-        redis.set(key("left"), Integer.toString(items));
+        redis().set(key("left"), Integer.toString(items));
     }
 
     void record(Entry entry) {
-        redis.rpush(key("ledger"), entry.text());
+        redis().rpush(key("ledger"), entry.text());
     }
 
     int sold() {
-        return (int) redis.llen(key("ledger"));
+        return (int) redis().llen(key("ledger"));
     }
 
     Ledger ledger(int initialStock) {
         return new Ledger(
                 initialStock,
-                redis.lrange(key("ledger"), 0, -1).stream().map(Entry::parse).toList());
+                redis().lrange(key("ledger"), 0, -1).stream().map(Entry::parse).toList());
     }
 
     /** Lets so many processes begin. */
     void open(int processes) {
         for (int i = 0; i < processes; i++) {
-            redis.rpush(key("opening"), "open");
+            redis().rpush(key("opening"), "open");
         }
     }
 
     void awaitOpening() {
-        if (redis.blpop(OPENING_SECONDS, key("opening")) == null) {
+        if (redis().blpop(OPENING_SECONDS, key("opening")) == null) {
             throw new IllegalStateException("The sale did not open in " + OPENING_SECONDS + " s.");
         }
     }
 
     @Nullable
     Holder holder() {
-        String owner = redis.hget(lockKey(), "owner");
+        String owner = redis().hget(lockKey(), "owner");
         return owner == null ? null : Holder.parse(owner);
     }
 
     /** How many waiters of other processes stand in line; those behind them in their own process are not counted. */
     int waiters() {
-        return (int) redis.zcard(lockKey() + ":queue");
+        return (int) redis().zcard(lockKey() + ":queue");
     }
 
     /** All there is to see when a sale does not go on. */
@@ -84,18 +92,18 @@ final class Shop implements AutoCloseable {
                     .formatted(
                             prefix,
                             sold(),
-                            redis.get(key("left")),
-                            redis.hgetAll(lockKey()),
-                            redis.pttl(lockKey()),
-                            redis.zrangeWithScores(lockKey() + ":queue", 0, -1));
+                            redis().get(key("left")),
+                            redis().hgetAll(lockKey()),
+                            redis().pttl(lockKey()),
+                            redis().zrangeWithScores(lockKey() + ":queue", 0, -1));
         } catch (JedisException e) {
             return "it does not answer (" + e.getMessage() + ")";
         }
     }
 
     void clear() {
-        redis.del(key("left"), key("ledger"), key("opening"));
-        redis.del(lockKey(), lockKey() + ":queue", lockKey() + ":waiters", lockKey() + ":fence");
+        redis().del(key("left"), key("ledger"), key("opening"));
+        redis().del(lockKey(), lockKey() + ":queue", lockKey() + ":waiters", lockKey() + ":fence");
     }
 
     private String key(String name) {
@@ -108,6 +116,6 @@ final class Shop implements AutoCloseable {
 
     @Override
     public void close() {
-        redis.close();
+        connections.values().forEach(Jedis::close);
     }
 }

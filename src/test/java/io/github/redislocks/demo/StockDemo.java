@@ -7,7 +7,7 @@ import io.github.redislocks.fixture.RedisServers.Shared;
 import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.Jedis;
 
 /**
  * The demo, {@code mvn -q test-compile exec:java}: several processes sell a stock, first without a lock and then under
@@ -94,7 +94,7 @@ public final class StockDemo {
     }
 
     private String version() {
-        try (RedisClient redis = RedisClient.create(uri)) {
+        try (Jedis redis = new Jedis(uri)) {
             return redis.info("server")
                     .lines()
                     .filter(line -> line.startsWith("redis_version:"))

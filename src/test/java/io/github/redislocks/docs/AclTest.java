@@ -28,6 +28,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -36,11 +37,12 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.Protocol.Command;
 
 /** The README's ACL rule on real servers: a client that has no other right does all it has to, and uses every right. */
+@Tag("once")
 @Timeout(60)
 class AclTest {
 
     /** What every user may call, and what the library's connection asks for but can do without. */
-    private static final Set<String> NEEDS_NO_RIGHT = Set.of("hello", "auth", "client");
+    private static final Set<String> NEEDS_NO_RIGHT = Set.of("hello", "auth", "client", "client|setname");
 
     private static final String USER_URI = "redis://locks:a-long-password@127.0.0.1:";
 
@@ -70,6 +72,26 @@ class AclTest {
             assertThat(admin.aclLog())
                     .extracting(entry -> entry.getObject().toLowerCase(Locale.ROOT))
                     .isSubsetOf(NEEDS_NO_RIGHT);
+        }
+    }
+
+    @Test
+    void countOfLastTokens_needsScanBesides() throws IOException {
+        List<String> rule = rule();
+        try (RedisServer server = RedisServer.start();
+                Jedis admin = server.client()) {
+            admin.sendCommand(Command.ACL, rule.subList(1, rule.size()).toArray(String[]::new));
+            try (RedisLocks locks = RedisLocks.connect(USER_URI + server.port())) {
+                locks.runWithLock("acl", () -> {});
+                assertThatThrownBy(locks::countLastTokens)
+                        .isInstanceOf(LockUnavailableException.class)
+                        .hasMessageContaining("were not counted: Redis at 127.0.0.1:" + server.port() + " refused it")
+                        .hasMessageContaining("+scan")
+                        .hasMessageContaining("README");
+
+                admin.sendCommand(Command.ACL, "SETUSER", "locks", "+scan");
+                assertThat(locks.countLastTokens()).isEqualTo(1);
+            }
         }
     }
 

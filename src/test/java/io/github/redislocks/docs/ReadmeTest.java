@@ -3,11 +3,11 @@ package io.github.redislocks.docs;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.LockLost;
-import io.github.redislocks.LockOptions;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.RedisServer;
+import io.github.redislocks.state.Settings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -43,6 +43,10 @@ class ReadmeTest {
         int sell() {
             return left.decrementAndGet();
         }
+
+        void refill(int count) {
+            left.addAndGet(count);
+        }
     }
 
     @BeforeAll
@@ -75,12 +79,17 @@ class ReadmeTest {
     }
 
     @Test
-    void withLock_action_returnsItsValue() {
+    void withLock_action_returnsItsValue() throws InterruptedException {
         Stock stock = new Stock();
         try (RedisLocks locks = RedisLocks.connect(uri)) {
+            RedisReentrantLock lock = locks.reentrantLock("inventory:sku-42");
             int left = locks.withLock("inventory:sku-42", () -> stock.sell());
+            locks.runWithLock("inventory:sku-42", () -> stock.refill(10));
+            int last =
+                    lock.tryWithLock(Duration.ofSeconds(2), () -> stock.sell()).orElse(0); // 0 if it was busy
 
             assertThat(left).isEqualTo(2);
+            assertThat(last).isEqualTo(11);
         }
     }
 
@@ -144,7 +153,7 @@ class ReadmeTest {
                 .keyPrefix("shop")
                 .lease(Duration.ofSeconds(20))
                 .retryFor(Duration.ofSeconds(5))
-                .lockLostListener(loss -> alarms.add(loss))
+                .onLockLost(loss -> alarms.add(loss))
                 .build();
 
         locks.reentrantLock("inventory:sku-42").lock(Duration.ofMillis(100));
@@ -171,15 +180,14 @@ class ReadmeTest {
     }
 
     @Test
-    void defaults_areThoseOfLockOptions() throws IOException {
+    void defaults_areThoseOfSettings() throws IOException {
         assertThat(readme().replaceAll(" +", " "))
-                .contains("| lease of a hold that names none | " + seconds(LockOptions.DEFAULT_LEASE))
-                .contains("| `retryFor`, how long `lock()` bears an outage | " + seconds(LockOptions.DEFAULT_RETRY_FOR))
-                .contains(
-                        "| `commandTimeout`, the time of one request | " + seconds(LockOptions.DEFAULT_COMMAND_TIMEOUT))
-                .contains("| `maxConnections`, shared by lock attempts | " + LockOptions.DEFAULT_MAX_CONNECTIONS)
-                .contains("| `keyPrefix` | `" + LockOptions.DEFAULT_KEY_PREFIX + "`")
-                .contains(LockOptions.MIN_LEASE.toMillis() + " ms to " + LockOptions.MAX_LEASE.toHours() + " h");
+                .contains("| lease of a hold that names none | " + seconds(Settings.DEFAULT_LEASE))
+                .contains("| `retryFor`, how long `lock()` bears an outage | " + seconds(Settings.DEFAULT_RETRY_FOR))
+                .contains("| `commandTimeout`, the time of one request | " + seconds(Settings.DEFAULT_COMMAND_TIMEOUT))
+                .contains("| `maxConnections`, shared by lock attempts | " + Settings.DEFAULT_MAX_CONNECTIONS)
+                .contains("| `keyPrefix` | `" + Settings.DEFAULT_KEY_PREFIX + "`")
+                .contains(Settings.MIN_LEASE.toMillis() + " ms to " + Settings.MAX_LEASE.toHours() + " h");
     }
 
     @Test

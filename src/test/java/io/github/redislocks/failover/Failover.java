@@ -55,7 +55,7 @@ record Failover(Protection protection, boolean isReplicated, boolean isBlind) {
                         protection.connect("redis-sentinel://" + view.address() + "/" + SentinelServers.MASTER);
                 RedisLocks there = protection.connect(servers.uri())) {
             RedisServer old = servers.master();
-            there.withLock("other", () -> {});
+            there.runWithLock("other", () -> {});
             if (!isReplicated) {
                 follow(servers.replicas().get(0), CLOSED_PORT);
             }

@@ -134,7 +134,7 @@ final class Fight {
     }
 
     private RedisLocks connect(Scene scene) {
-        return scene.clients().lease(LEASE).lockLostListener(told::add).build();
+        return scene.clients().lease(LEASE).onLockLost(told::add).build();
     }
 
     private void strike(Scene scene, Scene.Harm harm, RedisLocks here) throws Exception {

@@ -22,6 +22,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -30,6 +31,7 @@ import redis.clients.jedis.Jedis;
 /**
  * A Redis in another region: everything works at round trips of 1 to 200 ms, and nothing of it looks like an outage.
  */
+@Tag("once")
 @Timeout(120)
 class FarRedisTest {
 
@@ -41,8 +43,8 @@ class FarRedisTest {
 
     private final ExecutorService threads = Executors.newFixedThreadPool(THREADS);
     private final FaultyProxy way = FaultyProxy.to(server);
-    private final RedisLocks near = RedisLocks.connect(server.uri());
-    private final RedisReentrantLock other = near.reentrantLock("job");
+    private final RedisLocks nextInLine = RedisLocks.connect(server.uri());
+    private final RedisReentrantLock other = nextInLine.reentrantLock("job");
     private final List<Object> losses = new CopyOnWriteArrayList<>();
     /** The longest time for which a thread that had next to nothing to do was not run. */
     private final AtomicLong stallNanos = new AtomicLong();
@@ -63,7 +65,7 @@ class FarRedisTest {
     void close() {
         control.interrupt();
         threads.shutdownNow();
-        near.close();
+        nextInLine.close();
         way.close();
     }
 
@@ -72,7 +74,7 @@ class FarRedisTest {
         return RedisLocks.builder()
                 .uri(way.uri())
                 .commandTimeout(Duration.ofSeconds(3))
-                .lockLostListener(losses::add)
+                .onLockLost(losses::add)
                 .build();
     }
 

@@ -2,6 +2,7 @@ package io.github.redislocks.fault;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.JedisServers;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.ClusterServers;
@@ -16,6 +17,7 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -24,6 +26,7 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 
 /** Sentinels and nodes of a cluster that are far away: the time for a command says what is worth waiting for. */
+@Tag("once")
 @Timeout(60)
 class FarTopologyTest {
 
@@ -59,7 +62,7 @@ class FarTopologyTest {
                 .build();
         // Four round trips find out who has what; four more ask the node that has it.
         try (RedisLocks locks = RedisLocks.builder()
-                .cluster(nodes, config)
+                .servers(JedisServers.cluster(nodes, config))
                 .commandTimeout(Duration.ofMillis(8L * millis))
                 .build()) {
             for (RedisServer master : ClusterServers.shared().masters()) {

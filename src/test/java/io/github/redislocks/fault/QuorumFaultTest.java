@@ -16,11 +16,13 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
 
 /** Five real masters, A to E, some of which are killed, frozen and started anew. */
+@Tag("once")
 @Timeout(60)
 class QuorumFaultTest {
 
@@ -44,7 +46,7 @@ class QuorumFaultTest {
                 .lease(LEASE)
                 .restartDelay(restartDelay)
                 .retryFor(Duration.ofSeconds(1))
-                .lockLostListener(losses::add)
+                .onLockLost(losses::add)
                 .build();
         clients.add(locks);
         return locks.reentrantLock("job");

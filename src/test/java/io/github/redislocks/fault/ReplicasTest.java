@@ -62,7 +62,7 @@ class ReplicasTest {
         return RedisLocks.builder()
                 .uri(master.uri())
                 .lease(Duration.ofSeconds(2))
-                .lockLostListener(losses::add);
+                .onLockLost(losses::add);
     }
 
     private RedisLocks connect(RedisLocks.Builder builder) {
@@ -181,7 +181,7 @@ class ReplicasTest {
             jedis.aclSetUser("app", "on", ">secret", "~*", "&*", "+@all", "-wait");
         }
         String uri = master.uri().replace("redis://", "redis://app:secret@");
-        connect(RedisLocks.builder().uri(uri)).withLock("job", () -> {});
+        connect(RedisLocks.builder().uri(uri)).runWithLock("job", () -> {});
         assertThatThrownBy(
                         () -> RedisLocks.builder().uri(uri).replicaAcks(1, ACKS).build())
                 .isInstanceOf(LockUnavailableException.class)

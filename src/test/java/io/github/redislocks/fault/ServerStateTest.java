@@ -26,11 +26,13 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
 
 /** A server that is full, forbids messages, forgets, or goes deaf on one connection. */
+@Tag("once")
 @Timeout(60)
 class ServerStateTest {
 
@@ -60,7 +62,7 @@ class ServerStateTest {
                 .uri(uri)
                 .lease(Duration.ofMillis(1_200))
                 .commandTimeout(Duration.ofMillis(300))
-                .lockLostListener(losses::add)
+                .onLockLost(losses::add)
                 .build();
     }
 
@@ -329,6 +331,7 @@ class ServerStateTest {
             long began = System.nanoTime();
             assertThatThrownBy(mine::lock)
                     .isInstanceOf(LockUnavailableException.class)
+                    .hasFieldOrPropertyWithValue("reason", LockUnavailableException.Reason.REFUSED)
                     .hasMessageContaining("NOPERM");
             assertThat(System.nanoTime() - began).isLessThan(2_000_000_000);
         }
@@ -339,7 +342,7 @@ class ServerStateTest {
         try (FaultyProxy proxy = FaultyProxy.to(server);
                 RedisLocks behind = RedisLocks.builder()
                         .uri(proxy.uri())
-                        .lockLostListener(losses::add)
+                        .onLockLost(losses::add)
                         .build()) {
             RedisReentrantLock far = behind.reentrantLock("job");
             KnownScripts.teach(jedis);

@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -24,6 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.Jedis;
 
 /** One address whose server keeps to the slots of a cluster: all of them, as managed services have it, or some. */
+@Tag("once")
 @Timeout(60)
 class SingleShardTest {
 
@@ -48,7 +50,7 @@ class SingleShardTest {
         return RedisLocks.builder()
                 .uri(uri)
                 .lease(LEASE)
-                .lockLostListener(losses::add)
+                .onLockLost(losses::add)
                 .build();
     }
 
@@ -132,7 +134,7 @@ class SingleShardTest {
                         .restartDelay(Duration.ZERO)
                         .build()) {
             third.kill();
-            IntStream.range(0, HOLDS).forEach(i -> locks.withLock("job-" + i, () -> {}));
+            IntStream.range(0, HOLDS).forEach(i -> locks.runWithLock("job-" + i, () -> {}));
         }
     }
 
@@ -142,8 +144,8 @@ class SingleShardTest {
         try (Jedis jedis = server.client()) {
             jedis.aclSetUser("clerk", "on", ">secret", "~*", "&*", "+@all", "-info");
             try (RedisLocks locks = connect(server.uri().replace("//", "//clerk:secret@"))) {
-                assertThatThrownBy(
-                                () -> IntStream.range(0, 20).forEach(i -> locks.withLock("elsewhere-" + i, () -> {})))
+                assertThatThrownBy(() ->
+                                IntStream.range(0, 20).forEach(i -> locks.runWithLock("elsewhere-" + i, () -> {})))
                         .isInstanceOf(LockUnavailableException.class)
                         .hasMessageContaining("redis-cluster://");
             } finally {

@@ -32,7 +32,7 @@ class VirtualAddressTest {
                 RedisLocks locks = RedisLocks.builder()
                         .uri(address.uri())
                         .lease(Duration.ofSeconds(2))
-                        .lockLostListener(losses::add)
+                        .onLockLost(losses::add)
                         .build()) {
             await().until(() -> old.waitReplicas(1, 10) == 1);
             RedisReentrantLock lock = locks.reentrantLock("job");

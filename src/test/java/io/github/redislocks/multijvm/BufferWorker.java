@@ -87,7 +87,7 @@ final class BufferWorker {
         try (RedisLocks locks = RedisLocks.builder()
                 .uri("redis://127.0.0.1:" + orders.port())
                 .lease(LEASE)
-                .commandTimeout(START)
+                .connectWithin(START)
                 .build()) {
             BufferWorker worker = new BufferWorker(locks, orders);
             List<Callable<Boolean>> work = new ArrayList<>();

@@ -2,16 +2,21 @@ package io.github.redislocks.multijvm;
 
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A process whose threads use a lock and a Condition of it while its heap is filled again and again. When that is over,
- * each of them has to come to its end.
+ * A process whose threads use a lock, and a Condition of it unless it is of a quorum, while its heap is filled again
+ * and again. When that is over, each of them has to come to its end.
  */
 final class HeapWorker {
 
@@ -24,9 +29,13 @@ final class HeapWorker {
     private HeapWorker() {}
 
     public static void main(String[] args) throws InterruptedException {
-        RedisLocks locks = RedisLocks.connect(args[0]);
-        RedisReentrantLock lock = locks.reentrantLock(args[1]);
-        Condition condition = lock.newCondition("turn");
+        String[] uris = Arrays.copyOfRange(args, 2, args.length);
+        boolean one = uris.length == 1;
+        RedisLocks locks = one
+                ? RedisLocks.connect(uris[0])
+                : RedisLocks.builder().quorum(uris).restartDelay(Duration.ZERO).build();
+        RedisReentrantLock lock = locks.reentrantLock(args[0]);
+        Condition condition = one ? lock.newCondition("turn") : null;
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < THREADS; i++) {
             boolean waits = i % 2 == 0;
@@ -34,7 +43,7 @@ final class HeapWorker {
             thread.start();
             threads.add(thread);
         }
-        for (int i = 0; i < Integer.parseInt(args[2]); i++) {
+        for (int i = 0; i < Integer.parseInt(args[1]); i++) {
             fillTheHeap();
         }
         scarce = false;
@@ -45,6 +54,20 @@ final class HeapWorker {
         System.out.println("done");
         locks.close();
         System.out.println("closed");
+        long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(15);
+        Map<Thread, StackTraceElement[]> left = ownThreads();
+        while (!left.isEmpty() && System.nanoTime() < until) {
+            LockSupport.parkNanos(50_000_000);
+            left = ownThreads();
+        }
+        left.forEach((thread, stack) -> System.out.println("still runs: " + thread + " " + Arrays.toString(stack)));
+        System.out.println(left.isEmpty() ? "without threads" : "with threads");
+    }
+
+    private static Map<Thread, StackTraceElement[]> ownThreads() {
+        Map<Thread, StackTraceElement[]> all = new HashMap<>(Thread.getAllStackTraces());
+        all.keySet().removeIf(thread -> !thread.getName().startsWith("redis-locks-"));
+        return all;
     }
 
     /** Takes all memory that there is, so that whoever else wants some meets an error, and gives it back. */
@@ -66,7 +89,7 @@ final class HeapWorker {
         hoard.clear();
     }
 
-    private static void use(RedisReentrantLock lock, Condition condition, boolean waits) {
+    private static void use(RedisReentrantLock lock, @Nullable Condition condition, boolean waits) {
         int rounds = 0;
         while (rounds < ROUNDS_AFTERWARDS) {
             try {
@@ -85,10 +108,13 @@ final class HeapWorker {
         }
     }
 
-    private static void round(RedisReentrantLock lock, Condition condition, boolean waits) throws InterruptedException {
+    private static void round(RedisReentrantLock lock, @Nullable Condition condition, boolean waits)
+            throws InterruptedException {
         lock.lock();
         try {
-            if (waits) {
+            if (condition == null) {
+                Thread.onSpinWait();
+            } else if (waits) {
                 boolean unused = condition.await(20, TimeUnit.MILLISECONDS);
             } else {
                 condition.signal();

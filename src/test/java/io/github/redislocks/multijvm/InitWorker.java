@@ -1,14 +1,18 @@
 package io.github.redislocks.multijvm;
 
 import io.github.redislocks.LockLostException;
-import io.github.redislocks.LockOptions;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.state.Settings;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 
-/** A process that connects, says so, and then does with locks whatever can be done. */
+/**
+ * A process that connects, to a quorum if it is given several servers, says so, and then does with locks whatever can
+ * be done.
+ */
 final class InitWorker {
 
     static final String CONNECTED = "connected";
@@ -17,9 +21,13 @@ final class InitWorker {
     private InitWorker() {}
 
     public static void main(String[] args) throws Exception {
-        try (RedisLocks locks = RedisLocks.connect(args[0])) {
+        String[] uris = Arrays.copyOfRange(args, 1, args.length);
+        boolean one = uris.length == 1;
+        try (RedisLocks locks = one
+                ? RedisLocks.connect(uris[0])
+                : RedisLocks.builder().quorum(uris).restartDelay(Duration.ZERO).build()) {
             System.out.println(CONNECTED);
-            RedisReentrantLock lock = locks.reentrantLock(args[1]);
+            RedisReentrantLock lock = locks.reentrantLock(args[0]);
             lock.lock();
             boolean unused = lock.tryLock();
             lock.unlock();
@@ -28,14 +36,19 @@ final class InitWorker {
             giveUp(lock);
             lock.unlock();
             waiter.join();
-            await(lock);
+            if (one) {
+                await(lock);
+                giveUpInLine(locks.fairLock(args[0] + "-fair"));
+            }
             lose(locks, lock);
-            RedisReentrantLock fair = locks.fairLock(args[1] + "-fair");
-            fair.lock();
-            giveUp(fair);
-            fair.unlock();
         }
         System.out.println(DONE);
+    }
+
+    private static void giveUpInLine(RedisReentrantLock fair) throws InterruptedException {
+        fair.lock();
+        giveUp(fair);
+        fair.unlock();
     }
 
     private static void use(RedisReentrantLock lock) {
@@ -59,7 +72,16 @@ final class InitWorker {
         Condition condition = lock.newCondition();
         lock.lock();
         boolean unused = condition.await(10, TimeUnit.MILLISECONDS);
+        Thread signaller = new Thread(() -> signal(lock, condition));
+        signaller.start();
+        condition.await();
         condition.signalAll();
+        lock.unlock();
+    }
+
+    private static void signal(RedisReentrantLock lock, Condition condition) {
+        lock.lock();
+        condition.signal();
         lock.unlock();
     }
 
@@ -69,7 +91,7 @@ final class InitWorker {
         try {
             lock.unlock();
         } catch (LockLostException e) {
-            System.out.println(e.reason() + " " + locks.inspect(lock.getName()) + LockOptions.DEFAULT_LEASE);
+            System.out.println(e.reason() + " " + locks.inspect(lock.getName()) + Settings.DEFAULT_LEASE);
         }
     }
 }

@@ -1,7 +1,7 @@
 package io.github.redislocks.mutation;
 
-import io.github.redislocks.RedisLocks;
 import io.github.redislocks.redis.Script;
+import io.github.redislocks.script.Scripts;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -17,10 +17,11 @@ import java.util.stream.Stream;
 /** The files of the library's scripts, and the scripts that are composed of them by include. */
 final class ScriptFiles {
 
-    private static final Path FOLDER = Path.of("src", "main", "resources", "io", "github", "redislocks", "lua");
+    private static final Path FOLDER =
+            Path.of("src", "main", "resources", "io", "github", "redislocks", "script", "lua");
     private static final String INCLUDE = "--@include ";
 
-    /** What check looks at is there on real servers only: see ServerCheckTest and AclTest. */
+    /** What check looks at is there on real servers only: see ServerRequirementsTest and AclTest. */
     private static final Set<String> ELSEWHERE = Set.of("check");
 
     private final Map<String, String> texts;
@@ -85,7 +86,7 @@ final class ScriptFiles {
     private boolean isOurs(Script script) {
         return isFile(script.name())
                 && script.source()
-                        .equals(Script.load(RedisLocks.class, script.name()).source());
+                        .equals(Script.load(Scripts.class, script.name()).source());
     }
 
     /** The files of which a script is made. */

@@ -20,6 +20,7 @@ import java.util.concurrent.TimeoutException;
 import org.awaitility.core.ConditionTimeoutException;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -27,6 +28,7 @@ import org.junit.jupiter.api.Test;
  * One of eight is tried, always the same ones; all with {@code -Dmutation.all=true}. {@code spared.txt} names those
  * that no test can notice, or none of these, each with the reason.
  */
+@Tag("once")
 class ScriptMutationTest {
 
     private static final int BAR_PERCENT = 80;

@@ -3,7 +3,18 @@ package io.github.redislocks.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 
-import io.github.redislocks.redis.ClusterView.Claim;
+import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.fixture.Logged;
+import io.github.redislocks.fixture.RedisServer;
+import io.github.redislocks.redis.cluster.ClusterMasters;
+import io.github.redislocks.redis.cluster.ClusterNode;
+import io.github.redislocks.redis.cluster.ClusterView;
+import io.github.redislocks.redis.cluster.ClusterView.Claim;
+import io.github.redislocks.redis.cluster.ClusterWatch;
+import io.github.redislocks.redis.cluster.SlotMap;
+import io.github.redislocks.redis.jedis.JedisRedis;
+import io.github.redislocks.redis.jedis.Topology;
+import io.github.redislocks.redis.sentinel.SentinelRedis;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.util.ArrayList;
@@ -19,6 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisClientConfig;
 
 /** A client whose logger throws follows its masters all the same. */
@@ -66,14 +78,14 @@ class BrokenLoggerTest {
 
     @Test
     void anotherMasterOfACluster_isFollowed() {
-        List<Consumer<Slots>> news = new ArrayList<>();
+        List<Consumer<SlotMap>> news = new ArrayList<>();
         try (ClusterMasters masters =
                 new ClusterMasters("the cluster", address -> new JedisRedis(address, CONFIG, 1), heard -> {
                     news.add(heard);
                     return new ClusterWatch(List.of(OLD), CONFIG, SECOND, heard);
                 })) {
             masters.onMoved(moves::incrementAndGet);
-            Slots before = slots(Slots.UNKNOWN, new ClusterNode("a", OLD), 1);
+            SlotMap before = slots(SlotMap.UNKNOWN, new ClusterNode("a", OLD), 1);
             news.get(0).accept(before);
             assertThatCode(() -> news.get(0).accept(slots(before, new ClusterNode("b", NEW), 2)))
                     .doesNotThrowAnyException();
@@ -85,7 +97,29 @@ class BrokenLoggerTest {
         assertThat(thrown).hasPositiveValue();
     }
 
-    private static Slots slots(Slots before, ClusterNode owner, long epoch) {
+    @Test
+    void connectionThatMayNotBeNamed_isHadAllTheSame() {
+        try (RedisServer server = RedisServer.start();
+                Jedis admin = server.client()) {
+            admin.aclSetUser("clerk", "on", ">secret", "~*", "&*", "+@all", "-client");
+            JedisClientConfig clerk = DefaultJedisClientConfig.builder()
+                    .user("clerk")
+                    .password("secret")
+                    .clientName("me")
+                    .build();
+            Call ping = new Call(new Script("ping", "return {'PONG'}", "0".repeat(40)), List.of(), List.of());
+            Logged.infoBy(Loggers.CONNECTION, () -> {
+                breakLogger();
+                try (JedisRedis redis = new JedisRedis(server.address(), clerk, 2)) {
+                    assertThat(redis.run(ping, SECOND).is("PONG")).isTrue();
+                    assertThat(redis.run(ping, SECOND).is("PONG")).isTrue();
+                }
+            });
+            assertThat(thrown).hasPositiveValue();
+        }
+    }
+
+    private static SlotMap slots(SlotMap before, ClusterNode owner, long epoch) {
         return before.heard(new ClusterView(List.of(new Claim(0, 16_383, owner, epoch)), Set.of()), node -> false);
     }
 }

@@ -3,7 +3,15 @@ package io.github.redislocks.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.github.redislocks.redis.ClusterView.Claim;
+import io.github.redislocks.redis.cluster.ClusterMasters;
+import io.github.redislocks.redis.cluster.ClusterNode;
+import io.github.redislocks.redis.cluster.ClusterView;
+import io.github.redislocks.redis.cluster.ClusterView.Claim;
+import io.github.redislocks.redis.cluster.ClusterWatch;
+import io.github.redislocks.redis.cluster.RedirectedCall;
+import io.github.redislocks.redis.cluster.SlotMap;
+import io.github.redislocks.redis.jedis.ConnectionPool;
+import io.github.redislocks.redis.jedis.JedisRedis;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -31,16 +39,16 @@ class ClusterMastersTest {
     private static final Predicate<ClusterNode> NOBODY = Set.<ClusterNode>of()::contains;
     private static final ClusterNode ONE = node("a", 1);
     private static final ClusterNode TWO = node("b", 2);
-    private static final Slots HALVES =
-            Slots.UNKNOWN.heard(view(new Claim(0, 8_191, ONE, 1), new Claim(8_192, 16_383, TWO, 2)), NOBODY);
-    private static final Slots ALL_OF_ONE = HALVES.heard(view(new Claim(0, 16_383, ONE, 3)), NOBODY);
+    private static final SlotMap HALVES =
+            SlotMap.UNKNOWN.heard(view(new Claim(0, 8_191, ONE, 1), new Claim(8_192, 16_383, TWO, 2)), NOBODY);
+    private static final SlotMap ALL_OF_ONE = HALVES.heard(view(new Claim(0, 16_383, ONE, 3)), NOBODY);
 
     /** To whom slots of both halves belong while the listener is told of a move: nobody, if null. */
     private final List<List<JedisRedis>> whileTold = new ArrayList<>();
 
     private final AtomicLong now = new AtomicLong();
     private ClusterMasters masters;
-    private Consumer<Slots> news;
+    private Consumer<SlotMap> news;
 
     private static ClusterNode node(String id, int port) {
         return new ClusterNode(id, new HostAndPort("127.0.0.1", port));
@@ -61,12 +69,11 @@ class ClusterMastersTest {
                     return new ClusterWatch(seeds, CONFIG, SECOND, heard);
                 },
                 now::get);
-        masters.onMoved(() -> {
-            List<JedisRedis> owners = new ArrayList<>();
-            owners.add(masters.owner(0));
-            owners.add(masters.owner(16_383));
-            whileTold.add(owners);
-        });
+        masters.onMoved(this::noteWhileTold);
+    }
+
+    private void noteWhileTold() {
+        whileTold.add(Arrays.asList(masters.owner(0), masters.owner(16_383)));
     }
 
     @AfterEach
@@ -89,19 +96,21 @@ class ClusterMastersTest {
 
     @Test
     void moveThatCouldNotBeTold_isToldWithTheNextNews() {
-        List<Integer> told = new ArrayList<>();
         masters.onMoved(() -> {
-            told.add(1);
-            if (told.size() == 1) {
+            noteWhileTold();
+            if (whileTold.size() == 1) {
                 throw new OutOfMemoryError("made by the test");
             }
         });
-        news.accept(Slots.UNKNOWN.heard(view(new Claim(0, 16_383, ONE, 1)), NOBODY));
+        news.accept(SlotMap.UNKNOWN.heard(view(new Claim(0, 16_383, ONE, 1)), NOBODY));
+        JedisRedis one = masters.owner(0);
         assertThatThrownBy(() -> news.accept(HALVES)).isInstanceOf(OutOfMemoryError.class);
+        assertThat(masters.owner(16_383)).as("until it has been told").isNull();
         news.accept(HALVES);
-        assertThat(told).hasSize(2);
+        assertThat(whileTold).containsExactly(Arrays.asList(one, null), Arrays.asList(one, null));
+        assertThat(masters.owner(16_383)).isNotNull();
         news.accept(HALVES);
-        assertThat(told).hasSize(2);
+        assertThat(whileTold).hasSize(2);
     }
 
     @Test
@@ -114,7 +123,7 @@ class ClusterMastersTest {
 
     @Test
     void slotsOfANewMaster_areAMoveOfThoseAlone() {
-        news.accept(Slots.UNKNOWN.heard(view(new Claim(0, 16_383, ONE, 1)), NOBODY));
+        news.accept(SlotMap.UNKNOWN.heard(view(new Claim(0, 16_383, ONE, 1)), NOBODY));
         JedisRedis one = masters.owner(0);
         news.accept(HALVES);
         assertThat(whileTold).containsExactly(Arrays.asList(one, null));
@@ -139,17 +148,17 @@ class ClusterMastersTest {
         HostAndPort first = new HostAndPort("127.0.0.1", 3);
         HostAndPort second = new HostAndPort("127.0.0.1", 4);
         JedisRedis abandoned = masters.importer(first);
-        now.addAndGet(Connections.AGED_NANOS);
+        now.addAndGet(ConnectionPool.KEPT_NANOS);
         JedisRedis wanted = masters.importer(second);
         isOpen(abandoned);
         now.addAndGet(1);
         assertThat(masters.importer(second)).isSameAs(wanted);
         isClosed(abandoned);
-        now.addAndGet(Connections.AGED_NANOS);
+        now.addAndGet(ConnectionPool.KEPT_NANOS);
         JedisRedis again = masters.importer(first);
         isOpen(wanted);
         assertThat(again).isNotSameAs(abandoned);
-        now.addAndGet(Connections.AGED_NANOS + 1);
+        now.addAndGet(ConnectionPool.KEPT_NANOS + 1);
         news.accept(ALL_OF_ONE);
         isClosed(again);
         isClosed(wanted);
@@ -158,7 +167,7 @@ class ClusterMastersTest {
     @Test
     void call_sentOnAfterALostReply_keepsWhoConfirmedIt() {
         news.accept(HALVES);
-        Journey journey = new Journey(masters, JedisRedisFixture.COUNT, SECOND);
+        RedirectedCall journey = new RedirectedCall(masters, JedisRedisFixture.COUNT, SECOND);
         journey.next();
         JedisDataException elsewhere =
                 new JedisDataException("TRYAGAIN Multiple keys request during rehashing of slot");

@@ -6,6 +6,9 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.FaultyProxy;
 import io.github.redislocks.fixture.RedisServer;
+import io.github.redislocks.redis.jedis.ConnectionPool;
+import io.github.redislocks.redis.jedis.JedisRedis;
+import io.github.redislocks.redis.jedis.PooledConnection;
 import java.util.List;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -82,14 +85,14 @@ class DemotedServerTest extends JedisRedisFixture {
 
     @Test
     void connectionInUseMeanwhile_isNotKept() {
-        Connections pool = new Connections(shared.address(), resp3(), 2, time::get);
+        ConnectionPool pool = new ConnectionPool(shared.address(), resp3(), 2, time::get);
         closing(pool::close);
         long deadline = System.nanoTime() + LONG;
-        Link inUse = new Link(pool.newDoor(deadline));
+        PooledConnection inUse = new PooledConnection(pool.newDoor(deadline));
         time.incrementAndGet();
         pool.renew();
         time.incrementAndGet();
-        Link later = new Link(pool.newDoor(deadline));
+        PooledConnection later = new PooledConnection(pool.newDoor(deadline));
         pool.giveBack(inUse);
         assertThat(pool.takeIdle()).isNull();
         pool.giveBack(later);

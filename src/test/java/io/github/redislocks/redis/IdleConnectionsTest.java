@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.FaultyProxy;
 import io.github.redislocks.fixture.RedisServer;
+import io.github.redislocks.redis.jedis.JedisRedis;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.FutureTask;
@@ -109,6 +110,22 @@ class IdleConnectionsTest extends JedisRedisFixture {
         time.addAndGet(HOUR);
         assertThat(client.run(COUNT, LONG)).isEqualTo(new Reply("OK", List.of(2L), false));
         assertThat(way.connections()).isEqualTo(1);
+    }
+
+    @Test
+    void agedOne_isAskedOnlyByACallThatHasTimeForIt() {
+        RedisServer server = closing(RedisServer.start());
+        JedisRedis client = closing(new JedisRedis(server.address(), resp3(), 1, time::get));
+        client.run(COUNT, LONG);
+        try (Jedis admin = server.client()) {
+            admin.configResetStat();
+            time.addAndGet(TimeUnit.SECONDS.toNanos(5));
+            client.run(COUNT, TimeUnit.MILLISECONDS.toNanos(700));
+            assertThat(admin.info("commandstats")).doesNotContain("cmdstat_ping");
+            time.addAndGet(TimeUnit.SECONDS.toNanos(5));
+            client.run(COUNT, LONG);
+            assertThat(admin.info("commandstats")).contains("cmdstat_ping:calls=1,");
+        }
     }
 
     @Test

@@ -9,6 +9,7 @@ import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.fixture.Snippets;
 import io.github.redislocks.fixture.VirtualThreads;
 import io.github.redislocks.redis.RedisException.Unanswered;
+import io.github.redislocks.redis.jedis.JedisRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;

@@ -9,6 +9,7 @@ import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.fixture.RedisServer.Version;
 import io.github.redislocks.redis.RedisException.Refused;
 import io.github.redislocks.redis.RedisException.Unanswered;
+import io.github.redislocks.redis.jedis.JedisRedis;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;

@@ -2,30 +2,29 @@ package io.github.redislocks.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.github.redislocks.fixture.RedisServer;
-import io.github.redislocks.fixture.RedisServer.Version;
+import io.github.redislocks.fixture.TlsServer;
 import io.github.redislocks.redis.RedisException.Unanswered;
+import io.github.redislocks.redis.jedis.BatchRequest;
+import io.github.redislocks.redis.jedis.JedisRedis;
 import java.io.IOException;
-import java.io.InputStream;
-import java.net.ServerSocket;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
-import java.security.KeyStore;
 import java.time.Duration;
-import java.util.Base64;
 import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import org.junit.jupiter.api.BeforeAll;
+import javax.net.ssl.SSLSocketFactory;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
@@ -35,88 +34,45 @@ import redis.clients.jedis.SslOptions;
 @Timeout(60)
 class JedisTlsTest extends JedisRedisFixture {
 
-    private static final String PASSWORD = "changeit";
-
     @TempDir
     static Path folder;
 
+    private TlsServer tls;
     private RedisServer server;
     private HostAndPort address;
 
-    @BeforeAll
-    static void makeCertificate() throws IOException, GeneralSecurityException, InterruptedException {
-        // Of the programs that the build brings along, that one was built with TLS.
-        assumeTrue(
-                System.getProperty("os.name").equals("Linux")
-                        && System.getProperty("os.arch").equals("amd64"),
-                "no Redis with TLS for this machine");
-        String keytool =
-                Path.of(System.getProperty("java.home"), "bin", "keytool").toString();
-        List<String> command = List.of(
-                keytool,
-                "-genkeypair",
-                "-alias",
-                "redis",
-                "-keyalg",
-                "RSA",
-                "-dname",
-                "CN=localhost",
-                "-ext",
-                "san=dns:localhost",
-                "-storetype",
-                "PKCS12",
-                "-storepass",
-                PASSWORD,
-                "-keystore",
-                folder.resolve("server.p12").toString());
-        assertThat(new ProcessBuilder(command).inheritIO().start().waitFor()).isZero();
-        KeyStore both = KeyStore.getInstance("PKCS12");
-        try (InputStream in = Files.newInputStream(folder.resolve("server.p12"))) {
-            both.load(in, PASSWORD.toCharArray());
-        }
-        byte[] key = both.getKey("redis", PASSWORD.toCharArray()).getEncoded();
-        byte[] certificate = both.getCertificate("redis").getEncoded();
-        Files.writeString(folder.resolve("key.pem"), pem("PRIVATE KEY", key));
-        Files.writeString(folder.resolve("cert.pem"), pem("CERTIFICATE", certificate));
-        KeyStore trusted = KeyStore.getInstance("PKCS12");
-        trusted.load(null, null);
-        trusted.setCertificateEntry("redis", both.getCertificate("redis"));
-        try (var out = Files.newOutputStream(folder.resolve("trust.p12"))) {
-            trusted.store(out, PASSWORD.toCharArray());
-        }
-    }
-
     @BeforeEach
-    void startServer() throws IOException {
-        int port;
-        try (ServerSocket socket = new ServerSocket(0)) {
-            port = socket.getLocalPort();
-        }
-        address = new HostAndPort("localhost", port);
-        server = closing(RedisServer.start(
-                Version.V6_2,
-                "--tls-port",
-                Integer.toString(port),
-                "--tls-cert-file",
-                folder.resolve("cert.pem").toString(),
-                "--tls-key-file",
-                folder.resolve("key.pem").toString(),
-                "--tls-auth-clients",
-                "no"));
+    void startServer() {
+        tls = closing(TlsServer.start(folder));
+        server = tls.server();
+        address = tls.address();
     }
 
     @Test
     void run_trustedServer_answersAlsoAfterItsRestart() {
-        JedisRedis redis = closing(new JedisRedis(address, trusting(), 2));
+        JedisRedis redis = closing(new JedisRedis(address, tls.trusting(), 2));
         assertThat(redis.run(PING, LONG)).isEqualTo(new Reply("PONG", List.of(), false));
         server.restart();
         assertThat(redis.run(PING, LONG)).isEqualTo(new Reply("PONG", List.of(), true));
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void run_serverWithAnotherName_isRefused(boolean byFactory) throws GeneralSecurityException, IOException {
+        JedisClientConfig config = byFactory ? trustingByFactory() : tls.trusting();
+        JedisRedis redis = closing(new JedisRedis(new HostAndPort("127.0.0.1", address.getPort()), config, 2));
+        assertThatThrownBy(() -> redis.run(PING, LONG))
+                .isInstanceOfSatisfying(
+                        Unanswered.class, e -> assertThat(e.sent()).isFalse())
+                .hasMessageContaining("subject alternative name");
+        JedisRedis named = closing(new JedisRedis(address, config, 2));
+        assertThat(named.run(PING, LONG).is("PONG")).isTrue();
+    }
+
     @Test
     void run_strangeServer_saysWhy() {
         JedisClientConfig config = DefaultJedisClientConfig.builder()
-                .sslOptions(SslOptions.defaults())
+                .sslOptions(SslOptions.builder().build())
                 .build();
         JedisRedis redis = closing(new JedisRedis(address, config, 2));
         assertThatThrownBy(() -> redis.run(PING, LONG))
@@ -127,7 +83,7 @@ class JedisTlsTest extends JedisRedisFixture {
 
     @Test
     void run_serverHangs_endsInTime() {
-        JedisRedis redis = closing(new JedisRedis(address, trusting(), 2));
+        JedisRedis redis = closing(new JedisRedis(address, tls.trusting(), 2));
         redis.run(PING, LONG);
         server.pause();
         assertThat(inTime(() -> redis.run(PING, SHORT)).sent()).isTrue();
@@ -138,7 +94,7 @@ class JedisTlsTest extends JedisRedisFixture {
 
     @Test
     void next_subscriptionClosedWhileServerHangs_failsAtOnce() {
-        JedisRedis redis = closing(new JedisRedis(address, trusting(), 2));
+        JedisRedis redis = closing(new JedisRedis(address, tls.trusting(), 2));
         Redis.Subscription subscription = redis.subscribe("news", LONG);
         redis.publish("news", "hello", LONG);
         assertThat(subscription.next()).isEqualTo("hello");
@@ -148,10 +104,10 @@ class JedisTlsTest extends JedisRedisFixture {
 
     @Test
     void close_writerStuck_endsItAtOnce() {
-        JedisRedis redis = closing(new JedisRedis(address, trusting(), 2));
+        JedisRedis redis = closing(new JedisRedis(address, tls.trusting(), 2));
         redis.runAll(List.of(PING), LONG);
         server.pause();
-        List<Call> calls = Collections.nCopies(Pipeline.CHUNK, call("ok", "k", "x".repeat(100_000)));
+        List<Call> calls = Collections.nCopies(BatchRequest.CHUNK, call("ok", "k", "x".repeat(100_000)));
         FutureTask<List<Outcome>> batch = started(() -> redis.runAll(calls, LONG));
         assertThatThrownBy(() -> batch.get(300, TimeUnit.MILLISECONDS)).isInstanceOf(TimeoutException.class);
         long begin = System.nanoTime();
@@ -163,16 +119,15 @@ class JedisTlsTest extends JedisRedisFixture {
         assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(2));
     }
 
-    private static JedisClientConfig trusting() {
-        SslOptions options = SslOptions.builder()
-                .truststore(folder.resolve("trust.p12").toFile(), PASSWORD.toCharArray())
-                .trustStoreType("PKCS12")
+    /** In the way of Jedis that was there before {@link SslOptions}. */
+    @SuppressWarnings("deprecation")
+    private JedisClientConfig trustingByFactory() throws GeneralSecurityException, IOException {
+        SSLSocketFactory factory = Objects.requireNonNull(tls.trusting().getSslOptions())
+                .createSslContext()
+                .getSocketFactory();
+        return DefaultJedisClientConfig.builder()
+                .ssl(true)
+                .sslSocketFactory(factory)
                 .build();
-        return DefaultJedisClientConfig.builder().sslOptions(options).build();
-    }
-
-    private static String pem(String kind, byte[] bytes) {
-        String text = Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(bytes);
-        return "-----BEGIN " + kind + "-----\n" + text + "\n-----END " + kind + "-----\n";
     }
 }

@@ -1,13 +1,16 @@
 package io.github.redislocks.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.redis.jedis.Places;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -56,6 +59,25 @@ class PlacesTest {
         assertThat(places.enter(soon(0))).isTrue();
     }
 
+    /** As for want of memory, for which there is no other place in this code. */
+    @Test
+    void leave_meetsAnError_givesThePlaceBack() {
+        AtomicBoolean broken = new AtomicBoolean();
+        Places one = new Places(1, new ConcurrentLinkedQueue<>() {
+            @Override
+            public boolean isEmpty() {
+                if (broken.getAndSet(false)) {
+                    throw new OutOfMemoryError("made by the test");
+                }
+                return super.isEmpty();
+            }
+        });
+        assertThat(one.enter(soon(0))).isTrue();
+        broken.set(true);
+        assertThatThrownBy(one::leave).isInstanceOf(OutOfMemoryError.class);
+        assertThat(one.enter(soon(0))).isTrue();
+    }
+
     @Test
     void enter_deadlinePasses_isGoneAndCostsNoPlace() throws InterruptedException {
         assertThat(places.enter(soon(LONG))).isTrue();
@@ -97,10 +119,10 @@ class PlacesTest {
         AtomicInteger most = new AtomicInteger();
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < 20; i++) {
-            long patience = i % 2 == 0 ? 20_000 : LONG;
+            long limit = i % 2 == 0 ? 20_000 : LONG;
             Thread thread = new Thread(() -> {
                 for (int round = 0; round < 5_000; round++) {
-                    if (three.enter(soon(patience))) {
+                    if (three.enter(soon(limit))) {
                         most.accumulateAndGet(inside.incrementAndGet(), Math::max);
                         inside.decrementAndGet();
                         three.leave();

@@ -3,8 +3,13 @@ package io.github.redislocks.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.redis.connect.Ports;
+import io.github.redislocks.redis.connect.RedisUri;
+import io.github.redislocks.redis.jedis.Topology;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -187,8 +192,34 @@ class RedisUriTest {
                 .isThrownBy(() -> new Topology.Cluster(List.of(FIRST, FIRST)))
                 .withMessageContaining("one:26379 is named twice");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Topology.Cluster(List.of(FIRST))
-                        .open(DefaultJedisClientConfig.builder().database(1).build(), 1, 1))
+                .isThrownBy(() -> Ports.open(
+                        new Topology.Cluster(List.of(FIRST)),
+                        DefaultJedisClientConfig.builder().database(1).build(),
+                        1,
+                        1,
+                        Threads.DAEMONS))
                 .withMessageContaining("only database 0");
+    }
+
+    @Test
+    void named_keepsAConfigurationThatChanges_andANameThatIsThere() {
+        AtomicReference<String> password = new AtomicReference<>("first");
+        JedisClientConfig changing = new JedisClientConfig() {
+            @Override
+            public String getPassword() {
+                return password.get();
+            }
+        };
+        Topology.Single server = new Topology.Single(new HostAndPort("host", 1));
+        JedisClientConfig named = new RedisUri(server, changing).named("me").config();
+        assertThat(named.getClientName()).isEqualTo("me");
+        assertThat(named.getPassword()).isEqualTo("first");
+        password.set("second");
+        assertThat(named.getPassword()).isEqualTo("second");
+        assertThat(RedisUri.parse("redis://host?clientName=shop")
+                        .named("me")
+                        .config()
+                        .getClientName())
+                .isEqualTo("shop");
     }
 }

@@ -10,6 +10,9 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.fixture.SentinelServers;
 import io.github.redislocks.redis.RedisException.Unanswered;
+import io.github.redislocks.redis.connect.RedisUri;
+import io.github.redislocks.redis.jedis.Topology;
+import io.github.redislocks.redis.sentinel.SentinelRedis;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
@@ -19,10 +22,15 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
 
 /** What becomes of calls and subscriptions when the master becomes another, on real servers. */
+@Tag("once")
 @Timeout(60)
 class SentinelRedisTest {
 
@@ -130,6 +138,19 @@ class SentinelRedisTest {
         assertThat(redis.runAll(List.of(PING), LONG))
                 .singleElement()
                 .satisfies(outcome -> assertThat(outcome.failure()).isInstanceOf(Unanswered.class));
+    }
+
+    @Test
+    void startThatFails_leavesNobodyWhoAsks() {
+        HostAndPort nowhere = new HostAndPort("127.0.0.1", 1);
+        JedisClientConfig config = DefaultJedisClientConfig.builder().build();
+        Topology.Sentinel topology = new Topology.Sentinel("nobody", List.of(nowhere), config);
+        SentinelRedis started = new SentinelRedis(topology, config, 1, SHORT);
+        started.start();
+        // Its threads have been started before.
+        assertThatThrownBy(started::start).isInstanceOf(IllegalThreadStateException.class);
+        await().until(() -> Thread.getAllStackTraces().keySet().stream()
+                .noneMatch(thread -> thread.getName().equals("redis-locks-sentinel-" + nowhere)));
     }
 
     @Test

@@ -2,7 +2,8 @@ package io.github.redislocks.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.redislocks.redis.Sentinels.Sighting;
+import io.github.redislocks.redis.sentinel.Sentinels;
+import io.github.redislocks.redis.sentinel.Sentinels.Sighting;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;

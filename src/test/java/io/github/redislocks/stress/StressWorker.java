@@ -88,7 +88,7 @@ final class StressWorker {
                 return RedisLocks.builder()
                         .uri(uri)
                         .commandTimeout(Duration.ofMillis(1_500))
-                        .lockLostListener(this::told)
+                        .onLockLost(this::told)
                         .build();
             } catch (LockUnavailableException e) {
                 unavailable.incrementAndGet();

@@ -1,8 +1,8 @@
 package io.github.redislocks.torture;
 
-import io.github.redislocks.LockOptions;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.fixture.WorkerJvm;
+import io.github.redislocks.state.Settings;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -44,7 +44,7 @@ final class Arena implements AutoCloseable {
 
     Arena(String name, TestLocks.Brand brand, int workerCount, long seed, List<Fault> faults)
             throws InterruptedException {
-        this.connections = faults.contains(Fault.NARROW_POOL) ? 1 : LockOptions.DEFAULT_MAX_CONNECTIONS;
+        this.connections = faults.contains(Fault.NARROW_POOL) ? 1 : Settings.DEFAULT_MAX_CONNECTIONS;
         this.servers = new Servers(faults);
         this.brand = brand;
         this.seed = seed;

@@ -47,9 +47,9 @@ record BrokenLocks(TestLocks library, TestLocks.Brand brand, ConcurrentMap<Strin
 
         @Override
         public boolean acquire(Way way) throws InterruptedException {
-            if (way.patience < 0) {
+            if (way.limit < 0) {
                 lock.lock();
-            } else if (!lock.tryLock(way.patience, TimeUnit.NANOSECONDS)) {
+            } else if (!lock.tryLock(way.limit, TimeUnit.NANOSECONDS)) {
                 return false;
             }
             lock.token = lock.getHoldCount() == 1 ? System.nanoTime() : lock.token;
@@ -105,10 +105,10 @@ record BrokenLocks(TestLocks library, TestLocks.Brand brand, ConcurrentMap<Strin
                 return right.acquire(way);
             }
             boolean got = right.acquire(Way.TRY);
-            while (!got && way.patience != 0) {
-                LockSupport.parkNanos(way.patience < 0 ? DEAF_NANOS : way.patience);
+            while (!got && way.limit != 0) {
+                LockSupport.parkNanos(way.limit < 0 ? DEAF_NANOS : way.limit);
                 got = right.acquire(Way.TRY);
-                if (way.patience > 0) {
+                if (way.limit > 0) {
                     break;
                 }
             }

@@ -2,10 +2,12 @@ package io.github.redislocks.torture;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The workload and the checker against locks that are wrong: each must be caught, and for its own fault. */
+@Tag("once")
 @Timeout(120)
 class BrokenLocksTest {
 

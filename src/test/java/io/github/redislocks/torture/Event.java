@@ -15,9 +15,7 @@ record Event(long nanos, String actor, Kind kind, String lock, long number, Stri
 
     /** What happened. */
     enum Kind {
-        /**
-         * A call that wants the lock begins; number: its patience in ns, 0 for none and -1 for endless; text: which.
-         */
+        /** A call that wants the lock begins; number: its time in ns, 0 for none and -1 for endless; text: which. */
         ASK,
         /** It has the lock, and the library said so at this time; number: token; text: {@link #RENEWED} or how. */
         IN,

@@ -66,7 +66,7 @@ final class Hammer implements Runnable {
 
     private void once(String name, TestLock lock, Resource resource) throws InterruptedException {
         TestLock.Way way = way(name);
-        log(Event.Kind.ASK, name, way.patience, way.name());
+        log(Event.Kind.ASK, name, way.limit, way.name());
         if (!lock.acquire(way)) {
             log(Event.Kind.NO, name, 0, "");
             return;

@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit;
 /** One lock as the workload uses it: the library's, or one of those that the checker must catch. */
 interface TestLock {
 
-    /** How to acquire: with what patience, and for how long. */
+    /** How to acquire: with what time, and for how long. */
     enum Way {
         LOCK(-1),
         INTERRUPTIBLY(-1),
@@ -15,10 +15,10 @@ interface TestLock {
         TRY(0);
 
         /** In ns; -1 for endless. */
-        final long patience;
+        final long limit;
 
-        Way(long patience) {
-            this.patience = patience;
+        Way(long limit) {
+            this.limit = limit;
         }
 
         boolean isRenewed() {

@@ -1,10 +1,11 @@
 package io.github.redislocks.torture;
 
-import io.github.redislocks.LockLostListener;
+import io.github.redislocks.LockLost;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /** Makes the locks of one worker. */
 interface TestLocks extends AutoCloseable {
@@ -27,12 +28,12 @@ interface TestLocks extends AutoCloseable {
         /** Refuses a try at times though it is free. */
         GRUDGING;
 
-        TestLocks connect(String uri, int maxConnections, LockLostListener listener) {
+        TestLocks connect(String uri, int maxConnections, Consumer<LockLost> listener) {
             TestLocks library = new Library(RedisLocks.builder()
                     .uri(uri)
                     .lease(LEASE)
                     .maxConnections(maxConnections)
-                    .lockLostListener(listener)
+                    .onLockLost(listener)
                     .build());
             return this == LIBRARY ? library : new BrokenLocks(library, this);
         }
@@ -71,10 +72,10 @@ interface TestLocks extends AutoCloseable {
                     case INTERRUPTIBLY -> lock.lockInterruptibly();
                     case LEASED -> lock.lock(NAMED_LEASE);
                     case TIMED -> {
-                        return lock.tryLock(way.patience, TimeUnit.NANOSECONDS);
+                        return lock.tryLock(way.limit, TimeUnit.NANOSECONDS);
                     }
                     case LEASED_TIMED -> {
-                        return lock.tryLock(Duration.ofNanos(way.patience), NAMED_LEASE);
+                        return lock.tryLock(Duration.ofNanos(way.limit), NAMED_LEASE);
                     }
                     case TRY -> {
                         return lock.tryLock();

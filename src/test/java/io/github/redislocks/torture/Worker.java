@@ -1,6 +1,6 @@
 package io.github.redislocks.torture;
 
-import io.github.redislocks.LockLostListener;
+import io.github.redislocks.LockLost;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.fixture.WorkerJvm;
 import java.io.IOException;
@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 
 /**
  * The main class of a JVM whose threads hammer the locks until its input says or ends. All that it does is in its log;
@@ -90,7 +91,7 @@ final class Worker {
 
     /** Connects; tries again on a machine that is busy with starting JVMs, since this is not what is tested. */
     private static TestLocks connect(Order order, EventLog log) {
-        LockLostListener listener = loss -> log.add(
+        Consumer<LockLost> listener = loss -> log.add(
                 order.name() + "/" + loss.ownerThreadName(),
                 Event.Kind.TOLD,
                 loss.lockName(),

@@ -36,10 +36,10 @@ public enum Contender {
     }
 
     private final String label;
-    private final Function<Setting, Client> connect;
+    private final Function<Setting, LockClient> connect;
     private final Set<Trait> traits;
 
-    Contender(String label, Function<Setting, Client> connect, Set<Trait> traits) {
+    Contender(String label, Function<Setting, LockClient> connect, Set<Trait> traits) {
         this.label = label;
         this.connect = connect;
         this.traits = traits;
@@ -53,7 +53,7 @@ public enum Contender {
         return traits.contains(trait);
     }
 
-    public Client connect(Setting setting) {
+    public LockClient connect(Setting setting) {
         return connect.apply(setting);
     }
 

@@ -10,7 +10,7 @@ import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.util.JedisURIHelper;
 
 /** The eval floor: one bare script to lock and one to unlock, over a pool; it neither waits nor renews. */
-final class EvalFloor implements Client {
+final class EvalFloor implements LockClient {
 
     private static final Script LOCK = Script.load(EvalFloor.class, "floor_lock");
     private static final Script UNLOCK = Script.load(EvalFloor.class, "floor_unlock");

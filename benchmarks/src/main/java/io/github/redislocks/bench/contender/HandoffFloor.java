@@ -3,7 +3,7 @@ package io.github.redislocks.bench.contender;
 import redis.clients.jedis.RedisClient;
 
 /** The hand-off floor: a token in a list, the cheapest thing that Redis can pass from one to the next by itself. */
-final class HandoffFloor implements Client {
+final class HandoffFloor implements LockClient {
 
     private static final String TOKEN = "token";
 

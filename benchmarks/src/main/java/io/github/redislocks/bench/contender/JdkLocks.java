@@ -5,7 +5,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 
 /** The lock of the JDK, for one JVM alone: no Redis at all. */
-final class JdkLocks implements Client {
+final class JdkLocks implements LockClient {
 
     private final Map<String, ReentrantLock> locks = new ConcurrentHashMap<>();
 

@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.concurrent.atomic.LongAdder;
 
 /** This library. */
-final class Ours implements Client {
+final class Ours implements LockClient {
 
     /** How its locks are made. */
     enum Kind {
@@ -26,7 +26,7 @@ final class Ours implements Client {
             builder.lease(Duration.ofMillis(setting.leaseMillis()));
         }
         locks = builder.localReentry(kind == Kind.LOCAL_REENTRY)
-                .lockLostListener(loss -> losses.increment())
+                .onLockLost(loss -> losses.increment())
                 .build();
     }
 

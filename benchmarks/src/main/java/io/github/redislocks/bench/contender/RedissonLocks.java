@@ -5,7 +5,7 @@ import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
 /** Redisson's RLock, with its watchdog. */
-final class RedissonLocks implements Client {
+final class RedissonLocks implements LockClient {
 
     private final RedissonClient redisson;
 

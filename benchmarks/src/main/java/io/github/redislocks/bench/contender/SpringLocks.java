@@ -6,7 +6,7 @@ import org.springframework.integration.redis.util.RedisLockRegistry.RedisLockTyp
 import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
 
 /** Spring Integration's RedisLockRegistry over Lettuce, as it comes; it renews only if the work asks for it. */
-final class SpringLocks implements Client {
+final class SpringLocks implements LockClient {
 
     private static final long DEFAULT_LEASE_MILLIS = 60_000;
     private static final int DEFAULT_LOCKS = 100_000;

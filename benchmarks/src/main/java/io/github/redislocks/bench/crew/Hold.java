@@ -1,7 +1,7 @@
 package io.github.redislocks.bench.crew;
 
-import io.github.redislocks.bench.contender.Client;
 import io.github.redislocks.bench.contender.Contender;
+import io.github.redislocks.bench.contender.LockClient;
 import io.github.redislocks.bench.contender.Setting;
 import java.io.Serializable;
 import java.util.ArrayList;
@@ -12,7 +12,7 @@ public record Hold(Contender contender, Setting setting, String prefix, int lock
     /** Answers how long it took. */
     @Override
     public Long run(Worker worker) {
-        Client client = worker.client(contender, setting);
+        LockClient client = worker.client(contender, setting);
         long begin = System.nanoTime();
         for (int i = 0; i < locks; i++) {
             client.mutex(prefix + i).lock();
@@ -34,7 +34,7 @@ public record Hold(Contender contender, Setting setting, String prefix, int lock
 
         @Override
         public State run(Worker worker) {
-            Client client = worker.client(hold.contender, hold.setting);
+            LockClient client = worker.client(hold.contender, hold.setting);
             long notHeld = 0;
             for (int i = 0; i < hold.locks; i += Math.max(1, hold.locks / sample)) {
                 notHeld += client.holds(hold.prefix + i) ? 0 : 1;

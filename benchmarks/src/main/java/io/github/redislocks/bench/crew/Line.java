@@ -1,7 +1,7 @@
 package io.github.redislocks.bench.crew;
 
-import io.github.redislocks.bench.contender.Client;
 import io.github.redislocks.bench.contender.Contender;
+import io.github.redislocks.bench.contender.LockClient;
 import io.github.redislocks.bench.contender.Mutex;
 import io.github.redislocks.bench.contender.Setting;
 import java.io.Serializable;
@@ -20,7 +20,7 @@ public record Line(Contender contender, Setting setting, String key, int threads
 
     @Override
     public Integer run(Worker worker) throws InterruptedException {
-        Client client = worker.client(contender, setting);
+        LockClient client = worker.client(contender, setting);
         Mutex held = client.mutex(key);
         held.lock();
         CountDownLatch calling = new CountDownLatch(threads);

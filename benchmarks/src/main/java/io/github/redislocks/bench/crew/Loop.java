@@ -2,8 +2,8 @@ package io.github.redislocks.bench.crew;
 
 import com.sun.management.OperatingSystemMXBean;
 import com.sun.management.ThreadMXBean;
-import io.github.redislocks.bench.contender.Client;
 import io.github.redislocks.bench.contender.Contender;
+import io.github.redislocks.bench.contender.LockClient;
 import io.github.redislocks.bench.contender.Mutex;
 import io.github.redislocks.bench.contender.Setting;
 import java.lang.management.ManagementFactory;
@@ -55,7 +55,7 @@ public record Loop(
         List<Future<Tally>> threads = new ArrayList<>();
         for (int i = 0; i < keys.size(); i++) {
             String key = keys.get(i);
-            Client client = worker.client(contender, clients == Clients.ONE ? setting : setting.ofClient(i));
+            LockClient client = worker.client(contender, clients == Clients.ONE ? setting : setting.ofClient(i));
             long visitor = firstVisitor + i;
             threads.add(worker.threads().submit(() -> {
                 Mutex mutex = client.mutex(key);

@@ -1,7 +1,7 @@
 package io.github.redislocks.bench.crew;
 
-import io.github.redislocks.bench.contender.Client;
 import io.github.redislocks.bench.contender.Contender;
+import io.github.redislocks.bench.contender.LockClient;
 import io.github.redislocks.bench.contender.Setting;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -30,7 +30,7 @@ public final class Worker {
     /** How long an orderly end may take. */
     private static final long END_NANOS = TimeUnit.SECONDS.toNanos(4);
 
-    private final Map<Key, Client> clients = new HashMap<>();
+    private final Map<Key, LockClient> clients = new HashMap<>();
     private final BlockingQueue<Task<?>> tasks = new LinkedBlockingQueue<>();
     private final PrintStream answers;
 
@@ -100,7 +100,7 @@ public final class Worker {
     }
 
     /** The client of this JVM, made when it is first asked for. */
-    public Client client(Contender contender, Setting setting) {
+    public LockClient client(Contender contender, Setting setting) {
         return clients.computeIfAbsent(new Key(contender, setting), key -> contender.connect(setting));
     }
 

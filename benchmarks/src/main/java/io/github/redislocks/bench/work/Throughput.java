@@ -25,11 +25,11 @@ import java.util.stream.IntStream;
 
 /** Threads that lock and unlock as often as they can. */
 record Throughput(
-        String name, String title, How how, int jvms, int threads, Keys keys, Contender floor, Trait... traits)
+        String name, String title, How how, int jvms, int threads, LockKeys keys, Contender floor, Trait... traits)
         implements Work {
 
     /** Whose locks they are. */
-    private enum Keys {
+    private enum LockKeys {
         OWN,
         COMMON
     }
@@ -66,12 +66,12 @@ record Throughput(
 
     /** Each thread of one JVM has a lock of its own. */
     static Throughput alone(String name, String title, How how, int threads, Trait... traits) {
-        return new Throughput(name, title, how, 1, threads, Keys.OWN, Contender.FLOOR_EVAL, traits);
+        return new Throughput(name, title, how, 1, threads, LockKeys.OWN, Contender.FLOOR_EVAL, traits);
     }
 
     /** All threads of all JVMs want one lock. */
     static Throughput together(String name, String title, int jvms, int threads, Trait... traits) {
-        return new Throughput(name, title, How.LOCK, jvms, threads, Keys.COMMON, Contender.FLOOR_HANDOFF, traits);
+        return new Throughput(name, title, How.LOCK, jvms, threads, LockKeys.COMMON, Contender.FLOOR_HANDOFF, traits);
     }
 
     @Override
@@ -109,14 +109,14 @@ record Throughput(
     private Tally loop(Bench bench, Crew crew, Contender contender) {
         Setting setting = new Setting(bench.server().uri(), threads);
         long nanos = TimeUnit.MILLISECONDS.toNanos(bench.settings().roundMillis());
-        if (keys == Keys.COMMON) {
+        if (keys == LockKeys.COMMON) {
             crew.children().get(0).call(new Seed(contender, setting, key(contender)));
         }
         List<Loop> tasks = new ArrayList<>();
         for (int jvm = 0; jvm < jvms; jvm++) {
             int first = 1 + jvm * threads;
             List<String> names = IntStream.range(first, first + threads)
-                    .mapToObj(thread -> key(contender) + (keys == Keys.OWN ? ":" + thread : ""))
+                    .mapToObj(thread -> key(contender) + (keys == LockKeys.OWN ? ":" + thread : ""))
                     .toList();
             // A floor has no inner locks: it is compared with what is nearest.
             How turn = contender.can(Trait.REENTERS) ? how : How.LOCK;
@@ -131,7 +131,7 @@ record Throughput(
 
     /** Where the threads of one lock meet. */
     private String cell() {
-        if (keys == Keys.OWN) {
+        if (keys == LockKeys.OWN) {
             return "";
         }
         return jvms == 1 ? Cell.OWN : CELL.toString();
@@ -148,7 +148,7 @@ record Throughput(
         row.put("calling threads CPU µs/op", rounds.figure(contender, Round::callingMicrosPerOp));
         row.put("client CPU µs/op", rounds.figure(contender, Round::clientMicrosPerOp));
         row.put("allocated B/op", rounds.figure(contender, Round::allocatedPerOp));
-        if (keys == Keys.COMMON) {
+        if (keys == LockKeys.COMMON) {
             row.put("Jain", rounds.figure(contender, round -> round.tally.jain()));
             row.put("slowest/fastest", rounds.figure(contender, round -> round.tally.slowestShare()));
             row.put("longest wait ms", Figure.of(all.waits.getMaxValue() / 1e6));

@@ -1,0 +1,276 @@
+package io.github.redislocks;
+
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.Lock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A reentrant {@link Lock} whose holds end by a lease, may be lost, and have a fencing token each. Get one from
+ * {@link Locks}; {@link RedisReentrantLock} says how holds end, in which order threads are served, and what happens
+ * while Redis is away.
+ *
+ * <pre>{@code
+ * FencedLock lock = locks.reentrantLock("account:" + id);
+ * lock.runWithLock(() -> store.write(id, amount, lock.fencingToken()));
+ * }</pre>
+ *
+ * <p>Later versions may have more methods, with a default.
+ *
+ * @since 0.1.0
+ */
+public interface FencedLock extends Lock {
+
+    /** The name that the lock was made with. */
+    String getName();
+
+    /**
+     * As {@link #lock()}, for at most a lease: the hold is not renewed and ends with it. On a re-entry the hold lasts
+     * at least this long; a longer one is not shortened.
+     *
+     * @param lease 100 ms to 24 h
+     * @throws IllegalArgumentException if the lease is shorter or longer
+     * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
+     */
+    void lock(Duration lease);
+
+    /**
+     * As {@link #lockInterruptibly()}, for at most a lease as in {@link #lock(Duration)}.
+     *
+     * @throws IllegalArgumentException if the lease is shorter than 100 ms or longer than 24 h
+     * @throws InterruptedException if the thread is interrupted on entry or while it waits
+     * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
+     */
+    void lockInterruptibly(Duration lease) throws InterruptedException;
+
+    /**
+     * As {@link #tryLock(long, TimeUnit)}.
+     *
+     * @throws InterruptedException if the thread is interrupted on entry or while it waits
+     * @throws LockUnavailableException if nobody knows whether the lock is busy
+     */
+    default boolean tryLock(Duration wait) throws InterruptedException {
+        return tryLock(TimeUnit.NANOSECONDS.convert(Objects.requireNonNull(wait, "wait")), TimeUnit.NANOSECONDS);
+    }
+
+    /**
+     * As {@link #tryLock(long, TimeUnit)}, for at most a lease as in {@link #lock(Duration)}.
+     *
+     * @throws IllegalArgumentException if the lease is shorter than 100 ms or longer than 24 h
+     * @throws InterruptedException if the thread is interrupted on entry or while it waits
+     * @throws LockUnavailableException if nobody knows whether the lock is busy
+     */
+    boolean tryLock(Duration wait, Duration lease) throws InterruptedException;
+
+    /**
+     * The Condition of this lock with this name, in all JVMs.
+     *
+     * @param conditionName 1 to 256 characters
+     * @throws IllegalArgumentException if the name cannot work
+     * @throws UnsupportedOperationException on a quorum
+     */
+    Condition newCondition(String conditionName);
+
+    /**
+     * The fencing token of the calling thread's hold. Every new hold of a lock has a greater one than all before it;
+     * re-entries share it. A resource that remembers the greatest token it has seen, and refuses smaller ones, is safe
+     * from holders that were paused past their lease.
+     *
+     * @throws IllegalMonitorStateException if the calling thread does not hold the lock
+     * @throws LockLostException if it did and has lost it
+     */
+    long fencingToken();
+
+    /**
+     * How long the calling thread's hold can be relied upon if it is not renewed any more; zero if it has none. Local:
+     * asks no server.
+     */
+    Duration remainingLease();
+
+    /**
+     * Returns if the calling thread holds the lock now, and throws otherwise. Local, and cheap enough for every step of
+     * a long job.
+     *
+     * @throws IllegalMonitorStateException if the calling thread does not hold the lock
+     * @throws LockLostException if it did and has lost it
+     */
+    void ensureHeld();
+
+    /**
+     * Whether the holder before the calling thread's hold never released it: it crashed, lost it, or was forced. What
+     * the lock protects may then be half changed. False alarms are possible, misses are not as long as Redis keeps its
+     * data.
+     *
+     * @throws IllegalMonitorStateException if the calling thread does not hold the lock
+     * @throws LockLostException if it did and has lost it
+     */
+    boolean previousHolderLost();
+
+    /** How often the calling thread holds the lock; 0 if it does not, or has lost it. Local. */
+    int getHoldCount();
+
+    /** Whether the calling thread holds the lock and may rely on it now. Local. */
+    boolean isHeldByCurrentThread();
+
+    /**
+     * Whether anybody holds the lock, of any JVM. Asks Redis.
+     *
+     * @throws LockUnavailableException if Redis does not answer
+     */
+    boolean isLocked();
+
+    /** Whether threads get the lock in the order in which they came, over all JVMs. */
+    boolean isFair();
+
+    /**
+     * Ends whatever hold there is, for an operator who knows that its holder is gone. The holder is told at its next
+     * renewal; until then it believes that it holds the lock, so that two may work at once.
+     *
+     * @return whether there was a hold
+     * @throws LockUnavailableException if Redis does not answer
+     */
+    boolean forceUnlock();
+
+    /**
+     * Locks, runs an action, unlocks, and returns what the action returned. For an action that throws a checked
+     * exception there is {@link #callWithLock}.
+     *
+     * <pre>{@code
+     * int left = lock.withLock(() -> stock.take(sku));
+     * }</pre>
+     *
+     * @throws LockLostException if the lock was lost before the action had ended; if the action threw as well, its
+     *     exception is thrown, and this one added to it as suppressed
+     * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}; the action did not run
+     */
+    default <T extends @Nullable Object> T withLock(Supplier<T> action) {
+        Objects.requireNonNull(action, "action");
+        lock();
+        return callAndUnlock(asCall(action));
+    }
+
+    /**
+     * As {@link #withLock}, for an action that may throw a checked exception.
+     *
+     * @throws E if the action throws it
+     * @throws LockLostException if the lock was lost before the action had ended, as with {@link #withLock}
+     * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}; the action did not run
+     */
+    default <T extends @Nullable Object, E extends Exception> T callWithLock(LockedCall<T, E> action) throws E {
+        Objects.requireNonNull(action, "action");
+        lock();
+        return callAndUnlock(action);
+    }
+
+    /**
+     * Locks, runs an action that returns nothing and may throw a checked exception, and unlocks.
+     *
+     * @throws E if the action throws it
+     * @throws LockLostException if the lock was lost before the action had ended, as with {@link #withLock}
+     * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}; the action did not run
+     */
+    default <E extends Exception> void runWithLock(LockedRun<E> action) throws E {
+        Objects.requireNonNull(action, "action");
+        lock();
+        runAndUnlock(action);
+    }
+
+    /**
+     * Runs an action under the lock if it becomes free within a time. For an action that throws a checked exception
+     * there is {@link #tryCallWithLock}.
+     *
+     * @param wait how long to wait; zero or less to take a free lock only
+     * @return what the action returned, or that the lock was busy
+     * @throws InterruptedException if the thread is interrupted on entry or while it waits; the action did not run
+     * @throws LockLostException if the lock was lost before the action had ended, as with {@link #withLock}
+     * @throws LockUnavailableException if nobody knows whether the lock is busy; the action did not run
+     */
+    default <T extends @Nullable Object> LockedResult<T> tryWithLock(Duration wait, Supplier<T> action)
+            throws InterruptedException {
+        Objects.requireNonNull(action, "action");
+        return tryLock(wait) ? LockedResult.of(callAndUnlock(asCall(action))) : LockedResult.busy();
+    }
+
+    /**
+     * As {@link #tryWithLock}, for an action that may throw a checked exception.
+     *
+     * @throws E if the action throws it
+     * @throws InterruptedException if the thread is interrupted on entry or while it waits; the action did not run
+     * @throws LockLostException if the lock was lost before the action had ended, as with {@link #withLock}
+     * @throws LockUnavailableException if nobody knows whether the lock is busy; the action did not run
+     */
+    default <T extends @Nullable Object, E extends Exception> LockedResult<T> tryCallWithLock(
+            Duration wait, LockedCall<T, E> action) throws E, InterruptedException {
+        Objects.requireNonNull(action, "action");
+        return tryLock(wait) ? LockedResult.of(callAndUnlock(action)) : LockedResult.busy();
+    }
+
+    /**
+     * Runs an action that returns nothing and may throw a checked exception under the lock if it becomes free within a
+     * time.
+     *
+     * @param wait how long to wait; zero or less to take a free lock only
+     * @return whether the action ran
+     * @throws E if the action throws it
+     * @throws InterruptedException if the thread is interrupted on entry or while it waits; the action did not run
+     * @throws LockLostException if the lock was lost before the action had ended, as with {@link #withLock}
+     * @throws LockUnavailableException if nobody knows whether the lock is busy; the action did not run
+     */
+    default <E extends Exception> boolean tryRunWithLock(Duration wait, LockedRun<E> action)
+            throws E, InterruptedException {
+        Objects.requireNonNull(action, "action");
+        if (!tryLock(wait)) {
+            return false;
+        }
+        runAndUnlock(action);
+        return true;
+    }
+
+    private <E extends Exception> void runAndUnlock(LockedRun<E> action) throws E {
+        callAndUnlock(new LockedCall<Boolean, E>() {
+            @Override
+            public Boolean call() throws E {
+                action.run();
+                return Boolean.TRUE;
+            }
+        });
+    }
+
+    /** No lambda, here and above: one that meets an error when it is first linked may fail for ever. */
+    private static <T extends @Nullable Object> LockedCall<T, RuntimeException> asCall(Supplier<T> action) {
+        return new LockedCall<T, RuntimeException>() {
+            @Override
+            public T call() {
+                return action.get();
+            }
+        };
+    }
+
+    private <T extends @Nullable Object, E extends Exception> T callAndUnlock(LockedCall<T, E> action) throws E {
+        Throwable thrown = null;
+        try {
+            return action.call();
+        } catch (Throwable e) {
+            thrown = e;
+            throw e;
+        } finally {
+            if (thrown == null) {
+                unlock();
+            } else {
+                unlockAfter(thrown);
+            }
+        }
+    }
+
+    /** What the action threw goes first, since it may be the cause of the loss, or its consequence. */
+    private void unlockAfter(Throwable thrown) {
+        try {
+            unlock();
+        } catch (RuntimeException | Error e) {
+            thrown.addSuppressed(e);
+        }
+    }
+}

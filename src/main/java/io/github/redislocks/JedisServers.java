@@ -1,0 +1,137 @@
+package io.github.redislocks;
+
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.quorum.QuorumMasters;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.connect.RedisUri;
+import io.github.redislocks.redis.jedis.Topology;
+import io.github.redislocks.script.TokenMemory;
+import io.github.redislocks.state.Settings;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
+
+/**
+ * Where Redis is and how to connect to it, where a URI cannot say what is needed: certificates, or credentials that
+ * change. This is the only class of the library that shows types of the client library Jedis, and only its address and
+ * its configuration. A module that uses it {@code requires redis.clients.jedis} itself.
+ *
+ * <pre>{@code
+ * JedisClientConfig config = DefaultJedisClientConfig.builder().sslOptions(ssl).user("locks").password(secret).build();
+ * RedisLocks locks = RedisLocks.builder()
+ *         .servers(JedisServers.single(new HostAndPort("redis.internal", 6380), config))
+ *         .build();
+ * }</pre>
+ *
+ * <p>The timeouts in a configuration are not used: {@link RedisLocks.Builder#commandTimeout} takes their place.
+ *
+ * @since 0.1.0
+ */
+@SuppressWarnings("exports") // Who uses this class uses Jedis.
+public final class JedisServers {
+
+    private final @Nullable RedisUri servers;
+    private final @Nullable QuorumMasters masters;
+
+    private JedisServers(@Nullable RedisUri servers, @Nullable QuorumMasters masters) {
+        this.servers = servers;
+        this.masters = masters;
+    }
+
+    private static JedisServers of(RedisUri servers) {
+        return new JedisServers(servers, null);
+    }
+
+    static JedisServers uri(String uri) {
+        return of(RedisUri.parse(uri));
+    }
+
+    static JedisServers quorum(String... uris) {
+        return new JedisServers(null, QuorumMasters.parse(uris));
+    }
+
+    /** One server, which is a master. */
+    public static JedisServers single(HostAndPort address, JedisClientConfig config) {
+        Objects.requireNonNull(config, "config");
+        return of(new RedisUri(new Topology.Single(address), config));
+    }
+
+    /**
+     * The master that Sentinels watch over, wherever it is.
+     *
+     * @param masterName what the Sentinels call it
+     * @param sentinels where they are: one suffices to find the master, but only those named here are asked
+     * @param master how to connect to the master
+     * @param sentinel how to connect to a Sentinel; it has no database
+     * @throws IllegalArgumentException if there is no name or no Sentinel, or one Sentinel twice
+     */
+    public static JedisServers sentinel(
+            String masterName, List<HostAndPort> sentinels, JedisClientConfig master, JedisClientConfig sentinel) {
+        Objects.requireNonNull(master, "master");
+        return of(new RedisUri(new Topology.Sentinel(masterName, sentinels, sentinel), master));
+    }
+
+    /**
+     * The cluster to which these nodes belong.
+     *
+     * @param nodes some of its nodes: one that answers suffices, and the others are found
+     * @param node how to connect to each node; it has no database
+     * @throws IllegalArgumentException if there is no node, or one twice
+     */
+    public static JedisServers cluster(List<HostAndPort> nodes, JedisClientConfig node) {
+        Objects.requireNonNull(node, "node");
+        return of(new RedisUri(new Topology.Cluster(nodes), node));
+    }
+
+    /**
+     * Independent masters, of which a majority has to agree, as in {@link RedisLocks#quorum(String...)}.
+     *
+     * @param addresses an odd number of masters, 3 or more; none may replicate another
+     * @param node how to connect to each of them
+     * @throws IllegalArgumentException if they are not an odd number of different servers
+     */
+    public static JedisServers quorum(List<HostAndPort> addresses, JedisClientConfig node) {
+        Objects.requireNonNull(node, "node");
+        return new JedisServers(
+                null,
+                QuorumMasters.of(addresses.stream()
+                        .map(address -> new RedisUri(new Topology.Single(address), node))
+                        .toList()));
+    }
+
+    boolean isQuorum() {
+        return masters != null;
+    }
+
+    /** What a URI says of the time of one request, or null. */
+    @Nullable
+    Duration commandTimeout() {
+        return masters != null ? masters.commandTimeout() : known().commandTimeout();
+    }
+
+    private RedisUri known() {
+        return Objects.requireNonNull(servers, "either these or masters");
+    }
+
+    /** Opens the connections. Delay: for how long a master of a quorum that has restarted gives no vote, or null. */
+    Redis open(String clientId, Settings settings, @Nullable Duration restartDelay, Threads threads) {
+        if (masters != null) {
+            return masters.open(clientId, settings, restartDelay, threads);
+        }
+        if (restartDelay != null) {
+            throw new IllegalArgumentException("restartDelay is " + restartDelay
+                    + ", and only the masters of a quorum delay their votes: leave it out, or name a quorum.");
+        }
+        Redis redis = known().named(clientId).open(settings.maxConnections(), settings.commandTimeoutNanos(), threads);
+        return TokenMemory.of(redis, settings.tokenMemory());
+    }
+
+    /** Names the servers, and no password. */
+    @Override
+    public String toString() {
+        return masters != null ? "quorum of " + masters.all().size() : String.valueOf(known().topology());
+    }
+}

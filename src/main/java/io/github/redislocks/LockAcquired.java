@@ -1,0 +1,55 @@
+package io.github.redislocks;
+
+import java.time.Duration;
+import java.util.Objects;
+
+/**
+ * A thread has acquired a lock: {@link LockListener#acquired}.
+ *
+ * @since 0.1.0
+ */
+public final class LockAcquired {
+
+    private final String lockName;
+    private final long token;
+    private final Duration waited;
+    private final boolean previousHolderLost;
+
+    private LockAcquired(String lockName, long token, Duration waited, boolean previousHolderLost) {
+        this.lockName = Objects.requireNonNull(lockName, "lockName");
+        this.token = token;
+        this.waited = Objects.requireNonNull(waited, "waited");
+        this.previousHolderLost = previousHolderLost;
+    }
+
+    /** An event as the library reports it; for tests of listeners. */
+    public static LockAcquired of(String lockName, long token, Duration waited, boolean previousHolderLost) {
+        return new LockAcquired(lockName, token, waited, previousHolderLost);
+    }
+
+    /** The name of the lock. */
+    public String lockName() {
+        return lockName;
+    }
+
+    /** The fencing token of the hold. */
+    public long token() {
+        return token;
+    }
+
+    /** How long the thread waited, its requests included. */
+    public Duration waited() {
+        return waited;
+    }
+
+    /** Whether the holder before never released the lock, as {@link FencedLock#previousHolderLost()} tells. */
+    public boolean previousHolderLost() {
+        return previousHolderLost;
+    }
+
+    @Override
+    public String toString() {
+        return "LockAcquired[lockName=" + lockName + ", token=" + token + ", waited=" + waited + ", previousHolderLost="
+                + previousHolderLost + ']';
+    }
+}

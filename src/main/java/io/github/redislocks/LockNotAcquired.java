@@ -1,0 +1,57 @@
+package io.github.redislocks;
+
+import java.time.Duration;
+import java.util.Objects;
+
+/**
+ * A thread has given up acquiring a lock: {@link LockListener#notAcquired}.
+ *
+ * @since 0.1.0
+ */
+public final class LockNotAcquired {
+
+    private final String lockName;
+    private final Duration waited;
+    private final Outcome outcome;
+
+    private LockNotAcquired(String lockName, Duration waited, Outcome outcome) {
+        this.lockName = Objects.requireNonNull(lockName, "lockName");
+        this.waited = Objects.requireNonNull(waited, "waited");
+        this.outcome = Objects.requireNonNull(outcome, "outcome");
+    }
+
+    /** An event as the library reports it; for tests of listeners. */
+    public static LockNotAcquired of(String lockName, Duration waited, Outcome outcome) {
+        return new LockNotAcquired(lockName, waited, outcome);
+    }
+
+    /** The name of the lock. */
+    public String lockName() {
+        return lockName;
+    }
+
+    /** How long the thread tried. */
+    public Duration waited() {
+        return waited;
+    }
+
+    /** Why it gave up. */
+    public Outcome outcome() {
+        return outcome;
+    }
+
+    /** Why a thread gave up acquiring a lock. Later versions may have more of them. */
+    public enum Outcome {
+        /** The lock was busy, for as long as the caller had time if it had any. */
+        BUSY,
+        /** The thread was interrupted. */
+        INTERRUPTED,
+        /** It ended with an exception, such as {@link LockUnavailableException}. */
+        FAILED
+    }
+
+    @Override
+    public String toString() {
+        return "LockNotAcquired[lockName=" + lockName + ", waited=" + waited + ", outcome=" + outcome + ']';
+    }
+}

@@ -1,0 +1,47 @@
+package io.github.redislocks;
+
+import java.time.Duration;
+import java.util.Objects;
+
+/**
+ * A thread has released a lock: {@link LockListener#released}.
+ *
+ * @since 0.1.0
+ */
+public final class LockReleased {
+
+    private final String lockName;
+    private final long token;
+    private final Duration held;
+
+    private LockReleased(String lockName, long token, Duration held) {
+        this.lockName = Objects.requireNonNull(lockName, "lockName");
+        this.token = token;
+        this.held = Objects.requireNonNull(held, "held");
+    }
+
+    /** An event as the library reports it; for tests of listeners. */
+    public static LockReleased of(String lockName, long token, Duration held) {
+        return new LockReleased(lockName, token, held);
+    }
+
+    /** The name of the lock. */
+    public String lockName() {
+        return lockName;
+    }
+
+    /** The fencing token of the hold. */
+    public long token() {
+        return token;
+    }
+
+    /** How long the thread held the lock. */
+    public Duration held() {
+        return held;
+    }
+
+    @Override
+    public String toString() {
+        return "LockReleased[lockName=" + lockName + ", token=" + token + ", held=" + held + ']';
+    }
+}

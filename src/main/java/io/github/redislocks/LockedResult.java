@@ -1,0 +1,93 @@
+package io.github.redislocks;
+
+import java.util.NoSuchElementException;
+import java.util.Objects;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What came of {@link FencedLock#tryWithLock}: what the action returned, or that it did not run because the lock was
+ * busy. Unlike an {@link java.util.Optional} it tells an action that returned null from one that did not run.
+ *
+ * <pre>{@code
+ * Receipt receipt = lock.tryWithLock(Duration.ofSeconds(2), this::pay).orElseThrow(BusyException::new);
+ * }</pre>
+ *
+ * @param <T> what the action returns
+ * @since 0.1.0
+ */
+public final class LockedResult<T extends @Nullable Object> {
+
+    private static final LockedResult<?> BUSY = new LockedResult<>(false, null);
+
+    private final boolean ran;
+    private final @Nullable T value;
+
+    private LockedResult(boolean ran, @Nullable T value) {
+        this.ran = ran;
+        this.value = value;
+    }
+
+    /** Of an action that ran. */
+    public static <T extends @Nullable Object> LockedResult<T> of(T value) {
+        return new LockedResult<>(true, value);
+    }
+
+    /** Of an action that did not run, since the lock was busy. */
+    @SuppressWarnings("unchecked") // It has no value.
+    public static <T extends @Nullable Object> LockedResult<T> busy() {
+        return (LockedResult<T>) BUSY;
+    }
+
+    /** Whether the action ran. */
+    public boolean ran() {
+        return ran;
+    }
+
+    /**
+     * What the action returned.
+     *
+     * @throws NoSuchElementException if it did not run
+     */
+    public T get() {
+        return orElseThrow(() -> new NoSuchElementException(
+                "The lock was busy, so the action did not run: ask ran() first, or use orElse or orElseThrow."));
+    }
+
+    /** What the action returned, or something else if it did not run. */
+    public T orElse(T other) {
+        return ran ? value() : other;
+    }
+
+    /**
+     * What the action returned.
+     *
+     * @throws X if it did not run
+     */
+    public <X extends Throwable> T orElseThrow(Supplier<? extends X> exception) throws X {
+        if (!ran) {
+            throw exception.get();
+        }
+        return value();
+    }
+
+    @SuppressWarnings("NullAway") // T may itself stand for what can be null.
+    private T value() {
+        return value;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof LockedResult<?> that && ran == that.ran && Objects.equals(value, that.value);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(ran, value);
+    }
+
+    @Override
+    public String toString() {
+        return ran ? "LockedResult[" + value + ']' : "LockedResult[busy]";
+    }
+}

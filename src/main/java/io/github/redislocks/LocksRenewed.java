@@ -1,0 +1,30 @@
+package io.github.redislocks;
+
+/**
+ * Redis has confirmed holds anew: {@link LockListener#renewed}. Renewals that follow each other closely are one event.
+ *
+ * @since 0.1.0
+ */
+public final class LocksRenewed {
+
+    private final long count;
+
+    private LocksRenewed(long count) {
+        this.count = count;
+    }
+
+    /** An event as the library reports it; for tests of listeners. */
+    public static LocksRenewed of(long count) {
+        return new LocksRenewed(count);
+    }
+
+    /** How many renewals were confirmed; a hold that was renewed twice counts twice. */
+    public long count() {
+        return count;
+    }
+
+    @Override
+    public String toString() {
+        return "LocksRenewed[count=" + count + ']';
+    }
+}

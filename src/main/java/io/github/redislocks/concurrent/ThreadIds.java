@@ -1,0 +1,53 @@
+package io.github.redislocks.concurrent;
+
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Numbers of threads that no two threads of a JVM share. {@code Thread.threadId()} is that number, but only since JDK
+ * 19; before, {@code getId()} can be overridden, and a thread whose class does so gets a negative number of our own.
+ */
+public final class ThreadIds {
+
+    private static final @Nullable MethodHandle THREAD_ID = threadId();
+    private static final AtomicLong NEXT = new AtomicLong();
+    private static final ThreadLocal<Long> OWN = ThreadLocal.withInitial(NEXT::decrementAndGet);
+
+    private static final ClassValue<Boolean> OVERRIDDEN = new ClassValue<>() {
+        @Override
+        protected Boolean computeValue(Class<?> type) {
+            try {
+                return type.getMethod("getId").getDeclaringClass() != Thread.class;
+            } catch (NoSuchMethodException e) {
+                return true;
+            }
+        }
+    };
+
+    private ThreadIds() {}
+
+    private static @Nullable MethodHandle threadId() {
+        try {
+            return MethodHandles.publicLookup()
+                    .findVirtual(Thread.class, "threadId", MethodType.methodType(long.class));
+        } catch (ReflectiveOperationException olderJdk) {
+            return null;
+        }
+    }
+
+    /** The number of the calling thread. */
+    public static long current() {
+        Thread thread = Thread.currentThread();
+        if (THREAD_ID != null) {
+            try {
+                return (long) THREAD_ID.invokeExact(thread);
+            } catch (Throwable e) {
+                throw new IllegalStateException(e);
+            }
+        }
+        return OVERRIDDEN.get(thread.getClass()) ? OWN.get() : thread.getId();
+    }
+}

@@ -1,0 +1,423 @@
+package io.github.redislocks.engine;
+
+import io.github.redislocks.LockLost;
+import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.UnavailableMessages;
+import io.github.redislocks.lease.Losses;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.ServerTimes;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.FailoverEpoch;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.Timing;
+import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.waiting.Acquisitions;
+import io.github.redislocks.waiting.Attempts;
+import io.github.redislocks.waiting.Handoff;
+import io.github.redislocks.waiting.Mailbox;
+import io.github.redislocks.watchdog.Watchdog;
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+
+/** Waiting in the Conditions of a client's locks, and signalling waiters. */
+public final class Conditions {
+
+    private static final long PAUSE_NANOS = 20_000_000;
+
+    private final Clock clock;
+    private final Settings settings;
+    private final FailoverEpoch epoch;
+    private final ServerTimes serverTimes;
+    private final MonitoredRedis monitored;
+    private final UnavailableMessages unavailable;
+    private final Holds holds;
+    private final Attempts attempts;
+    private final Mailbox mailbox;
+    private final Handoff handoff;
+    private final Losses losses;
+    private final Watchdog watchdog;
+    private final Acquisitions acquisitions;
+
+    public Conditions(
+            Clock clock,
+            Settings settings,
+            FailoverEpoch epoch,
+            ServerTimes serverTimes,
+            MonitoredRedis monitored,
+            UnavailableMessages unavailable,
+            Holds holds,
+            Attempts attempts,
+            Mailbox mailbox,
+            Handoff handoff,
+            Losses losses,
+            Watchdog watchdog,
+            Acquisitions acquisitions) {
+        this.clock = clock;
+        this.settings = settings;
+        this.epoch = epoch;
+        this.serverTimes = serverTimes;
+        this.monitored = monitored;
+        this.unavailable = unavailable;
+        this.holds = holds;
+        this.attempts = attempts;
+        this.mailbox = mailbox;
+        this.handoff = handoff;
+        this.losses = losses;
+        this.watchdog = watchdog;
+        this.acquisitions = acquisitions;
+    }
+
+    /**
+     * Gives a hold of the calling thread up, waits in a Condition, and has it back.
+     *
+     * @param id of the Condition
+     * @param until a time of the wall clock, which may be set meanwhile, at which it ends besides; or null
+     * @return whether that ended by a signal, or spuriously, and not because the time was over
+     * @throws InterruptedException if an interrupt came before a signal; the lock is held again all the same
+     */
+    public boolean await(String id, Hold hold, WaitLimit limit, @Nullable Instant until) throws InterruptedException {
+        return new ConditionWait(id, hold, limit, until).await();
+    }
+
+    /** Wakes the longest waiter of a Condition, or all of its waiters; an interrupt is kept. */
+    public void signal(String id, Hold hold, boolean all, WaitLimit limit) {
+        long number = attempts.nextNumber();
+        long began = clock.nanoTime();
+        Call call = Scripts.signal(hold, number, id, all);
+        while (true) {
+            try {
+                Reply reply = monitored.run(call, settings.commandTimeoutNanos());
+                if (reply.is("GONE")) {
+                    losses.lose(hold, LockLost.Reason.TAKEN);
+                    throw LockEngine.lost(hold);
+                }
+                for (Object place : reply.values()) {
+                    moved(id, place.toString());
+                }
+                return;
+            } catch (RedisException e) {
+                if (!losses.isValid(hold)) {
+                    throw LockEngine.lost(hold);
+                }
+                long now = clock.nanoTime();
+                boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
+                if (hopeless || monitored.of(hold.keys().lock()).age(call, now) > limit.retryForNanos()) {
+                    throw unavailable.toDo(
+                            hold.keys(),
+                            "was not signalled",
+                            "The calling thread still holds it; the signal may have been given.",
+                            now - began,
+                            e);
+                }
+                // With the flag set no pause would be one.
+                boolean unused = limit.interrupted();
+                clock.park(this, PAUSE_NANOS);
+            }
+        }
+    }
+
+    /** Moves a waiter from the Condition's books to the lock's, if it is one of this client. */
+    private void moved(String id, String place) {
+        int end = place.lastIndexOf(':');
+        Attempt attempt = attempts.get(Long.valueOf(place.substring(end + 1)));
+        if (attempt != null && attempt.owner.id.equals(place.substring(0, end)) && id.equals(attempt.condition)) {
+            attempt.condition = null;
+        }
+    }
+
+    /**
+     * One thread's wait in a Condition, from giving its hold up to having it back. In short:
+     *
+     * <pre>
+     *   one script: take a place in the Condition, end the hold, hand the lock on
+     *   until granted:
+     *     interrupted or too late   one script: leave the Condition for the line, unless signalled before
+     *     else                      park
+     *   restore the count
+     * </pre>
+     */
+    public final class ConditionWait {
+
+        /** How often a wait until a time of the wall clock looks at that clock. */
+        private static final long WALL_CLOCK_NANOS = 500_000_000;
+
+        public enum Ending {
+            SIGNALLED,
+            INTERRUPTED,
+            TIMED_OUT
+        }
+
+        private final Hold hold;
+        private final WaitLimit limit;
+        private final String condition;
+        private final @Nullable Instant until;
+        private Ending ending = Ending.SIGNALLED;
+        private boolean settled;
+        private long rejoinAtNanos;
+        /** Its way back to the lock; null before. */
+        private Acquisitions.@Nullable Acquisition acquisition;
+
+        /**
+         * Condition: its id. Until: a time of the wall clock, which may be set meanwhile, at which it ends besides; or
+         * null.
+         */
+        private ConditionWait(String condition, Hold hold, WaitLimit limit, @Nullable Instant until) {
+            this.condition = condition;
+            this.hold = hold;
+            this.limit = limit;
+            this.until = until;
+        }
+
+        /**
+         * Waits; returns whether that ended by a signal, or spuriously, and not because the time was over.
+         *
+         * @throws InterruptedException if an interrupt came before a signal; the lock is held again all the same
+         */
+        public boolean await() throws InterruptedException {
+            attempts.checkOpen();
+            Attempt attempt = attempts.make(hold, condition, limit);
+            try {
+                attempts.begin(attempt);
+                giveUp(attempt);
+                awaitGrant(attempt);
+            } catch (Throwable e) {
+                // The lock is not held here: the client is closed, or Redis is away for good.
+                hold.stranded = hold.isReleasing();
+                // Also one that an error has kept from coming back with it. Without a call, for which there may be no
+                // room
+                // on the stack.
+                Hold made = acquisition == null ? null : acquisition.made;
+                if (made != null) {
+                    made.stranded = true;
+                }
+                watchdog.stranded = true;
+                try {
+                    handoff.abandon(attempt);
+                } catch (Error more) {
+                    attempt.stranded = true;
+                    throw more;
+                } finally {
+                    watchdog.wakeAt(0);
+                }
+                throw e;
+            }
+            if (ending == Ending.INTERRUPTED) {
+                limit.thrown();
+                throw new InterruptedException();
+            }
+            return ending == Ending.SIGNALLED;
+        }
+
+        /** Sends the script that ends the hold, until it is answered: before the answer the holder is unknown. */
+        private void giveUp(Attempt attempt) {
+            openMailbox(attempt);
+            long began = clock.nanoTime();
+            long deadline = hold.beginRelease(began);
+            if (deadline == 0) {
+                losses.isValid(hold);
+                attempts.end(attempt);
+                throw LockEngine.lost(hold);
+            }
+            LockEngine.publish();
+            Attempt successor = handoff.successor(hold);
+            hold.successor = successor;
+            boolean keep = began - hold.turnStartNanos < Timing.LOCAL_TURN_NANOS;
+            boolean repeated = false;
+            while (true) {
+                long sent = clock.nanoTime();
+                long timeout = settings.commandTimeoutNanos();
+                ServerTimes.Date notAfter = serverTimes.date(sent, timeout);
+                try {
+                    Call call = Scripts.await(hold, attempt, notAfter, condition, successor, keep);
+                    Reply reply = monitored.run(call, timeout);
+                    attempt.answered(reply, notAfter);
+                    if (reply.is("LATE")) {
+                        // It told the time, by which the next one will not be late.
+                        notAfter.saw(reply);
+                        repeated |= reply.resent();
+                        pause();
+                        continue;
+                    }
+                    if (reply.is("GONE") && !reply.resent() && !repeated && hold.releaseFailed()) {
+                        attempts.end(attempt);
+                        losses.ended(hold);
+                        throw LockEngine.lost(hold);
+                    }
+                    handoff.handOn(hold.keys(), hold.attempt, successor, hold.turnStartNanos, reply, sent);
+                    holds.remove(hold);
+                    // A grant to this attempt has a greater token than the hold that was given up.
+                    attempt.queued(began, hold.token, -1);
+                    watchdog.wakeAt(attempt.nextHeartbeatNanos);
+                    return;
+                } catch (RedisException e) {
+                    attempt.unanswered(e, notAfter);
+                    notAnswered(attempt, successor, deadline, repeated, began, e);
+                    repeated = true;
+                    pause();
+                } catch (RuntimeException | Error e) {
+                    attempt.mayHaveRun(notAfter);
+                    throw e;
+                }
+            }
+        }
+
+        /** Before the same is asked once more; an interrupt is noted, as with the flag set no pause would be one. */
+        private void pause() {
+            boolean unused = limit.interrupted();
+            clock.park(this, PAUSE_NANOS);
+        }
+
+        private void openMailbox(Attempt attempt) {
+            long began = clock.nanoTime();
+            try {
+                mailbox.open(settings.commandTimeoutNanos());
+            } catch (RedisException e) {
+                attempts.end(attempt);
+                throw stillHeld(began, e);
+            }
+        }
+
+        private void notAnswered(
+                Attempt attempt,
+                @Nullable Attempt successor,
+                long deadline,
+                boolean repeated,
+                long began,
+                RedisException e) {
+            long now = clock.nanoTime();
+            if (e instanceof RedisException.Refused && !repeated) {
+                // Refused before it changed anything.
+                hold.notReleased(deadline);
+                // It has not looked after the hold meanwhile.
+                watchdog.wakeAt(0);
+                attempts.end(attempt);
+                throw stillHeld(began, e);
+            }
+            if (now - began > limit.retryForNanos()) {
+                holds.remove(hold);
+                handoff.releaseLater(hold, Scripts.release(hold, successor, false, false), successor);
+                throw unavailable.toDo(
+                        hold.keys(),
+                        "was given up in a Condition",
+                        "It is not held any more; do not unlock it.",
+                        now - began,
+                        e);
+            }
+        }
+
+        private LockUnavailableException stillHeld(long began, RedisException e) {
+            return unavailable.toDo(
+                    hold.keys(),
+                    "was not given up in a Condition",
+                    "The calling thread still holds it, as often as before.",
+                    clock.nanoTime() - began,
+                    e);
+        }
+
+        private void awaitGrant(Attempt attempt) {
+            Acquisitions.Acquisition wayBack =
+                    acquisitions.of(attempt, WaitLimit.endless(limit.retryForNanos()), hold.below);
+            acquisition = wayBack;
+            while (true) {
+                Attempt.Verdict verdict = attempt.verdict();
+                if (verdict instanceof Attempt.Grant grant) {
+                    Hold back = settle(wayBack, grant);
+                    if (back != null) {
+                        back.resume(hold);
+                        LockEngine.publish();
+                        return;
+                    }
+                    if (attempt.verdict() == grant) {
+                        clock.park(this, wayBack.pauseNanos(clock.nanoTime()));
+                    }
+                    continue;
+                }
+                if (verdict instanceof Attempt.Failure failed) {
+                    throw failed.raised();
+                }
+                long now = clock.nanoTime();
+                boolean interrupted = limit.interrupted();
+                boolean over = interrupted || remaining(now) <= 0;
+                // Queueing would take a lock that is free.
+                long pause = Math.max(rejoinAtNanos - now, epoch.graceNanos(now));
+                if (settled) {
+                    clock.park(this, Long.MAX_VALUE);
+                } else if (!over) {
+                    // A wall clock that is set wakes nobody.
+                    long left = remaining(now);
+                    clock.park(this, until == null ? left : Math.min(left, WALL_CLOCK_NANOS));
+                } else if (pause <= 0) {
+                    rejoin(attempt, interrupted ? Ending.INTERRUPTED : Ending.TIMED_OUT);
+                } else {
+                    clock.park(this, pause);
+                }
+            }
+        }
+
+        /** Like Acquisition.settle, but retries until enough replicas have confirmed. */
+        private @Nullable Hold settle(Acquisitions.Acquisition wayBack, Attempt.Grant grant) {
+            try {
+                return wayBack.settle(grant);
+            } catch (RedisException.Unacknowledged e) {
+                long tried = monitored.replication(hold.lock()).age(clock.nanoTime());
+                if (tried > limit.retryForNanos()) {
+                    throw unavailable.notBack(hold.keys(), tried, e);
+                }
+                return null;
+            }
+        }
+
+        private long remaining(long now) {
+            if (until == null) {
+                return limit.remaining(now);
+            }
+            return Math.max(0, clock.untilNanos(until));
+        }
+
+        /** Queues for the lock; what came first, the signal or the reason to go, is decided in Redis. */
+        private void rejoin(Attempt attempt, Ending reason) {
+            long sent = clock.nanoTime();
+            long timeout = settings.commandTimeoutNanos();
+            ServerTimes.Date notAfter = serverTimes.date(sent, timeout);
+            try {
+                Reply reply = monitored.run(Scripts.rejoin(attempt, notAfter), timeout);
+                attempt.answered(reply, notAfter);
+                notAfter.saw(reply);
+                if (reply.is("QUEUED")) {
+                    ending = reason;
+                    attempt.queued(sent, reply.number(0), reply.number(1));
+                    watchdog.wakeAt(attempt.nextHeartbeatNanos);
+                }
+                if (reply.is("GRANTED")) {
+                    ending = reason;
+                    attempt.queued(sent, reply.number(0), -1);
+                    attempt.decide(Attempt.Grant.claimed(
+                            reply, sent, clock.nanoTime(), Timing.claimMillis(attempt.leaseMillis)));
+                }
+                if (!reply.is("LATE")) {
+                    settled = true;
+                    attempt.condition = null;
+                    attempt.mustReturn(sent);
+                }
+            } catch (RedisException e) {
+                attempt.unanswered(e, notAfter);
+                long now = clock.nanoTime();
+                rejoinAtNanos = now + PAUSE_NANOS;
+                long outage = monitored.of(hold.keys().lock()).age(now);
+                if (outage > limit.retryForNanos()) {
+                    attempt.decide(new Attempt.Failure(unavailable.notBack(hold.keys(), outage, e)));
+                }
+            } catch (RuntimeException | Error e) {
+                attempt.mayHaveRun(notAfter);
+                throw e;
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+package io.github.redislocks.engine;
+
+import com.github.benmanes.caffeine.cache.RemovalCause;
+import io.github.redislocks.LockLost;
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.ThreadIds;
+import io.github.redislocks.quorum.RenewPoll;
+import io.github.redislocks.quorum.UnansweredVotes;
+import io.github.redislocks.quorum.WithdrawPoll;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.waiting.LocalQueue;
+import io.github.redislocks.watchdog.BatchSender;
+import io.github.redislocks.watchdog.PendingCommand;
+import java.lang.invoke.MethodHandles;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The classes that a client needs later than it connects, and whose initialization may fail. A class that meets an
+ * {@link OutOfMemoryError} then can never be used again (JLS 12.4.2): a heap that was full for a moment would leave a
+ * process without locks until its end. So they are initialized, and what they do is done once, when a client is made,
+ * which tells its maker.
+ */
+public final class EagerClasses {
+
+    private static final List<Class<?>> ALL = List.of(
+            LockEngine.Sync.class,
+            ThreadIds.class,
+            Hold.class,
+            LockLost.Reason.class,
+            Attempt.Left.class,
+            LocalQueue.Left.class,
+            PendingCommand.Need.class,
+            BatchSender.class,
+            Conditions.ConditionWait.Ending.class,
+            WithdrawPoll.End.class,
+            WithdrawPoll.Place.class,
+            RenewPoll.Round.class,
+            RemovalCause.class);
+
+    private EagerClasses() {}
+
+    public static void initialize() {
+        initializeAll();
+        drill();
+    }
+
+    /**
+     * Does once what may first be wanted while memory is wanting. A lambda is linked when it is first come to, and of
+     * one that could not be linked JDK 25 says so for ever.
+     */
+    private static void drill() {
+        LockKeys keys = LockKeys.of("redis-locks", "drill");
+        Owner nobody = new Owner("drill");
+        Attempt[] attempts = new Attempt[3];
+        LocalQueue localQueue = new LocalQueue(Clock.SYSTEM);
+        for (int i = 0; i < attempts.length; i++) {
+            attempts[i] = new Attempt(i, keys, nobody, new Attempt.Request(1, false, false), WaitLimit.endless());
+            localQueue.enter(attempts[i]);
+        }
+        localQueue.successor(keys, 0);
+        localQueue.inherit(0, attempts[1]);
+        localQueue.succeeded(keys, 1);
+        localQueue.leave(attempts[2]);
+        localQueue.exit(keys, 1);
+        Hold hold = new Hold(attempts[1], new Attempt.Grant(1, false, 1, 1, true), 1, Long.MAX_VALUE, null);
+        Holds holds = new Holds();
+        holds.put(hold);
+        holds.put(hold);
+        holds.remove(hold);
+        Scripts.leave(attempts[1], false, null, false);
+        // Of the JDK: a class behind the enum, without which a scheduled executor cannot wait.
+        long unused = TimeUnit.MILLISECONDS.convert(1, TimeUnit.NANOSECONDS);
+        UnansweredVotes votes = new UnansweredVotes();
+        for (int i = 0; i < 2; i++) {
+            votes.asking(new UnansweredVotes.Question(0, i, true, 1, System.nanoTime()));
+            votes.mayHave(0);
+        }
+    }
+
+    private static void initializeAll() {
+        try {
+            for (Class<?> each : ALL) {
+                MethodHandles.lookup().ensureInitialized(each);
+            }
+        } catch (IllegalAccessException e) {
+            throw new AssertionError("All of these are accessible here", e);
+        }
+    }
+}

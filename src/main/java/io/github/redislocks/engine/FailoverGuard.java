@@ -1,0 +1,232 @@
+package io.github.redislocks.engine;
+
+import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.concurrent.Backoff;
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.ServerRequirements;
+import io.github.redislocks.health.UnavailableMessages;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Remedy;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.ServerTimes;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.FailoverEpoch;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.waiting.Attempts;
+import io.github.redislocks.watchdog.PendingCommand;
+import io.github.redislocks.watchdog.Watchdog;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a client meets its server: looks at it when it connects, and again whenever Redis has become another one, of
+ * which it then asks everything anew.
+ */
+public final class FailoverGuard {
+
+    private final String clientId;
+    private final Settings settings;
+    private final Clock clock;
+    private final Redis redis;
+    private final MonitoredRedis monitored;
+    private final ServerTimes times;
+    private final FailoverEpoch epoch;
+    private final Watchdog watchdog;
+    private final Attempts attempts;
+    /** Whether waiting may mend what kept this client from connecting the last time. */
+    private boolean mayPass;
+
+    public FailoverGuard(
+            String clientId,
+            Settings settings,
+            Clock clock,
+            Redis redis,
+            MonitoredRedis monitored,
+            ServerTimes times,
+            FailoverEpoch epoch,
+            Watchdog watchdog,
+            Attempts attempts) {
+        this.clientId = clientId;
+        this.settings = settings;
+        this.clock = clock;
+        this.redis = redis;
+        this.monitored = monitored;
+        this.times = times;
+        this.epoch = epoch;
+        this.watchdog = watchdog;
+        this.attempts = attempts;
+    }
+
+    /**
+     * Looks at the server, and learns its time, by which requests are dated; throws if it cannot work, or is not there
+     * after a time.
+     */
+    public void start(Duration connectWithin) {
+        redis.onMoved(this::moved);
+        Backoff backoff = Backoff.ofRequests();
+        long began = clock.nanoTime();
+        boolean said = false;
+        while (true) {
+            try {
+                look();
+                return;
+            } catch (LockUnavailableException e) {
+                long left = connectWithin.toNanos() - (clock.nanoTime() - began);
+                if (left <= 0 || !mayPass || Thread.currentThread().isInterrupted()) {
+                    throw e;
+                }
+                if (!said) {
+                    said = true;
+                    tellOfWaiting(e, connectWithin);
+                }
+                clock.park(this, Math.min(left, backoff.next()));
+            }
+        }
+    }
+
+    private static void tellOfWaiting(LockUnavailableException e, Duration connectWithin) {
+        Loggers.CONNECTION.warn("{} It is waited for, for {} at most.", e.getMessage(), connectWithin);
+    }
+
+    private void tellOf(ServerRequirements server, @Nullable String warning) {
+        warn(server);
+        if (warning != null) {
+            Loggers.CONNECTION.warn(warning);
+        }
+        Loggers.CONNECTION.info(
+                "Connected to Redis {} at {} as client {}", server.version(), redis.address(), clientId);
+    }
+
+    private static boolean isForGood(RedisException failure) {
+        return failure instanceof RedisException.Refused refused && !refused.passing();
+    }
+
+    private String remedy(RedisException failure) {
+        if (failure instanceof RedisException.Refused refused && refused.says("ERR unknown command")) {
+            List<String> masters = redis.mastersOfSentinel(settings.commandTimeoutNanos());
+            if (!masters.isEmpty()) {
+                return "It is a Sentinel: write redis-sentinel://" + redis.address() + "/"
+                        + String.join(" or ", masters) + ", better with all Sentinels.";
+            }
+        }
+        return Remedy.of(failure);
+    }
+
+    private void look() {
+        Call check = check().with(settings.acks());
+        try {
+            redis.find(check.keys().get(0), settings.commandTimeoutNanos());
+            long sent = clock.nanoTime();
+            Reply answer = checked(check);
+            times.saw(redis.serverOf(check.keys().get(0)), answer, sent);
+            ServerRequirements server = new ServerRequirements(redis.address(), answer);
+            monitored.isAcknowledged(check.keys().get(0), answer, sent);
+            String objection = server.objection();
+            if (objection == null && monitored.hasOneSlot() && server.hasSlots()) {
+                monitored.hasSlots();
+                objection = ServerRequirements.objectionToSlots(
+                        redis, settings.keyPrefix(), settings.commandTimeoutNanos());
+            }
+            if (objection != null) {
+                mayPass = server.isReplica();
+                throw new LockUnavailableException(
+                        LockUnavailableException.Reason.UNSUITABLE, null, redis.address(), objection, false, null);
+            }
+            openLane();
+            // Each node of a quorum is looked at by itself.
+            String warning = redis.hasLines()
+                    ? ServerRequirements.warningOfSubscribing(
+                            redis, check.args().get(0), settings.commandTimeoutNanos())
+                    : null;
+            monitored.connected();
+            tellOf(server, warning);
+        } catch (RedisException e) {
+            String text = ServerRequirements.isElsewhere(e)
+                    ? ServerRequirements.tooSmall(redis.address())
+                    : "This client cannot start: " + e.getMessage() + ". " + remedy(e);
+            mayPass = !isForGood(e) && !(e.getCause() instanceof RedisException cause && isForGood(cause));
+            throw new LockUnavailableException(UnavailableMessages.reasonOf(e), null, redis.address(), text, false, e);
+        }
+    }
+
+    /** Asks again where the master was replaced under the question: a failover is no reason not to start. */
+    private Reply checked(Call check) {
+        long deadline = clock.nanoTime() + settings.commandTimeoutNanos();
+        String key = check.keys().get(0);
+        while (true) {
+            String server = redis.serverOf(key);
+            try {
+                return monitored.run(check, Math.max(1, deadline - clock.nanoTime()));
+            } catch (RedisException.Unanswered e) {
+                if (redis.serverOf(key).equals(server) || deadline - clock.nanoTime() <= 0) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    /**
+     * Has the connection of the background's work made now: at a server that takes no more clients the first renewal
+     * could not connect.
+     */
+    private void openLane() {
+        Call first = Scripts.locked(LockKeys.ofNobody(settings.keyPrefix()));
+        String server = redis.serverOf(first.keys().get(0));
+        RedisException failure = redis.runAll(List.of(first), settings.commandTimeoutNanos())
+                .get(0)
+                .failure();
+        // To a master that has just taken over the next check is sent, on that connection.
+        if (failure != null && redis.serverOf(first.keys().get(0)).equals(server)) {
+            throw failure;
+        }
+    }
+
+    /** Has all that the server before knew be asked of the new one: its time, every hold, every place in line. */
+    private void moved() {
+        long now = clock.nanoTime();
+        times.forget(now);
+        monitored.moved();
+        epoch.next(now + settings.failoverGraceNanos());
+        attempts.hurry();
+        Call check = check();
+        long until = now + settings.leftoverNanos(settings.leaseMillis());
+        watchdog.run(new PendingCommand(clock, check.keys().get(0), until) {
+            @Override
+            public Call call() {
+                return check;
+            }
+
+            @Override
+            public long follow(Reply answer, long sentNanos) {
+                tell(answer);
+                return DONE;
+            }
+        });
+    }
+
+    private Call check() {
+        return Scripts.check(settings.keyPrefix(), LockKeys.mailbox(settings.keyPrefix(), clientId));
+    }
+
+    private static void warn(ServerRequirements server) {
+        for (String warning : server.warnings()) {
+            Loggers.CONNECTION.warn(warning);
+        }
+    }
+
+    /** Says what is wrong with a server that this client has not chosen. */
+    private void tell(Reply check) {
+        ServerRequirements server = new ServerRequirements(redis.address(), check);
+        warn(server);
+        String objection = server.objection();
+        if (objection != null) {
+            Loggers.CONNECTION.error(objection);
+        }
+    }
+}

@@ -1,0 +1,557 @@
+package io.github.redislocks.engine;
+
+import io.github.redislocks.LockLost;
+import io.github.redislocks.LockLostException;
+import io.github.redislocks.LockNotAcquired;
+import io.github.redislocks.concurrent.Backoff;
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.StackSpace;
+import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.UnavailableMessages;
+import io.github.redislocks.lease.Losses;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owners;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.Timing;
+import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.waiting.Acquisitions;
+import io.github.redislocks.waiting.Attempts;
+import io.github.redislocks.waiting.Handoff;
+import io.github.redislocks.waiting.LocalQueue;
+import io.github.redislocks.waiting.Mailbox;
+import io.github.redislocks.watchdog.Watchdog;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a lock is acquired, re-entered, released and lost, written once for every kind of lock.
+ *
+ * <p><b>Overview.</b> What a thread holds is decided here and in {@link Hold}, not in Redis: a hold counts as long as
+ * its local deadline lies ahead, which is always before the moment at which Redis may give the lock away. From that
+ * follow the invariants:
+ *
+ * <ul>
+ *   <li>Every success is dated from before its request was sent; an answer that comes after its own deadline is none.
+ *   <li>A hold ends once: by the compare-and-set of its release, or of its loss. Only the thread that wins acts on it:
+ *       passes the local turn, tells the listeners.
+ *   <li>The turn in the local queue belongs to one attempt from its entry to the end of its hold.
+ *   <li>A command that was not answered is either repeated under the same attempt, or followed by a leave.
+ * </ul>
+ */
+public final class LockEngine {
+
+    /**
+     * Makes what a holder wrote visible to the next one in this JVM: sockets give no happens-before edge, but a
+     * read-modify-write before the release and one after the acquisition do.
+     */
+    private static final AtomicLong EDGE = new AtomicLong();
+
+    /** Makes the edge: before every release and after every acquisition. */
+    public static void publish() {
+        EDGE.getAndIncrement();
+    }
+
+    private final Clock clock;
+    private final Settings settings;
+    private final Redis redis;
+    private final MonitoredRedis monitored;
+    private final UnavailableMessages unavailable;
+    private final Holds holds;
+    private final Owners owners;
+    private final Attempts attempts;
+    private final LocalQueue localQueue;
+    private final Mailbox mailbox;
+    private final Handoff handoff;
+    private final Losses losses;
+    private final Watchdog watchdog;
+    private final Acquisitions acquisitions;
+    private final EventNotifier events;
+
+    public LockEngine(
+            Clock clock,
+            Settings settings,
+            Redis redis,
+            MonitoredRedis monitored,
+            UnavailableMessages unavailable,
+            Holds holds,
+            Owners owners,
+            Attempts attempts,
+            LocalQueue localQueue,
+            Mailbox mailbox,
+            Handoff handoff,
+            Losses losses,
+            Watchdog watchdog,
+            Acquisitions acquisitions,
+            EventNotifier events) {
+        this.clock = clock;
+        this.settings = settings;
+        this.redis = redis;
+        this.monitored = monitored;
+        this.unavailable = unavailable;
+        this.holds = holds;
+        this.owners = owners;
+        this.attempts = attempts;
+        this.localQueue = localQueue;
+        this.mailbox = mailbox;
+        this.handoff = handoff;
+        this.losses = losses;
+        this.watchdog = watchdog;
+        this.acquisitions = acquisitions;
+        this.events = events;
+    }
+
+    /** One lock, as one lock object uses it, with settings of its own. */
+    public Sync lock(LockKeys keys, boolean fair, Settings own) {
+        return new Sync(keys, fair, own);
+    }
+
+    /** The calling thread's hold of a lock, held or lost, or null. */
+    private @Nullable Hold hold(LockKeys keys) {
+        return holds.get(keys, owners.caller());
+    }
+
+    /** Checks that waiters stand in one line, which some things need. */
+    public void checkLines(String what) {
+        if (!redis.hasLines()) {
+            throw new UnsupportedOperationException("A quorum offers no " + what + ": they need one line in which all"
+                    + " waiters stand in one order, and each master of a quorum has its own. Use a single server, Sentinel or"
+                    + " a cluster for them.");
+        }
+    }
+
+    /** Says how the calling thread lost this hold. */
+    public static LockLostException lost(Hold hold) {
+        LockLost.Reason reason = hold.lossReason();
+        return new LockLostException(hold.loss(reason == null ? LockLost.Reason.EXPIRED : reason));
+    }
+
+    /** One lock. */
+    public final class Sync {
+
+        private static final long REENTRY_PAUSE_NANOS = 10_000_000;
+
+        private final LockKeys keys;
+        private final boolean fair;
+        private final Settings own;
+        /** Whether others wanted the lock too, the last time that Redis was asked; a guess, by which less is sent. */
+        private boolean crowded;
+
+        private Sync(LockKeys keys, boolean fair, Settings own) {
+            this.keys = keys;
+            this.fair = fair;
+            this.own = own;
+            checkLease(own.lease(), own.leaseMillis());
+        }
+
+        public boolean isFair() {
+            return fair;
+        }
+
+        public LockKeys keys() {
+            return keys;
+        }
+
+        /** How long an outage may last where a call does not end by a time. */
+        public long retryForNanos() {
+            return own.retryForNanos();
+        }
+
+        /** The lease of acquisitions that name none. */
+        public long leaseMillis() {
+            return own.leaseMillis();
+        }
+
+        /** Checks a lease that a caller names against what the servers promise, and returns it in milliseconds. */
+        public long checkLease(Duration lease, long millis) {
+            long memory = redis.memoryMillis();
+            if (millis > memory) {
+                throw new IllegalArgumentException(
+                        "The lease is " + lease + ", and a master that restarts gives no votes for "
+                                + Duration.ofMillis(memory)
+                                + " only, in which the votes that it has forgotten must have ended. Name a"
+                                + " lease of at most that, or set a longer restartDelay in all clients.");
+            }
+            return millis;
+        }
+
+        /** Checks that waiters stand in a line here, which some things need. */
+        public void checkLines(String what) {
+            LockEngine.this.checkLines(what);
+        }
+
+        public void lock(long leaseMillis, boolean renewed) {
+            if (enterHere(leaseMillis, renewed)) {
+                return;
+            }
+            try {
+                acquire(WaitLimit.endless(own.retryForNanos()), leaseMillis, renewed);
+            } catch (InterruptedException e) {
+                throw new AssertionError("lock() does not end by an interrupt", e);
+            }
+        }
+
+        public void lockInterruptibly(long leaseMillis, boolean renewed) throws InterruptedException {
+            if (!Thread.currentThread().isInterrupted() && enterHere(leaseMillis, renewed)) {
+                return;
+            }
+            acquire(WaitLimit.interruptible(own.retryForNanos()), leaseMillis, renewed);
+        }
+
+        public boolean tryLock(long leaseMillis, boolean renewed) {
+            if (enterHere(leaseMillis, renewed)) {
+                return true;
+            }
+            try {
+                long timeout = settings.commandTimeoutNanos();
+                return acquire(
+                        WaitLimit.forAnswer(clock.nanoTime(), timeout, own.retryForNanos()), leaseMillis, renewed);
+            } catch (InterruptedException e) {
+                throw new AssertionError("tryLock() does not end by an interrupt", e);
+            }
+        }
+
+        public boolean tryLock(long waitNanos, long leaseMillis, boolean renewed) throws InterruptedException {
+            if (!Thread.currentThread().isInterrupted() && enterHere(leaseMillis, renewed)) {
+                return true;
+            }
+            return acquire(WaitLimit.within(clock.nanoTime(), waitNanos, own.retryForNanos()), leaseMillis, renewed);
+        }
+
+        /** Counts a re-entry without a word to Redis, if the caller's hold is sure to last as long as is wanted. */
+        private boolean enterHere(long leaseMillis, boolean renewed) {
+            if (!own.localReentry()) {
+                return false;
+            }
+            Hold hold = hold(keys);
+            if (hold == null || !hold.covers(clock.nanoTime(), leaseMillis, renewed)) {
+                return false;
+            }
+            checkCount(hold);
+            hold.reentered(leaseMillis, renewed, hold.nextRenewalNanos);
+            return true;
+        }
+
+        private static void checkCount(Hold hold) {
+            if (hold.count == Integer.MAX_VALUE) {
+                throw new Error("Maximum lock count exceeded");
+            }
+        }
+
+        private boolean acquire(WaitLimit limit, long leaseMillis, boolean renewed) throws InterruptedException {
+            try {
+                if (limit.interrupted()) {
+                    events.notAcquired(keys, clock, 0, LockNotAcquired.Outcome.INTERRUPTED);
+                    limit.throwIfInterrupted();
+                }
+                Hold held = rescued();
+                if (held != null && losses.isValid(held) && reenter(held, limit, leaseMillis, renewed)) {
+                    return true;
+                }
+                Attempt.Request request = new Attempt.Request(leaseMillis, renewed, fair);
+                return events.isHeard()
+                        ? acquireHeard(request, limit, held)
+                        : acquireAnew(request, limit, held) != null;
+            } finally {
+                limit.restore();
+            }
+        }
+
+        /** As {@link #acquireAnew}, and tells the listeners what came of it. */
+        private boolean acquireHeard(Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
+                throws InterruptedException {
+            long began = clock.nanoTime();
+            Hold hold;
+            try {
+                hold = acquireAnew(request, limit, lost);
+            } catch (Throwable e) {
+                boolean interrupted = e instanceof InterruptedException;
+                events.notAcquired(
+                        keys,
+                        clock,
+                        began,
+                        interrupted ? LockNotAcquired.Outcome.INTERRUPTED : LockNotAcquired.Outcome.FAILED);
+                throw e;
+            }
+            if (hold == null) {
+                events.notAcquired(keys, clock, began, LockNotAcquired.Outcome.BUSY);
+                return false;
+            }
+            // Nothing that may throw: the lock is held.
+            events.acquired(keys, hold, began);
+            return true;
+        }
+
+        /**
+         * One attempt after the other, as long as all that keeps it from a hold is that too few replicas confirm it.
+         * Null if the lock was busy.
+         */
+        private @Nullable Hold acquireAnew(Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
+                throws InterruptedException {
+            long began = clock.nanoTime();
+            Backoff backoff = null;
+            while (true) {
+                // Each a new one: what gives an earlier one back may run late, and must not touch this.
+                Attempt attempt = attempts.make(keys, request, limit);
+                try {
+                    attempts.begin(attempt);
+                    attempt.fastPath = !crowded && redis.hasLines();
+                    Hold hold = acquisitions.of(attempt, limit, lost).contend();
+                    crowded = !attempt.fastPath;
+                    publish();
+                    return hold;
+                } catch (RedisException.Unacknowledged e) {
+                    long now = clock.nanoTime();
+                    if (!limit.waits()
+                            || isTooLate(
+                                    limit, monitored.replication(keys.lock()).age(now), now)) {
+                        throw unavailable.notAcknowledged(
+                                keys, now - began, monitored.of(keys.lock()).silence(now) > 0, e);
+                    }
+                    backoff = backoff == null ? Backoff.ofRequests() : backoff;
+                    clock.pause(this, Math.min(backoff.next(), limit.remaining(now)));
+                    limit.throwIfInterrupted();
+                } catch (Error e) {
+                    // Without a call first, for which there may be no room on the stack.
+                    attempt.stranded = true;
+                    watchdog.stranded = true;
+                    watchdog.wakeAt(0);
+                    throw e;
+                }
+            }
+        }
+
+        private boolean isTooLate(WaitLimit limit, long outageNanos, long now) {
+            return limit.isTimed() ? limit.remaining(now) <= 0 : limit.isPast(outageNanos);
+        }
+
+        /** Counts a re-entry; false if the hold turned out to be lost, so that the caller has to acquire anew. */
+        private boolean reenter(Hold hold, WaitLimit limit, long leaseMillis, boolean renewed)
+                throws InterruptedException {
+            checkCount(hold);
+            long began = clock.nanoTime();
+            int before = own.localReentry() ? 0 : hold.count;
+            while (losses.isValid(hold)) {
+                long sent = clock.nanoTime();
+                long timeout = Math.min(
+                        limit.timeoutNanos(sent, settings.commandTimeoutNanos()),
+                        Math.max(1, hold.deadlineNanos() - sent));
+                Call call = Scripts.reenter(hold, before, leaseMillis);
+                try {
+                    Reply reply = monitored.run(call.with(settings.acks()), timeout);
+                    if (!reply.is("OK")) {
+                        losses.lose(hold, LockLost.Reason.TAKEN);
+                    } else if (hold.extend(clock.nanoTime(), sent + Timing.validityNanos(leaseMillis))) {
+                        hold.reentered(leaseMillis, renewed, sent + Timing.renewalNanos(leaseMillis));
+                        watchdog.wakeAt(hold.nextRenewalNanos);
+                        return true;
+                    }
+                } catch (RedisException e) {
+                    long now = clock.nanoTime();
+                    boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
+                    boolean unacknowledged = e instanceof RedisException.Unacknowledged;
+                    long outage = unacknowledged
+                            ? monitored.replication(keys.lock()).age(now)
+                            : monitored.of(keys.lock()).age(call, now);
+                    if (hopeless || isTooLate(limit, outage, now)) {
+                        throw unavailable.toDo(
+                                keys,
+                                "was not entered once more",
+                                "The calling thread still holds it, as often as before.",
+                                now - began,
+                                e);
+                    }
+                    limit.throwIfInterrupted();
+                    if (!unacknowledged) {
+                        hold.unanswered = true;
+                    }
+                    clock.pause(this, REENTRY_PAUSE_NANOS);
+                }
+            }
+            return false;
+        }
+
+        /** The calling thread's hold, or the loss below one that it left behind, of which it has not been told yet. */
+        private @Nullable Hold rescued() {
+            Hold hold = hold(keys);
+            if (hold != null && hold.stranded) {
+                handoff.rescue(hold);
+                return hold(keys);
+            }
+            return hold;
+        }
+
+        public void unlock() {
+            Hold hold = rescued();
+            if (hold == null) {
+                throw notHeld();
+            }
+            if (!losses.isValid(hold)) {
+                throw unlockLost(hold);
+            }
+            if (hold.count > 1) {
+                exit(hold);
+            } else {
+                release(hold);
+            }
+        }
+
+        private void exit(Hold hold) {
+            try {
+                if (!own.localReentry() && isTaken(hold)) {
+                    losses.lose(hold, LockLost.Reason.TAKEN);
+                }
+            } catch (Error e) {
+                // As unlocked as an unlock of the JDK's lock would be that an error follows.
+                hold.exited();
+                throw e;
+            }
+            if (!losses.isValid(hold)) {
+                throw unlockLost(hold);
+            }
+            hold.exited();
+        }
+
+        /** Counts the inner unlock in Redis; whether the hold is not there any more. */
+        private boolean isTaken(Hold hold) {
+            try {
+                return monitored
+                        .run(Scripts.releaseInner(hold), settings.commandTimeoutNanos())
+                        .is("GONE");
+            } catch (RedisException e) {
+                // The count in Redis is a mirror; the hold itself is as sure as its deadline.
+                return false;
+            }
+        }
+
+        /**
+         * Ends a hold. Its thread is done with it, so whatever goes wrong here, the watchdog goes on with the release.
+         */
+        private void release(Hold hold) {
+            long sent = clock.nanoTime();
+            try {
+                StackSpace.ensure();
+                long until = hold.beginRelease(sent);
+                if (until == 0) {
+                    losses.isValid(hold);
+                    throw unlockLost(hold);
+                }
+                publish();
+                release(hold, sent, until);
+            } catch (Throwable e) {
+                hold.stranded = true;
+                watchdog.stranded = true;
+                watchdog.wakeAt(0);
+                throw e;
+            }
+        }
+
+        private void release(Hold hold, long sent, long until) {
+            boolean keep = sent - hold.turnStartNanos < Timing.LOCAL_TURN_NANOS;
+            boolean found = true;
+            try {
+                hold.successor = handoff.successor(hold);
+                Reply freed = hold.successor == null && isQuick(hold, sent)
+                        ? monitored.run(Scripts.free(hold), settings.commandTimeoutNanos())
+                        : null;
+                if (freed != null && freed.is("OK")) {
+                    localQueue.exit(keys, hold.attempt);
+                } else if (freed == null) {
+                    found = handOn(hold, sent, keep, false);
+                } else {
+                    crowded = true;
+                    hold.successor = handoff.successor(hold);
+                    found = handOn(hold, sent, keep, freed.resent());
+                }
+            } catch (RedisException e) {
+                Call call = Scripts.release(hold, hold.successor, keep, mailbox.isOpen());
+                handoff.releaseLater(hold, call, hold.successor);
+                found = clock.nanoTime() < until || !hold.releasedTooLate();
+            }
+            if (!found) {
+                losses.ended(hold);
+                throw unlockLost(hold);
+            }
+            // Not before: close() waits for releases, and a successor that has gone has to be taken out of Redis.
+            holds.remove(hold);
+            events.released(keys, hold, sent);
+        }
+
+        /** Ends a hold in Redis and hands the lock on; false if somebody else had ended it. */
+        private boolean handOn(Hold hold, long sent, boolean keep, boolean mayHaveRun) {
+            Call call = Scripts.release(hold, hold.successor, keep, mailbox.isOpen());
+            long left = sent + settings.commandTimeoutNanos() - clock.nanoTime();
+            Reply reply = monitored.run(call, Math.max(1, left));
+            // Found nothing although nothing of it had run before.
+            if (reply.is("GONE") && !reply.resent() && !mayHaveRun && hold.releaseFailed()) {
+                return false;
+            }
+            crowded = !reply.is("FREED") || reply.values().contains(1L);
+            handoff.handOn(keys, hold.attempt, hold.successor, hold.turnStartNanos, reply, sent);
+            return true;
+        }
+
+        /** Whether it is likely that nobody has come to wait behind a hold. */
+        private boolean isQuick(Hold hold, long now) {
+            return !crowded && redis.hasLines() && now - hold.turnStartNanos < Timing.SHORT_HOLD_NANOS;
+        }
+
+        private LockLostException unlockLost(Hold hold) {
+            // The thread that found the loss may have met an error before it told of it.
+            losses.ended(hold);
+            LockLostException exception = lost(hold);
+            if (--hold.count == 0) {
+                holds.remove(hold);
+            }
+            return exception;
+        }
+
+        private IllegalMonitorStateException notHeld() {
+            return new IllegalMonitorStateException("Thread "
+                    + Thread.currentThread().getName() + " does not hold the lock \"" + keys.name()
+                    + "\": only the thread that locked it can do this, through the same RedisLocks.");
+        }
+
+        /** The calling thread's hold if it can be relied upon now, or null. */
+        @Nullable
+        public Hold held() {
+            Hold hold = hold(keys);
+            return hold != null && losses.isValid(hold) ? hold : null;
+        }
+
+        /** The calling thread's hold. */
+        public Hold ensureHeld() {
+            Hold hold = hold(keys);
+            if (hold == null) {
+                throw notHeld();
+            }
+            if (!losses.isValid(hold)) {
+                throw lost(hold);
+            }
+            return hold;
+        }
+
+        public long remainingNanos() {
+            Hold hold = held();
+            return hold == null ? 0 : Math.max(0, hold.deadlineNanos() - clock.nanoTime());
+        }
+
+        /** Whether another is the same lock of the same client. */
+        public boolean isSameAs(Sync other) {
+            return LockEngine.this == other.engine() && keys.lock().equals(other.keys.lock());
+        }
+
+        private LockEngine engine() {
+            return LockEngine.this;
+        }
+    }
+}

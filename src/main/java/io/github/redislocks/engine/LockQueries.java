@@ -1,0 +1,148 @@
+package io.github.redislocks.engine;
+
+import io.github.redislocks.LockInspection;
+import io.github.redislocks.LockLost;
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.UnavailableMessages;
+import io.github.redislocks.lease.Losses;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Inspections;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.waiting.Attempts;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** What can be asked of a lock of one client, and done to it, by threads that need not hold it. */
+public final class LockQueries {
+
+    private final String clientId;
+    private final Clock clock;
+    private final Settings settings;
+    private final MonitoredRedis monitored;
+    private final UnavailableMessages unavailable;
+    private final Holds holds;
+    private final Attempts attempts;
+    private final Losses losses;
+
+    public LockQueries(
+            String clientId,
+            Clock clock,
+            Settings settings,
+            MonitoredRedis monitored,
+            UnavailableMessages unavailable,
+            Holds holds,
+            Attempts attempts,
+            Losses losses) {
+        this.clientId = clientId;
+        this.clock = clock;
+        this.settings = settings;
+        this.monitored = monitored;
+        this.unavailable = unavailable;
+        this.holds = holds;
+        this.attempts = attempts;
+        this.losses = losses;
+    }
+
+    public LockInspection inspect(LockKeys keys) {
+        return Inspections.of(keys.name(), look(keys, Scripts.inspect(keys)));
+    }
+
+    /** The threads of this client that wait for the lock, or are about to learn that it is theirs. */
+    public List<Thread> queuedThreads(LockKeys keys) {
+        List<Thread> threads = new ArrayList<>();
+        for (Attempt attempt : attempts.all()) {
+            if (attempt.waits
+                    && attempt.condition == null
+                    && attempt.keys.lock().equals(keys.lock())) {
+                threads.add(attempt.owner.thread);
+            }
+        }
+        return threads;
+    }
+
+    /** The threads of this client that wait in a Condition. */
+    public List<Thread> waitingThreads(LockKeys keys, String condition) {
+        List<Thread> threads = new ArrayList<>();
+        for (Attempt attempt : attempts.all()) {
+            if (condition.equals(attempt.condition) && attempt.keys.lock().equals(keys.lock())) {
+                threads.add(attempt.owner.thread);
+            }
+        }
+        return threads;
+    }
+
+    public boolean isLocked(LockKeys keys) {
+        return look(keys, Scripts.locked(keys)).is("LOCKED");
+    }
+
+    public boolean forceUnlock(LockKeys keys) {
+        Reply seen = look(keys, Scripts.locked(keys));
+        if (seen.is("FREE")) {
+            return false;
+        }
+        String token = seen.text(0);
+        Reply forced = ask(
+                keys,
+                Scripts.force(keys, token),
+                "was not forced open",
+                "It may have been: ask isLocked() when Redis is back.");
+        if (!forced.is("GONE")) {
+            endHere(keys, token);
+            tellForced(keys, token);
+        }
+        return true;
+    }
+
+    private void tellForced(LockKeys keys, String token) {
+        Loggers.FORCED.info(
+                "The lock \"{}\" was forced open by thread {} of client {}: its hold with token {} counts no more",
+                keys.name(),
+                Thread.currentThread().getName(),
+                clientId,
+                token);
+    }
+
+    /** Ends the hold if it is one of this client, which is not to believe in it until its next renewal. */
+    private void endHere(LockKeys keys, String token) {
+        for (Hold hold : holds.all()) {
+            if (hold.lock().equals(keys.lock()) && Long.toString(hold.token).equals(token)) {
+                losses.lose(hold, LockLost.Reason.TAKEN);
+            }
+        }
+    }
+
+    private Reply look(LockKeys keys, Call call) {
+        return ask(keys, call, "could not be looked at", "Nothing has changed.");
+    }
+
+    private Reply ask(LockKeys keys, Call call, String whatNot, String consequence) {
+        attempts.checkOpen();
+        long sent = clock.nanoTime();
+        try {
+            return monitored.run(call, settings.commandTimeoutNanos());
+        } catch (RedisException e) {
+            throw unavailable.toDo(keys, whatNot, consequence, clock.nanoTime() - sent, e);
+        }
+    }
+
+    /** The thread of this JVM that holds the lock, as far as this client knows, or null. */
+    @Nullable
+    public Thread localOwner(LockKeys keys) {
+        for (Hold hold : holds.all()) {
+            if (hold.lock().equals(keys.lock()) && losses.isValid(hold)) {
+                return hold.thread();
+            }
+        }
+        return null;
+    }
+}

@@ -1,0 +1,117 @@
+package io.github.redislocks.engine;
+
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.state.WaitLimit;
+import java.time.Instant;
+import java.util.Date;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A Condition of a lock in Redis: {@code await} in one JVM is woken by {@code signal} in another. Conditions of one
+ * lock and one id are one Condition.
+ */
+public final class RedisCondition implements Condition {
+
+    private final Conditions conditions;
+    private final Clock clock;
+    private final LockEngine.Sync sync;
+    private final String id;
+
+    public RedisCondition(Conditions conditions, Clock clock, LockEngine.Sync sync, String id) {
+        this.conditions = conditions;
+        this.clock = clock;
+        this.sync = sync;
+        this.id = id;
+    }
+
+    public String id() {
+        return id;
+    }
+
+    /** Whether it is of this lock. */
+    public boolean isOf(LockEngine.Sync other) {
+        return sync.isSameAs(other);
+    }
+
+    @Override
+    public void await() throws InterruptedException {
+        waitWith(WaitLimit.interruptible(sync.retryForNanos()), null);
+    }
+
+    @Override
+    public void awaitUninterruptibly() {
+        try {
+            waitWith(WaitLimit.endless(sync.retryForNanos()), null);
+        } catch (InterruptedException e) {
+            throw new AssertionError("awaitUninterruptibly() does not end by an interrupt", e);
+        }
+    }
+
+    @Override
+    public long awaitNanos(long nanos) throws InterruptedException {
+        long now = clock.nanoTime();
+        waitWith(WaitLimit.within(now, nanos, sync.retryForNanos()), null);
+        long left = nanos - (clock.nanoTime() - now);
+        // What was spent may not fit below the least of all times.
+        return left <= nanos ? left : Long.MIN_VALUE;
+    }
+
+    @Override
+    public boolean await(long time, TimeUnit unit) throws InterruptedException {
+        return waitWith(WaitLimit.within(clock.nanoTime(), unit.toNanos(time), sync.retryForNanos()), null);
+    }
+
+    /** Waits by the wall clock of this machine, as the JDK does. */
+    @Override
+    @SuppressWarnings("JavaUtilDate") // Of the interface.
+    public boolean awaitUntil(Date deadline) throws InterruptedException {
+        // Not toInstant(), which the dates of java.sql refuse.
+        return waitWith(WaitLimit.interruptible(sync.retryForNanos()), Instant.ofEpochMilli(deadline.getTime()));
+    }
+
+    private boolean waitWith(WaitLimit limit, @Nullable Instant until) throws InterruptedException {
+        try {
+            // An interrupt goes before a lock that is not held, as in the JDK.
+            limit.throwIfInterrupted();
+            return conditions.await(id, sync.ensureHeld(), limit, until);
+        } finally {
+            limit.restore();
+        }
+    }
+
+    @Override
+    public void signal() {
+        signal(false);
+    }
+
+    @Override
+    public void signalAll() {
+        signal(true);
+    }
+
+    private void signal(boolean all) {
+        WaitLimit limit = WaitLimit.endless(sync.retryForNanos());
+        try {
+            conditions.signal(id, sync.ensureHeld(), all, limit);
+        } finally {
+            limit.restore();
+        }
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof RedisCondition condition && condition.isOf(sync) && condition.id.equals(id);
+    }
+
+    @Override
+    public int hashCode() {
+        return id.hashCode();
+    }
+
+    @Override
+    public String toString() {
+        return "RedisCondition " + id.substring(1) + " of " + sync.keys().name();
+    }
+}

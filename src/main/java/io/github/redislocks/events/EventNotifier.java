@@ -1,0 +1,277 @@
+package io.github.redislocks.events;
+
+import io.github.redislocks.LockAcquired;
+import io.github.redislocks.LockListener;
+import io.github.redislocks.LockLost;
+import io.github.redislocks.LockNotAcquired;
+import io.github.redislocks.LockReleased;
+import io.github.redislocks.LocksRenewed;
+import io.github.redislocks.RedisOutage;
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.LossSubject;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedTransferQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
+
+/**
+ * Tells the user's listeners what happens. What a thread of the application does, that thread tells; all else is told
+ * by a thread of its own that comes and goes with it, so that a slow listener delays no renewal. The queue of that
+ * thread is bounded: by the number of holds, which are lost once each; by one entry for renewals, which are counted
+ * while they wait; and by the outages, of which one is told in ten seconds.
+ */
+public final class EventNotifier {
+
+    /** What its thread is called. */
+    public static final String ROLE = "listener";
+
+    private final LockListener[] listeners;
+    private final BlockingQueue<Runnable> queue = new LinkedTransferQueue<>();
+    private final ThreadPoolExecutor executor;
+    /** How many renewals have not been told. */
+    private final AtomicLong renewals = new AtomicLong();
+
+    public EventNotifier(List<LockListener> listeners) {
+        this(listeners, Threads.DAEMONS.factory(ROLE));
+    }
+
+    public EventNotifier(List<LockListener> listeners, ThreadFactory threads) {
+        this.listeners = listeners.toArray(new LockListener[0]);
+        this.executor = new ThreadPoolExecutor(1, 1, 1, TimeUnit.SECONDS, queue, threads);
+        executor.allowCoreThreadTimeOut(true);
+    }
+
+    /** Whether anybody listens: if not, no event need be made. */
+    public boolean isHeard() {
+        return listeners.length > 0;
+    }
+
+    /** One event, to be told to each listener. No lambda: what meets an error when first linked may fail for ever. */
+    private abstract class Telling implements Runnable {
+
+        private final Object event;
+
+        Telling(Object event) {
+            this.event = event;
+        }
+
+        abstract void tell(LockListener listener);
+
+        boolean isDue() {
+            return true;
+        }
+
+        @Override
+        public final void run() {
+            if (!isDue()) {
+                return;
+            }
+            for (LockListener listener : listeners) {
+                try {
+                    tell(listener);
+                } catch (Throwable e) {
+                    Loggers.LOSS.error(
+                            "The lock listener {} failed for {}",
+                            listener.getClass().getName(),
+                            event,
+                            e);
+                }
+            }
+        }
+    }
+
+    private void later(Telling telling) {
+        queue.add(telling);
+        startThread();
+    }
+
+    /** Tells of a loss, and writes it in the log. */
+    public void lost(LockLost loss, LossSubject subject) {
+        if (isHeard()) {
+            later(new Telling(loss) {
+                @Override
+                boolean isDue() {
+                    return subject.isToldFirst();
+                }
+
+                @Override
+                void tell(LockListener listener) {
+                    listener.lost(loss);
+                }
+            });
+        }
+        Loggers.LOSS.warn(
+                "The lock \"{}\" (token {}) of thread {} was lost: {}",
+                loss.lockName(),
+                loss.token(),
+                loss.ownerThreadName(),
+                loss.reason());
+    }
+
+    /** Tells that holds were confirmed. */
+    public void renewed(int count) {
+        if (!isHeard() || count == 0 || renewals.getAndAdd(count) > 0) {
+            return;
+        }
+        try {
+            later(new Telling("renewals") {
+                private long told;
+
+                @Override
+                boolean isDue() {
+                    told = renewals.getAndSet(0);
+                    return true;
+                }
+
+                @Override
+                void tell(LockListener listener) {
+                    listener.renewed(LocksRenewed.of(told));
+                }
+            });
+        } catch (OutOfMemoryError e) {
+            // These are not told; the next ones are.
+            renewals.set(0);
+        }
+    }
+
+    /** Tells that a server does not answer. */
+    public void outageBegan(Supplier<String> server, String failure, long lastedNanos) {
+        outage(server, failure, lastedNanos, true);
+    }
+
+    /** Tells that a server answers again, or that another has taken its place. */
+    public void outageEnded(Supplier<String> server, String failure, long lastedNanos) {
+        outage(server, failure, lastedNanos, false);
+    }
+
+    private void outage(Supplier<String> server, String failure, long lastedNanos, boolean began) {
+        if (!isHeard()) {
+            return;
+        }
+        try {
+            RedisOutage outage = RedisOutage.of(server.get(), failure, Duration.ofNanos(Math.max(0, lastedNanos)));
+            later(new Telling(outage) {
+                @Override
+                void tell(LockListener listener) {
+                    if (began) {
+                        listener.outageBegan(outage);
+                    } else {
+                        listener.outageEnded(outage);
+                    }
+                }
+            });
+        } catch (OutOfMemoryError e) {
+            // The caller met the outage, and must not meet this error besides.
+            Loggers.INTERNAL.error("There was no memory to tell the lock listeners of an outage");
+        }
+    }
+
+    /**
+     * Tells at once, by the calling thread, that it has acquired a lock, which it wanted since a time. Never throws.
+     */
+    public void acquired(LockKeys keys, Hold hold, long sinceNanos) {
+        try {
+            LockAcquired event =
+                    LockAcquired.of(keys.name(), hold.token, since(sinceNanos, hold.acquiredNanos), hold.previousLost);
+            new Telling(event) {
+                @Override
+                void tell(LockListener listener) {
+                    listener.acquired(event);
+                }
+            }.run();
+        } catch (Throwable e) {
+            untold(e);
+        }
+    }
+
+    /**
+     * Tells at once, by the calling thread, that it has given up acquiring a lock, which it wanted since a time, or 0
+     * if it has not begun. Never throws.
+     */
+    public void notAcquired(LockKeys keys, Clock clock, long sinceNanos, LockNotAcquired.Outcome outcome) {
+        if (!isHeard()) {
+            return;
+        }
+        try {
+            Duration tried = sinceNanos == 0 ? Duration.ZERO : since(sinceNanos, clock.nanoTime());
+            LockNotAcquired event = LockNotAcquired.of(keys.name(), tried, outcome);
+            new Telling(event) {
+                @Override
+                void tell(LockListener listener) {
+                    listener.notAcquired(event);
+                }
+            }.run();
+        } catch (Throwable e) {
+            untold(e);
+        }
+    }
+
+    /** Tells at once, by the calling thread, that it has released a lock at a time. Never throws. */
+    public void released(LockKeys keys, Hold hold, long atNanos) {
+        if (!isHeard()) {
+            return;
+        }
+        try {
+            LockReleased event = LockReleased.of(keys.name(), hold.token, since(hold.acquiredNanos, atNanos));
+            new Telling(event) {
+                @Override
+                void tell(LockListener listener) {
+                    listener.released(event);
+                }
+            }.run();
+        } catch (Throwable e) {
+            untold(e);
+        }
+    }
+
+    private static Duration since(long fromNanos, long untilNanos) {
+        return Duration.ofNanos(Math.max(0, untilNanos - fromNanos));
+    }
+
+    /** What a call has done must not be undone because nobody could be told. */
+    private static void untold(Throwable e) {
+        Loggers.INTERNAL.error("The lock listeners could not be told", e);
+    }
+
+    /** Starts the thread if it has something to tell; to be said again if the system had no thread to give. */
+    public void startThread() {
+        if (!queue.isEmpty() && executor.getPoolSize() == 0) {
+            try {
+                executor.prestartCoreThread();
+            } catch (OutOfMemoryError noThread) {
+                Loggers.LOSS.warn("No thread can be started to tell the lock listeners; it is tried again");
+            }
+        }
+    }
+
+    /**
+     * Lets what has happened so far be told, for a time. What the watchdog finds lost while the client closes is told
+     * as well; the thread ends when it has had nothing to tell for a second.
+     */
+    public void awaitTold(Duration limit) {
+        startThread();
+        if (executor.getPoolSize() == 0) {
+            return;
+        }
+        try {
+            executor.submit(() -> {}).get(limit.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            Loggers.LOSS.warn("A lock listener is still busy; it goes on while the client closes");
+        } catch (ExecutionException e) {
+            throw new AssertionError("Nothing fails", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,191 @@
+package io.github.redislocks.health;
+
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.state.Settings;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+
+/**
+ * Runs scripts, and notes which servers do not answer, or have too few replicas that do: one of them may be away while
+ * others are not.
+ */
+public final class MonitoredRedis {
+
+    /** The address of the server of a key while there is none. */
+    private static final String NOBODY = "";
+
+    private final Settings settings;
+    private final Clock clock;
+    private final Redis redis;
+    private final EventNotifier events;
+    private final ConcurrentMap<String, Availability> servers = new ConcurrentHashMap<>();
+    private final ConcurrentMap<String, Outage> replications = new ConcurrentHashMap<>();
+    private final OutageNews news;
+    private volatile boolean silent = true;
+    private volatile boolean hasOneSlot;
+
+    public MonitoredRedis(Settings settings, Clock clock, Redis redis, EventNotifier events) {
+        this.events = events;
+        this.settings = settings;
+        this.clock = clock;
+        this.redis = redis;
+        this.hasOneSlot = redis.hasOneSlot();
+        this.news = new OutageNews("Redis", redis::address, () -> silent, events);
+    }
+
+    /** Runs a script, and notes whether Redis answers. */
+    public Reply run(Call call, long timeoutNanos) {
+        long sent = clock.nanoTime();
+        String key = call.keys().get(0);
+        try {
+            Reply reply = redis.run(call, timeoutNanos);
+            of(key).answered(call, clock.nanoTime());
+            if (call.acks() != null && reply.is("OK") && !isAcknowledged(key, reply, sent)) {
+                throw new RedisException.Unacknowledged(tooFew(reply));
+            }
+            return reply;
+        } catch (RedisException.Refused e) {
+            if (e.passing()) {
+                of(key).failed(call, e, sent, timeoutNanos, clock.nanoTime());
+            }
+            throw e;
+        } catch (RedisException.Unready e) {
+            of(key).answered(call, clock.nanoTime());
+            throw e;
+        } catch (RedisException.Unanswered e) {
+            of(key).failed(call, e, sent, timeoutNanos, clock.nanoTime());
+            throw e;
+        }
+    }
+
+    /** Whether the server of a key answers. */
+    public Availability of(String key) {
+        String server = redis.serverOf(key);
+        // Nearly always there, and then found without a lambda or a lock.
+        Availability known = servers.get(server);
+        return known != null ? known : servers.computeIfAbsent(server, this::unknown);
+    }
+
+    private Availability unknown(String server) {
+        // Where there is one server at a time, the next one's answer ends the outage of the one before.
+        OutageNews told = redis.hasOneSlot() ? news : new OutageNews("Redis", () -> server, () -> silent, events);
+        return new Availability(told, memoryNanos(), settings.commandTimeoutNanos());
+    }
+
+    /** From now on it is news if nothing is answered. */
+    public void connected() {
+        silent = false;
+    }
+
+    /** From now on it is no news any more. */
+    public void close() {
+        silent = true;
+    }
+
+    /** Notes that calls go to another server now: what failed while nobody was the master says nothing of next time. */
+    public void moved() {
+        long now = clock.nanoTime();
+        Availability ofNobody = servers.get(NOBODY);
+        if (ofNobody != null) {
+            ofNobody.forget();
+        }
+        if (!redis.hasOneSlot()) {
+            dropReplaced(now);
+        }
+        // Nothing is lost by forgetting one that does well.
+        servers.values().removeIf(server -> !server.isInTrouble(now));
+        replications.values().removeIf(replication -> replication.age(now) == 0);
+    }
+
+    private void dropReplaced(long now) {
+        Set<String> present = new HashSet<>(Set.of(NOBODY));
+        for (Redis server : redis.servers()) {
+            present.add(server.address());
+        }
+        for (Map.Entry<String, Availability> server : servers.entrySet()) {
+            if (!present.contains(server.getKey())) {
+                server.getValue().replaced(now);
+                servers.remove(server.getKey());
+            }
+        }
+    }
+
+    /** How many servers it knows. */
+    public int count() {
+        return Math.max(servers.size(), replications.size());
+    }
+
+    /** Notes that the server keeps to the slots of a cluster. */
+    public void hasSlots() {
+        hasOneSlot = false;
+    }
+
+    /** Whether one script may name the keys of several locks. */
+    public boolean hasOneSlot() {
+        return hasOneSlot;
+    }
+
+    /** Takes a refusal of a script that named the keys of several locks: perhaps none may. */
+    public void refused(RedisException failure) {
+        String text = String.valueOf(failure.getMessage());
+        if (hasOneSlot && text.contains("CROSSSLOT")) {
+            hasOneSlot = false;
+            Loggers.CONNECTION.warn(
+                    "Redis at {} keeps to the slots of a cluster, though it did not say so: {}. From now on holds are"
+                            + " renewed one by one.",
+                    redis.address(),
+                    text);
+        }
+    }
+
+    /** Whether enough replicas have what was done; else it is not to be relied on. Notes which of the two. */
+    public boolean isAcknowledged(String key, Reply reply, long sentNanos) {
+        if (settings.replicaAcks() == 0) {
+            return true;
+        }
+        Outage replication = replication(key);
+        long now = clock.nanoTime();
+        if (reply.acks() >= settings.replicaAcks()) {
+            replication.end();
+            return true;
+        }
+        boolean first = replication.age(now) == 0;
+        replication.failed(sentNanos, now);
+        if (first) {
+            tellTooFew(key, reply);
+        }
+        return false;
+    }
+
+    private void tellTooFew(String key, Reply reply) {
+        Loggers.CONNECTION.warn(
+                "Redis at {}: {}. Until more do, no lock can be had, and holds end at their deadlines. Check the"
+                        + " replicas and the links to them, or want fewer by replicaAcks.",
+                redis.serverOf(key),
+                tooFew(reply));
+    }
+
+    /** Since when too few replicas of the server of a key have confirmed holds. */
+    public Outage replication(String key) {
+        return replications.computeIfAbsent(redis.serverOf(key), server -> new Outage(memoryNanos()));
+    }
+
+    public String tooFew(Reply reply) {
+        return Math.max(0, reply.acks()) + " of the " + settings.replicaAcks()
+                + " replicas that must have a hold confirmed it within "
+                + settings.replicaAcksTimeoutMillis() + " ms";
+    }
+
+    private long memoryNanos() {
+        return Math.max(settings.retryForNanos(), 2 * settings.commandTimeoutNanos());
+    }
+}

@@ -1,0 +1,34 @@
+package io.github.redislocks.health;
+
+/** Since when something has gone wrong again and again. Failures that lie far apart are not one outage. */
+public final class Outage {
+
+    private final long memoryNanos;
+    private volatile long sinceNanos;
+    private volatile long lastFailureNanos;
+
+    public Outage(long memoryNanos) {
+        this.memoryNanos = memoryNanos;
+    }
+
+    /** It is over. */
+    public void end() {
+        if (sinceNanos != 0) {
+            sinceNanos = 0;
+        }
+    }
+
+    /** Notes a failure of a request that was sent at a time. */
+    public void failed(long sentNanos, long now) {
+        if (sinceNanos == 0 || now - lastFailureNanos > memoryNanos) {
+            sinceNanos = sentNanos;
+        }
+        lastFailureNanos = now;
+    }
+
+    /** How long it has lasted; 0 if there is none. */
+    public long age(long now) {
+        long since = sinceNanos;
+        return since == 0 || now - lastFailureNanos > memoryNanos ? 0 : Math.max(1, now - since);
+    }
+}

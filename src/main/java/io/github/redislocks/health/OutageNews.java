@@ -1,0 +1,106 @@
+package io.github.redislocks.health;
+
+import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.concurrent.TroubleNews;
+import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Remedy;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+
+/**
+ * Writes in the log when a server goes away, when it is back, and when it refuses what it is asked; not more often than
+ * somebody wants to read.
+ */
+public final class OutageNews implements Availability.Witness {
+
+    /** How soon after a refusal another one of its kind is told of. */
+    private static final long REFUSED_AGAIN_NANOS = TimeUnit.SECONDS.toNanos(60);
+
+    /** How many kinds of refusals there are at most; those beyond are one kind. */
+    private static final int KINDS = 32;
+
+    private final String what;
+    private final Supplier<String> address;
+    private final BooleanSupplier silent;
+    private final EventNotifier events;
+    /** What the last request met of which was told. */
+    private volatile String failure = "";
+
+    private final TroubleNews outage = new TroubleNews();
+    /** When a refusal was told of, by its kind, which is the first word of the server's error. */
+    private final ConcurrentMap<String, Long> refusalsToldNanos = new ConcurrentHashMap<>();
+
+    /**
+     * Of one server, or of those that take each other's place.
+     *
+     * @param what the subject of the sentences
+     * @param silent whether what fails is no news: before the client has connected, and once it closes
+     * @param events tells the user's listeners
+     */
+    public OutageNews(String what, Supplier<String> address, BooleanSupplier silent, EventNotifier events) {
+        this.what = what;
+        this.address = address;
+        this.silent = silent;
+        this.events = events;
+    }
+
+    @Override
+    public void away(RedisException failure, long sinceNanos, long now) {
+        if (!silent.getAsBoolean() && outage.isToBeTold(sinceNanos, now)) {
+            Loggers.CONNECTION.warn(
+                    "{} is away: {}. What is held counts until its deadline, and calls go on trying as long as they may.",
+                    what,
+                    failure.getMessage());
+            this.failure = String.valueOf(failure.getMessage());
+            events.outageBegan(address, this.failure, now - sinceNanos);
+        }
+    }
+
+    @Override
+    public void heard(long now) {
+        long since = outage.end();
+        if (since != 0) {
+            Loggers.CONNECTION.info(
+                    "{} is back: {} answers again after {} ms", what, address.get(), (now - since) / 1_000_000);
+            events.outageEnded(address, failure, now - since);
+        }
+    }
+
+    @Override
+    public void replaced(long now) {
+        long since = outage.end();
+        if (since != 0) {
+            Loggers.CONNECTION.info(
+                    "{} at {} has been replaced after {} ms: others have its locks now",
+                    what,
+                    address.get(),
+                    (now - since) / 1_000_000);
+            events.outageEnded(address, failure, now - since);
+        }
+    }
+
+    @Override
+    public void refuses(Call call, RedisException failure, long now) {
+        String text = String.valueOf(failure.getMessage());
+        // Of CROSSSLOT MonitoredRedis tells, which knows what to do.
+        if (silent.getAsBoolean() || text.contains("CROSSSLOT") || !isNewRefusal(text, now)) {
+            return;
+        }
+        Loggers.CONNECTION.warn("{} refuses {}: {}. {}", what, call.script().name(), text, Remedy.of(failure));
+    }
+
+    private boolean isNewRefusal(String text, long now) {
+        String word = text.split("[ :]", 2)[0];
+        String kind = refusalsToldNanos.size() < KINDS || refusalsToldNanos.containsKey(word) ? word : "";
+        Long told = refusalsToldNanos.get(kind);
+        if (told == null) {
+            return refusalsToldNanos.putIfAbsent(kind, now) == null;
+        }
+        return now - told >= REFUSED_AGAIN_NANOS && refusalsToldNanos.replace(kind, told, now);
+    }
+}

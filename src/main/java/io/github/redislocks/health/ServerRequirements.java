@@ -1,0 +1,163 @@
+package io.github.redislocks.health;
+
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Scripts;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a client sees of its server once, when it connects: what cannot work is refused there and then, rather than at
+ * the first contention; what works but is not safe is logged as a warning. A server that does not tell is trusted.
+ */
+public final class ServerRequirements {
+
+    private static final int LEAST_MAJOR = 6;
+    private static final int LEAST_MINOR = 2;
+    private static final Pattern VERSION = Pattern.compile("(\\d{1,6})\\.(\\d{1,6}).*");
+
+    private final String address;
+    private final String version;
+    private final String role;
+    private final String master;
+    private final String policy;
+    private final String command;
+    private final String refusal;
+    private final String runId;
+    private final String cluster;
+    private final String offsetAtPromotion;
+
+    /** Reads the answer of {@link Scripts#check}. */
+    public ServerRequirements(String address, Reply answer) {
+        this.address = address;
+        this.version = answer.text(0);
+        this.role = answer.text(1);
+        this.master = answer.text(2);
+        this.policy = answer.text(3);
+        this.command = answer.text(4).toUpperCase(Locale.ROOT);
+        this.refusal = answer.text(5);
+        this.runId = answer.text(6);
+        this.cluster = answer.text(7);
+        this.offsetAtPromotion = answer.text(8);
+    }
+
+    /** As the server says it, with that of Valkey behind it; "of an unknown version" if it does not. */
+    public String version() {
+        return version.isEmpty() ? "of an unknown version" : version;
+    }
+
+    /** What tells this start of this server from all others, or empty if it does not say. */
+    public String runId() {
+        return runId;
+    }
+
+    /** Whether one script may name keys of one slot only, as far as the server says. */
+    public boolean hasSlots() {
+        return cluster.equals("1");
+    }
+
+    /** Whether a node of a cluster said that the key is on another. */
+    public static boolean isElsewhere(@Nullable RedisException failure) {
+        return failure instanceof RedisException.Refused
+                && String.valueOf(failure.getMessage()).startsWith("MOVED");
+    }
+
+    /**
+     * Why a server that keeps to the slots of a cluster can give no locks, or null: it may have all slots itself, or be
+     * a proxy that passes calls on.
+     */
+    public static @Nullable String objectionToSlots(Redis redis, String keyPrefix, long timeoutNanos) {
+        for (Outcome outcome : redis.runAll(Scripts.checkSlots(keyPrefix), timeoutNanos)) {
+            if (isElsewhere(outcome.failure())) {
+                return tooSmall(redis.address());
+            }
+        }
+        return null;
+    }
+
+    /** Why no lock can be had of one node of a cluster of several. */
+    public static String tooSmall(String address) {
+        return "Redis at " + address
+                + " is one node of a cluster, and other nodes have most locks. Connect to the cluster:"
+                + " redis-cluster://" + address + ", better with some more of its nodes.";
+    }
+
+    public boolean isReplica() {
+        return role.equals("slave") || refused().says("READONLY");
+    }
+
+    /** Whether it was a replica once since it started, as far as it says. */
+    public boolean wasPromoted() {
+        return !offsetAtPromotion.equals("-1");
+    }
+
+    /** What works but is not safe, or slow. */
+    public List<String> warnings() {
+        List<String> warnings = new ArrayList<>();
+        if (command.equals("PUBLISH")) {
+            warnings.add("Redis at " + address + " does not let this user publish (" + refusal + "). Locks work, but"
+                    + " whoever waits for one that another client holds is not told of its release, and finds out by its"
+                    + " next heartbeat. Grant what the README lists under \"In Redis\".");
+        }
+        if (!policy.isEmpty() && !policy.equals("noeviction")) {
+            warnings.add("Redis at " + address + " has maxmemory-policy " + policy + ": when its memory is full it may"
+                    + " evict a lock that is held, and give it to another. Set maxmemory-policy noeviction, or give the"
+                    + " locks a server of their own.");
+        }
+        return warnings;
+    }
+
+    /** Why no lock can be had of this server, or null. */
+    @Nullable
+    public String objection() {
+        if (isTooOld()) {
+            return "Redis at " + address + " has version " + version + ": " + LEAST_MAJOR + "." + LEAST_MINOR
+                    + " or later is needed. Upgrade it.";
+        }
+        if (isReplica()) {
+            return "Redis at " + address + " is a replica" + (master.isEmpty() ? "" : " of " + master)
+                    + ", and a replica gives no locks. Connect to its master.";
+        }
+        if (!command.isEmpty() && !command.equals("PUBLISH") && !refused().passing()) {
+            return "Redis at " + address + " does not let this user run " + command + " on the keys of locks ("
+                    + refusal + "). Grant what the README lists under \"In Redis\", or check the key prefix.";
+        }
+        return null;
+    }
+
+    /** Tries to subscribe, which no script can do: what to warn of, or null. */
+    public static @Nullable String warningOfSubscribing(Redis redis, String channel, long timeoutNanos) {
+        try {
+            redis.subscribe(channel, timeoutNanos).close();
+            return null;
+        } catch (RedisException.Refused e) {
+            return e.passing()
+                    ? null
+                    : "Redis does not let this user subscribe to " + channel + " (" + e.getMessage() + "). A free lock"
+                            + " can be had, but a call that has to wait for one that another client holds fails. Grant"
+                            + " +subscribe and that channel, as the README lists under \"In Redis\".";
+        } catch (RedisException later) {
+            // What does not answer now will be subscribed to when somebody waits.
+            return null;
+        }
+    }
+
+    private RedisException.Refused refused() {
+        return new RedisException.Refused(refusal, null);
+    }
+
+    private boolean isTooOld() {
+        Matcher matcher = VERSION.matcher(version);
+        if (!matcher.matches()) {
+            return false;
+        }
+        int major = Integer.parseInt(matcher.group(1));
+        return major < LEAST_MAJOR || (major == LEAST_MAJOR && Integer.parseInt(matcher.group(2)) < LEAST_MINOR);
+    }
+}

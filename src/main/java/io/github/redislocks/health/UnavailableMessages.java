@@ -1,0 +1,147 @@
+package io.github.redislocks.health;
+
+import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.LockUnavailableException.Reason;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Remedy;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Settings;
+import org.jspecify.annotations.Nullable;
+
+/** Makes the exceptions that say why Redis could not do what a caller wanted, and what to do about it. */
+public final class UnavailableMessages {
+
+    private final Settings settings;
+    private final Redis redis;
+
+    public UnavailableMessages(Settings settings, Redis redis) {
+        this.settings = settings;
+        this.redis = redis;
+    }
+
+    private LockUnavailableException unavailable(
+            Reason reason, LockKeys keys, String text, boolean mayExist, @Nullable RedisException cause) {
+        return new LockUnavailableException(reason, keys.name(), redis.address(), text, mayExist, cause);
+    }
+
+    /** What a failed request means; null: it was not answered in time. */
+    public static Reason reasonOf(@Nullable RedisException cause) {
+        if (cause instanceof RedisException.Refused) {
+            return Reason.REFUSED;
+        }
+        if (cause instanceof RedisException.Unready) {
+            return Reason.RESTART_DELAY;
+        }
+        return cause instanceof RedisException.Unacknowledged ? Reason.TOO_FEW_REPLICAS : Reason.UNANSWERED;
+    }
+
+    /** For an acquisition that Redis did not answer, or refused. */
+    public LockUnavailableException notAcquired(
+            LockKeys keys, long triedNanos, boolean mayExist, @Nullable RedisException cause) {
+        String consequence = mayExist
+                ? "A request may have been executed unanswered; what it left is removed when Redis is back, and ends with"
+                        + " its lease at the latest."
+                : "Nothing of it exists in Redis.";
+        String text = unavailableText(keys, "was not acquired", consequence, triedNanos, cause);
+        return unavailable(reasonOf(cause), keys, text, mayExist, cause);
+    }
+
+    /** For an attempt that has waited while Redis was away for too long. */
+    public LockUnavailableException notServed(Attempt attempt, long triedNanos, @Nullable RedisException cause) {
+        return attempt.fromCondition
+                ? notBack(attempt.keys, triedNanos, cause)
+                : notAcquired(attempt.keys, triedNanos, attempt.mayExistInRedis, cause);
+    }
+
+    /** For a hold that was given up in a Condition and could not be had back. */
+    public LockUnavailableException notBack(LockKeys keys, long triedNanos, @Nullable RedisException cause) {
+        return toDo(
+                keys,
+                "was not had back from a Condition",
+                "It is not held any more; do not unlock it.",
+                triedNanos,
+                cause);
+    }
+
+    /** For an acquisition that came too soon after a failover. */
+    public LockUnavailableException tooSoon(LockKeys keys, long graceNanos, boolean mayExist) {
+        String text = "The lock \"" + keys.name() + "\" was not acquired: Redis at " + redis.address()
+                + " has just become the master, and failoverGrace ("
+                + settings.failoverGraceNanos() / 1_000_000
+                + " ms) lets no lock be acquired for another " + (graceNanos + 999_999) / 1_000_000
+                + " ms, since somebody may hold it whom that server does not know. Try again then, or wait longer.";
+        return unavailable(Reason.FAILOVER_GRACE, keys, text, mayExist, null);
+    }
+
+    /** For an acquisition whose answers took longer than its lease. */
+    public LockUnavailableException tooFar(Attempt attempt, boolean mayExist) {
+        String text = "The lock \"" + attempt.keys.name() + "\" was not acquired: the answers of Redis at "
+                + redis.address() + " took longer than the lease of " + attempt.leaseMillis
+                + " ms, so that each had lapsed when it came. Take a lease of several round trips to Redis, or one that"
+                + " is nearer.";
+        return unavailable(Reason.LEASE_TOO_SHORT, attempt.keys, text, mayExist, null);
+    }
+
+    /** For an acquisition that came too soon after masters of a quorum had started. */
+    public LockUnavailableException notYet(LockKeys keys, boolean mayExist, RedisException.Unready cause) {
+        String text = "The lock \"" + keys.name() + "\" was not acquired: at Redis at " + redis.address() + " "
+                + cause.getMessage() + ". lock() waits for them. Try again then, or wait longer; set restartDelay to"
+                + " Duration.ZERO only if a master that restarts has forgotten nothing.";
+        return unavailable(Reason.RESTART_DELAY, keys, text, mayExist, cause);
+    }
+
+    /** For an acquisition that too few replicas confirmed, and that was given back. */
+    public LockUnavailableException notAcknowledged(
+            LockKeys keys, long triedNanos, boolean mayExist, RedisException.Unacknowledged cause) {
+        String text =
+                unavailableText(keys, "was not acquired", "What was taken has been given back.", triedNanos, cause);
+        return unavailable(Reason.TOO_FEW_REPLICAS, keys, text, mayExist, cause);
+    }
+
+    /** For what is not an acquisition: what the lock was not, and what that means for the caller. */
+    public LockUnavailableException toDo(
+            LockKeys keys, String what, String consequence, long triedNanos, @Nullable RedisException cause) {
+        String text = unavailableText(keys, what, consequence, triedNanos, cause);
+        return unavailable(reasonOf(cause), keys, text, false, cause);
+    }
+
+    /** For a count of tokens, which is of no lock. */
+    public LockUnavailableException notCounted(String server, long triedNanos, RedisException cause) {
+        boolean refused = cause instanceof RedisException.Refused;
+        String text = "The last tokens were not counted: Redis at " + server
+                + (refused ? " refused it" : " gave no usable answer for " + triedNanos / 1_000_000 + " ms")
+                + " (" + cause.getMessage() + "). Nothing has changed. "
+                + (refused ? "To count them, the user needs +scan besides its other rights. " : "")
+                + Remedy.of(cause);
+        return new LockUnavailableException(reasonOf(cause), null, server, text, false, cause);
+    }
+
+    private String unavailableText(
+            LockKeys keys, String what, String consequence, long triedNanos, @Nullable RedisException cause) {
+        if (cause instanceof RedisException.Unacknowledged) {
+            return "The lock \"" + keys.name() + "\" " + what + ": at Redis at " + redis.address() + " only "
+                    + cause.getMessage() + ", and that for " + triedNanos / 1_000_000 + " ms. " + consequence
+                    + " Check the replicas and the links to them, or want fewer by replicaAcks.";
+        }
+        if (ServerRequirements.isElsewhere(cause)) {
+            return "The lock \"" + keys.name() + "\" " + what + ". " + ServerRequirements.tooSmall(redis.address())
+                    + ' ' + consequence;
+        }
+        if (cause instanceof RedisException.Refused refusal && refusal.says("WRONGTYPE")) {
+            return "The lock \"" + keys.name() + "\" " + what + ": Redis at " + redis.address()
+                    + " has something else under the key " + keys.lock() + " or one that begins with it and a colon ("
+                    + cause.getMessage() + "). " + consequence
+                    + " Look at these keys with TYPE; delete what is wrong there, or choose another keyPrefix.";
+        }
+        boolean refused = cause instanceof RedisException.Refused;
+        return "The lock \"" + keys.name() + "\" " + what + ": Redis at " + redis.address()
+                + (refused ? " refused it" : " gave no usable answer for " + triedNanos / 1_000_000 + " ms")
+                + (cause == null ? "" : " (" + cause.getMessage() + ")")
+                + ". " + consequence
+                + (cause == null
+                        ? " Check the server, or wait longer with a larger retryFor or tryLock time."
+                        : " " + Remedy.of(cause));
+    }
+}

@@ -1,0 +1,346 @@
+package io.github.redislocks.lease;
+
+import io.github.redislocks.LockLost;
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.TokenMemory;
+import io.github.redislocks.state.FailoverEpoch;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.Timing;
+import io.github.redislocks.watchdog.Batch;
+import io.github.redislocks.watchdog.Job;
+import io.github.redislocks.watchdog.Task;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** The watchdog's care for holds: renews them, confirms grants, and declares what is lost. */
+public final class Renewals implements Task {
+
+    /** How many holds one script renews: about 0.2 ms of Redis' time. */
+    public static final int BATCH = 32;
+
+    /**
+     * How long the watchdog rests after a walk, for each hold beyond the first few: about 100 times as long as it looks
+     * at one. By their number, not by the time that it took: on a busy machine that says nothing.
+     */
+    private static final long REST_NANOS = 4_000;
+
+    private static final long FEW = 1_000;
+
+    private static final long MIN_PAUSE_NANOS = 10_000_000;
+    /** By how much the next renewal of each batch of a walk comes sooner than that of the batch before. */
+    private static final long SPREAD_NANOS = 1_000_000;
+
+    /** How many losses are remembered for owners that have not called since. */
+    public static final int LOSSES = 100_000;
+    /** When to look again whether the owner of a loss lives. */
+    private static final long LOOK_AGAIN_NANOS = 60_000_000_000L;
+
+    private final Clock clock;
+    private final Settings settings;
+    private final MonitoredRedis redis;
+    private final FailoverEpoch epoch;
+    private final Holds holds;
+    private final Losses losses;
+    private final Rescue rescue;
+    private final int fenceRefreshSeconds;
+    private final int remembered;
+    /** The shortest lease of a lock that was made, which no rest may be too long for. */
+    private final AtomicLong shortestLeaseMillis;
+    /** How often Redis had become another server when the last walk began. */
+    private int lastMoves;
+
+    /** What is done for a hold whose thread cannot do it. */
+    public interface Rescue {
+
+        /** Goes on with a release that the thread could not end, or not even begin. */
+        void rescue(Hold hold);
+
+        /** Ends in the background a hold that the thread left behind. */
+        void leaveLater(Hold hold);
+    }
+
+    /** Remembered: how many losses are. */
+    public Renewals(
+            Clock clock,
+            Settings settings,
+            MonitoredRedis redis,
+            FailoverEpoch epoch,
+            Holds holds,
+            Losses losses,
+            Rescue rescue,
+            int remembered) {
+        this.clock = clock;
+        this.settings = settings;
+        this.redis = redis;
+        this.epoch = epoch;
+        this.holds = holds;
+        this.losses = losses;
+        this.rescue = rescue;
+        this.fenceRefreshSeconds = TokenMemory.refreshSeconds(settings.tokenMemory());
+        this.remembered = remembered;
+        this.shortestLeaseMillis = new AtomicLong(settings.leaseMillis());
+    }
+
+    /** Says that there is a lock whose holds are renewed for such a lease. */
+    public void isInUse(long leaseMillis) {
+        long shortest = shortestLeaseMillis.get();
+        while (leaseMillis < shortest && !shortestLeaseMillis.compareAndSet(shortest, leaseMillis)) {
+            shortest = shortestLeaseMillis.get();
+        }
+    }
+
+    @Override
+    public long restNanos() {
+        long many = Math.max(0, holds.count() - FEW);
+        return Math.min(many * REST_NANOS, Timing.renewalNanos(shortestLeaseMillis.get()) / 8);
+    }
+
+    @Override
+    public long inspect(long now, long horizon, Batch due) {
+        long next = Long.MAX_VALUE;
+        int moves = epoch.count();
+        boolean moved = moves != lastMoves;
+        lastMoves = moves;
+        List<Hold> together = new ArrayList<>();
+        int batches = 0;
+        int lost = 0;
+        for (Hold hold : holds.all()) {
+            if (hold.stranded) {
+                rescue.rescue(hold);
+            }
+            if (!hold.isValid(now) && !losses.isValid(hold)) {
+                if (hold.isLost()) {
+                    losses.ended(hold);
+                    next = Math.min(next, age(hold, now));
+                    lost++;
+                }
+                continue;
+            }
+            next = Math.min(next, hold.deadlineNanos());
+            boolean renewing = hold.renewing;
+            if (!renewing && hold.failoverEpoch != moves && (moved || !isAskedSoon(hold))) {
+                hold.nextRenewalNanos = now;
+            }
+            long renewal = hold.nextRenewalNanos;
+            if (renewal > horizon) {
+                next = Math.min(next, renewal);
+            } else if (hold.isRenewed() && !hold.thread().isAlive()) {
+                // A lease that was named lasts, however the hold came about.
+                abandon(hold);
+            } else if (!renewing && !isForBatch(hold, now)) {
+                add(List.of(hold), 0, due);
+            } else if (!renewing) {
+                together.add(hold);
+                if (together.size() == BATCH) {
+                    add(together, batches++, due);
+                    together = new ArrayList<>();
+                }
+            }
+        }
+        if (!together.isEmpty()) {
+            add(together, batches, due);
+        }
+        if (lost > remembered) {
+            forgetOldest(lost - remembered);
+        }
+        losses.tellLosses();
+        // A hold may have ended meanwhile.
+        return next <= 0 ? now : next;
+    }
+
+    private void add(List<Hold> holds, int batch, Batch due) {
+        due.add(holds.get(0).lock(), new Renewal(holds, batch, lastMoves));
+    }
+
+    /**
+     * Whether the next renewal is at most one retry pause away. If it is not, and a failover came since, then the
+     * schedule came from the old master: the hold is renewed now.
+     */
+    private boolean isAskedSoon(Hold hold) {
+        // The clock is read anew, since the failure may have come after the walk began.
+        return hold.nextRenewalNanos <= clock.nanoTime() + pauseNanos(hold);
+    }
+
+    /** How long after a failure it is tried again. */
+    private long pauseNanos(Hold hold) {
+        long renewal = hold.isRenewed() ? hold.renewalNanos() : settings.renewalNanos();
+        return Math.max(MIN_PAUSE_NANOS, renewal / 10);
+    }
+
+    private boolean isForBatch(Hold hold, long now) {
+        return redis.hasOneSlot()
+                && hold.isRenewed()
+                && hold.renewedMillis() == settings.leaseMillis()
+                && !isFenceDue(hold, now);
+    }
+
+    private boolean isFenceDue(Hold hold, long now) {
+        return hold.secondsSinceFenceRefresh(now) > fenceRefreshSeconds;
+    }
+
+    /** Looks after the record of a loss, which its owner may still ask for; returns when to look at it again. */
+    private long age(Hold hold, long now) {
+        if (!hold.thread().isAlive()) {
+            holds.forget(hold);
+            return Long.MAX_VALUE;
+        }
+        hold.lossSeen(now);
+        return now + LOOK_AGAIN_NANOS;
+    }
+
+    /** Forgets the records of the losses that have been known for longest. */
+    private void forgetOldest(int count) {
+        holds.all().stream()
+                .filter(Hold::isLost)
+                .sorted(Comparator.comparingLong(Hold::lossSeenNanos))
+                .limit(count)
+                .toList()
+                .forEach(holds::forget);
+    }
+
+    private void abandon(Hold hold) {
+        if (losses.lose(hold, LockLost.Reason.ABANDONED)) {
+            rescue.leaveLater(hold);
+        }
+    }
+
+    /** One renewal of some holds, or the confirmation of a grant, which is the same: each asks for the wanted lease. */
+    private final class Renewal implements Job {
+
+        private final List<Hold> holds;
+        private final int batch;
+        private final int moves;
+        private long leaseMillis;
+
+        Renewal(List<Hold> holds, int batch, int moves) {
+            this.holds = holds;
+            this.batch = batch;
+            this.moves = moves;
+        }
+
+        @Override
+        public boolean begin() {
+            for (int i = 0; i < holds.size(); i++) {
+                holds.get(i).renewing = true;
+            }
+            return true;
+        }
+
+        @Override
+        public void end() {
+            for (int i = 0; i < holds.size(); i++) {
+                holds.get(i).renewing = false;
+            }
+        }
+
+        @Override
+        public int size() {
+            return holds.size();
+        }
+
+        @Override
+        public Call call(long sentNanos, long timeoutNanos) {
+            for (Hold hold : holds) {
+                hold.unanswered = true;
+            }
+            Hold first = holds.get(0);
+            // One of several was to be renewed when they were put together; an unlock may have ended that meanwhile.
+            if (holds.size() > 1) {
+                leaseMillis = settings.leaseMillis();
+            } else {
+                leaseMillis = first.isRenewed()
+                        ? first.renewedMillis()
+                        : Math.max(1, (first.wantedUntilNanos() - sentNanos) / 1_000_000);
+            }
+            if (holds.size() > 1) {
+                return Scripts.renewAll(holds, leaseMillis).with(settings.acks());
+            }
+            boolean fence = isFenceDue(first, sentNanos);
+            if (fence) {
+                first.fenceRefreshed(sentNanos);
+            }
+            return Scripts.renew(first, leaseMillis, fence).with(settings.acks());
+        }
+
+        @Override
+        public long patienceNanos() {
+            return holds.get(0).isRenewed() ? holds.get(0).renewalNanos() : settings.renewalNanos();
+        }
+
+        @Override
+        public void answered(Reply reply, long sentNanos) {
+            int renewed = 0;
+            boolean acknowledged =
+                    !reply.is("OK") || redis.isAcknowledged(holds.get(0).lock(), reply, sentNanos);
+            for (int i = 0; i < holds.size(); i++) {
+                Hold hold = holds.get(i);
+                try {
+                    if (acknowledged) {
+                        boolean held = isHeld(reply, i);
+                        judge(hold, held, sentNanos);
+                        renewed += held ? 1 : 0;
+                    } else {
+                        // What replicas do not have must not be relied on: after a failover it would end earlier.
+                        tryAgain(hold);
+                    }
+                } finally {
+                    // Last: an answer of the server before must not be taken for one to the check after a move.
+                    hold.renewing = false;
+                }
+            }
+            losses.renewed(renewed);
+        }
+
+        private boolean isHeld(Reply reply, int index) {
+            return reply.is("OK") || (holds.size() > 1 && !reply.values().contains((long) index));
+        }
+
+        private void judge(Hold hold, boolean held, long sentNanos) {
+            long now = clock.nanoTime();
+            hold.failoverEpoch = moves;
+            if (held) {
+                hold.renewNext(sentNanos + renewalNanos(hold) - spreadNanos());
+                if (hold.extend(now, sentNanos + Timing.validityNanos(leaseMillis))) {
+                    hold.unanswered = false;
+                }
+            } else if (losses.isValid(hold)) {
+                losses.lose(hold, LockLost.Reason.TAKEN);
+            }
+        }
+
+        /** How often a hold is renewed: of several as it was when they were put together. */
+        private long renewalNanos(Hold hold) {
+            return holds.size() > 1 ? settings.renewalNanos() : hold.renewalNanos();
+        }
+
+        /** What began at once in great number is renewed ever more apart. */
+        private long spreadNanos() {
+            return Math.min(batch * SPREAD_NANOS, settings.renewalNanos() / 8);
+        }
+
+        @Override
+        public void failed(RedisException failure, long sentNanos) {
+            if (holds.size() > 1) {
+                redis.refused(failure);
+            }
+            for (Hold hold : holds) {
+                tryAgain(hold);
+                hold.renewing = false;
+            }
+        }
+
+        private void tryAgain(Hold hold) {
+            long now = clock.nanoTime();
+            hold.nextRenewalNanos = moves == epoch.count() ? now + pauseNanos(hold) : now;
+        }
+    }
+}

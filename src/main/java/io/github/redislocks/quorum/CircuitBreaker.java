@@ -1,0 +1,48 @@
+package io.github.redislocks.quorum;
+
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * A circuit breaker for one node of a quorum: while the node is down, one call at a time probes it, with exponential
+ * backoff; all other calls fail fast, so that what waits for the node has a bound.
+ */
+public final class CircuitBreaker {
+
+    private static final long MIN_PAUSE_NANOS = 10_000_000;
+    private static final long MAX_PAUSE_NANOS = 500_000_000;
+
+    private final AtomicBoolean trying = new AtomicBoolean();
+    private volatile long pauseNanos;
+    private volatile long notBeforeNanos;
+    private volatile String lastFailure = "";
+
+    /** Whether to ask the node now; the caller that may ask must say what became of it. */
+    public boolean enter(long now) {
+        return pauseNanos == 0 || (now - notBeforeNanos >= 0 && trying.compareAndSet(false, true));
+    }
+
+    public void answered() {
+        pauseNanos = 0;
+        trying.set(false);
+    }
+
+    public void failed(long now, String failure) {
+        lastFailure = failure;
+        // Calls that began together fail together: one failure.
+        if (pauseNanos == 0 || now - notBeforeNanos >= 0) {
+            pauseNanos = pauseNanos == 0 ? MIN_PAUSE_NANOS : Math.min(2 * pauseNanos, MAX_PAUSE_NANOS);
+            notBeforeNanos = now + pauseNanos;
+        }
+        trying.set(false);
+    }
+
+    /** Why it is not asked. */
+    public String why() {
+        return lastFailure + " (a moment ago)";
+    }
+
+    /** Nothing was learned: there was no time to. */
+    public void unknown() {
+        trying.set(false);
+    }
+}

@@ -1,0 +1,198 @@
+package io.github.redislocks.quorum;
+
+import io.github.redislocks.concurrent.Bell;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/** A question to all nodes of a quorum, and what their answers come to: decided as soon as no further one matters. */
+public abstract class Poll {
+
+    /**
+     * What it came to.
+     *
+     * @param outcome the answer to the client, if nothing is asked next
+     * @param next what has to be asked besides, before there is an answer
+     * @param after what is asked then without waiting for it, so that nothing is left behind
+     * @param split whether several clients have votes and nobody a majority, so that asking once more may help
+     */
+    public record Result(
+            Outcome outcome, @Nullable Poll next, @Nullable Poll after, boolean split) {
+
+        public static Result of(Reply reply) {
+            return of(Outcome.of(reply));
+        }
+
+        public static Result of(Outcome outcome) {
+            return new Result(outcome, null, null, false);
+        }
+    }
+
+    public final int majority;
+
+    private final long beganNanos = System.nanoTime();
+    private final ReentrantLock hearing = new ReentrantLock();
+    private final Bell news = new Bell();
+    private final List<@Nullable Outcome> outcomes;
+    private int heard;
+    private volatile long stragglersUntilNanos = Long.MAX_VALUE;
+    private volatile @Nullable Result result;
+
+    public Poll(int nodes) {
+        this.majority = nodes / 2 + 1;
+        this.outcomes = new ArrayList<>(Collections.nCopies(nodes, null));
+    }
+
+    /** The question, as it is put to one node. */
+    public abstract Call call(QuorumNode node, long now, long timeoutNanos);
+
+    /** What the answers heard until now come to, or null if more of them may change it. */
+    public abstract @Nullable Result judge(Heard heard);
+
+    /** How long one node is waited for at most. */
+    public long patienceNanos() {
+        return Long.MAX_VALUE;
+    }
+
+    /** How long the others are waited for at most, once a majority has been heard after so long a time. */
+    public long stragglersNanos(long majorityNanos) {
+        return Long.MAX_VALUE;
+    }
+
+    /** Whether a node has to be asked: if not, it is as if it had answered that it has nothing. */
+    public boolean concerns(QuorumNode node) {
+        return true;
+    }
+
+    /** Told before a node is asked, with the time from which on the request cannot run any more. */
+    public void asking(QuorumNode node, long quietFromNanos) {}
+
+    /** Told when it is sent to a node: not every one that is asked is. */
+    public void sending(QuorumNode node) {}
+
+    /** Told what became of it at a node, also after it was decided. */
+    public void asked(QuorumNode node, long quietFromNanos, Outcome outcome) {}
+
+    public final void heard(QuorumNode node, Outcome outcome) {
+        hearing.lock();
+        try {
+            if (result == null && outcomes.get(node.index) == null) {
+                outcomes.set(node.index, outcome);
+                heard += outcome.reply() == null ? 0 : 1;
+                if (heard == majority && outcome.reply() != null) {
+                    long now = System.nanoTime();
+                    long more = stragglersNanos(now - beganNanos);
+                    stragglersUntilNanos = more == Long.MAX_VALUE ? more : now + more;
+                }
+                result = judge(new Heard(outcomes, false));
+            }
+        } finally {
+            hearing.unlock();
+        }
+        news.ring();
+    }
+
+    /** Waits until it is decided, at most until a time; then by what was heard. An interrupt is kept. */
+    public final Result await(long deadlineNanos) {
+        news.await(deadlineNanos, () -> result != null || stragglersUntilNanos != Long.MAX_VALUE);
+        if (stragglersUntilNanos != Long.MAX_VALUE) {
+            boolean sooner = stragglersUntilNanos - deadlineNanos < 0;
+            news.await(sooner ? stragglersUntilNanos : deadlineNanos, () -> result != null);
+        }
+        hearing.lock();
+        try {
+            Result decided = result == null ? Objects.requireNonNull(judge(new Heard(outcomes, true))) : result;
+            result = decided;
+            return decided;
+        } finally {
+            hearing.unlock();
+        }
+    }
+
+    /** What was heard until a moment; nodes that were not heard are open, or silent if nobody waits for them longer. */
+    public static final class Heard {
+
+        private final List<Reply> replies = new ArrayList<>();
+        private final List<RedisException> failures = new ArrayList<>();
+        private final int silent;
+        private final boolean closed;
+
+        public Heard(List<@Nullable Outcome> outcomes, boolean closed) {
+            this.closed = closed;
+            for (Outcome outcome : outcomes) {
+                if (outcome != null && outcome.reply() != null) {
+                    replies.add(outcome.reply());
+                } else if (outcome != null && outcome.failure() != null) {
+                    failures.add(outcome.failure());
+                }
+            }
+            silent = outcomes.size() - replies.size() - failures.size();
+        }
+
+        public List<Reply> replies() {
+            return replies;
+        }
+
+        /** From how many nodes an answer may still come. */
+        public int open() {
+            return closed ? 0 : silent;
+        }
+
+        public List<Reply> replies(String code) {
+            return replies.stream().filter(reply -> reply.is(code)).toList();
+        }
+
+        public int count(String code) {
+            return replies(code).size();
+        }
+
+        /** How many have given their vote to one and the same other owner. */
+        public int mostTaken() {
+            Map<String, Integer> owners = new HashMap<>();
+            replies("TAKEN").forEach(reply -> owners.merge(reply.text(0), 1, Integer::sum));
+            return owners.values().stream().mapToInt(count -> count).max().orElse(0);
+        }
+
+        public boolean resent() {
+            return replies.stream().anyMatch(Reply::resent);
+        }
+
+        /** That no majority could be had, with what each node said. */
+        public Outcome noMajority(String what, int majority) {
+            String text = reasons(what, majority);
+            boolean refused = silent == 0
+                    && !failures.isEmpty()
+                    && failures.stream()
+                            .allMatch(failure -> failure instanceof RedisException.Refused r && !r.passing());
+            return Outcome.of(
+                    refused
+                            ? new RedisException.Refused(text, failures.get(0))
+                            : new RedisException.Unanswered(text, true, failures.isEmpty() ? null : failures.get(0)));
+        }
+
+        /** What each node said that did not help to a majority. */
+        public String reasons(String what, int majority) {
+            List<String> reasons = new ArrayList<>();
+            for (RedisException failure : failures) {
+                reasons.add(String.valueOf(failure.getMessage()));
+            }
+            if (silent > 0) {
+                reasons.add(silent + " did not answer in time");
+            }
+            for (Reply young : replies("YOUNG")) {
+                reasons.add("one has just started, and gives no vote for another " + young.number(0) + " ms");
+            }
+            int nodes = replies.size() + failures.size() + silent;
+            return what + " needs " + majority + " of " + nodes + " masters: " + String.join("; ", reasons);
+        }
+    }
+}

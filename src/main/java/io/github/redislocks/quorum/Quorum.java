@@ -1,0 +1,304 @@
+package io.github.redislocks.quorum;
+
+import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.state.Settings;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Independent masters, of which a majority decides, as if they were one Redis: what the client asks is asked of all of
+ * them at once, and answered when a majority has answered. Nobody else has to know that there are several.
+ *
+ * <p>Where votes are asked for, those that come to nothing are withdrawn, and asked for again after a pause drawn at
+ * random if several clients hindered each other.
+ */
+public final class Quorum implements Redis {
+
+    /** How often votes are asked for in one call that finds them split. */
+    private static final int ROUNDS = 8;
+
+    private static final long SAY_AGAIN_NANOS = 10_000_000_000L;
+    public final List<QuorumNode> nodes = new ArrayList<>();
+    private final QuorumCalls calls;
+    private final VoteState.Register candidacies;
+    public final ScheduledThreadPoolExecutor scheduler;
+    private final long timeoutNanos;
+    private final long restartDelayMillis;
+    private final String address;
+    /** The last one that was made; its client has one at a time. */
+    private volatile @Nullable QuorumSubscription subscription;
+    /** When it was last said that the masters have just started; 0 if never. */
+    private final AtomicLong saidNanos = new AtomicLong();
+
+    /**
+     * @param masters an odd number, three or more, each with data of its own
+     * @param restartDelayMillis how long a server must have run before it votes
+     */
+    public Quorum(List<? extends Redis> masters, Settings settings, long restartDelayMillis) {
+        this(masters, settings, restartDelayMillis, Threads.DAEMONS);
+    }
+
+    /** With threads of a client. */
+    public Quorum(List<? extends Redis> masters, Settings settings, long restartDelayMillis, Threads threads) {
+        scheduler = new ScheduledThreadPoolExecutor(1, threads.factory("quorum"));
+        timeoutNanos = settings.commandTimeoutNanos();
+        this.restartDelayMillis = restartDelayMillis;
+        long leftover = Math.max(restartDelayMillis, 2 * settings.leaseMillis()) * 1_000_000;
+        candidacies = new VoteState.Register(Duration.ofNanos(leftover));
+        calls = new QuorumCalls(masters.size(), restartDelayMillis);
+        ConcurrentMap<String, Redis> known = new ConcurrentHashMap<>();
+        for (Redis master : masters) {
+            QuorumServer server = new QuorumServer(master, settings.keyPrefix(), restartDelayMillis, known);
+            nodes.add(new QuorumNode(nodes.size(), server, settings, calls, scheduler, threads));
+        }
+        address = masters.stream().map(Redis::address).collect(Collectors.joining(", ", "a quorum of ", ""));
+    }
+
+    /** One call of the client, on its way to an answer. */
+    private final class Inquiry {
+
+        private final Call call;
+        private final @Nullable VoteState candidacy;
+        private final @Nullable VoteState holder;
+        private @Nullable Poll poll;
+        private @Nullable Outcome outcome;
+        private boolean split;
+
+        /** Waits for its turn at most until a time. */
+        Inquiry(Call call, long turnUntilNanos) {
+            this.call = call;
+            VoteState wanted = candidacies.of(call);
+            candidacy = wanted != null && wanted.enter(turnUntilNanos) ? wanted : null;
+            holder = candidacies.holder(call);
+            candidacies.forgetEnded(call);
+        }
+
+        /** Begins, or begins anew. */
+        void begin(long token) {
+            split = false;
+            if (candidacy != null) {
+                poll = candidacy.poll(calls, call, token);
+            } else if (VoteState.Register.wantsVotes(call)) {
+                // The attempt has ended, or another call of it asks for votes at this moment.
+                outcome = call.script().name().equals("acquire")
+                        ? Outcome.of(unanswered("an earlier question of this attempt has not been answered"))
+                        : Outcome.of(new Reply("STALE", List.of()));
+            } else {
+                poll = holder == null ? calls.poll(call) : holder.keeping(calls, call);
+            }
+        }
+
+        void heard(Poll.Result result) {
+            poll = result.next();
+            if (poll == null) {
+                split = result.split();
+                if (result.outcome().failure() instanceof RedisException.Unready unready) {
+                    say(unready);
+                }
+                outcome = candidacy == null ? result.outcome() : candidacy.answer(call, result.outcome());
+            }
+        }
+
+        Outcome end() {
+            Outcome end = outcome == null ? Outcome.of(unanswered(call + " came to no end")) : outcome;
+            if (candidacy != null) {
+                try {
+                    candidacies.forgetBusy(call, end);
+                } finally {
+                    candidacy.exit();
+                }
+            }
+            return end;
+        }
+    }
+
+    /** Logs why lock() waits. */
+    private void say(RedisException.Unready unready) {
+        long now = System.nanoTime();
+        long last = saidNanos.get();
+        if ((last == 0 || now - last > SAY_AGAIN_NANOS) && saidNanos.compareAndSet(last, now)) {
+            Loggers.CONNECTION.warn("At {} {}: lock() waits for them", address, unready.getMessage());
+        }
+    }
+
+    private static RedisException unanswered(String message) {
+        return new RedisException.Unanswered(message, false, null);
+    }
+
+    @Override
+    public Reply run(Call call, long timeoutNanos) {
+        long deadline = System.nanoTime() + timeoutNanos;
+        Inquiry inquiry = new Inquiry(call, deadline);
+        Outcome outcome;
+        try {
+            int round = 1;
+            do {
+                inquiry.begin(token());
+                decide(List.of(inquiry), deadline, false);
+            } while (inquiry.split && round < ROUNDS && pause(round++, deadline));
+        } finally {
+            outcome = inquiry.end();
+        }
+        if (outcome.reply() == null) {
+            throw outcome.failure() == null ? unanswered("no outcome") : outcome.failure();
+        }
+        return call.script().name().equals("check") ? checked() : outcome.reply();
+    }
+
+    @Override
+    public List<Outcome> runAll(List<Call> batch, long timeoutNanos) {
+        long deadline = System.nanoTime() + timeoutNanos;
+        List<Inquiry> inquiries = new ArrayList<>(batch.size());
+        List<Outcome> outcomes = new ArrayList<>(batch.size());
+        try {
+            for (Call call : batch) {
+                // Not to wait for one holds up all others.
+                inquiries.add(new Inquiry(call, System.nanoTime()));
+            }
+            long token = token();
+            for (Inquiry inquiry : inquiries) {
+                inquiry.begin(token);
+            }
+            decide(inquiries, deadline, true);
+        } finally {
+            for (Inquiry inquiry : inquiries) {
+                outcomes.add(inquiry.end());
+            }
+        }
+        return outcomes;
+    }
+
+    /** Asks until each inquiry has an answer, at most until a time. */
+    private void decide(List<Inquiry> inquiries, long deadline, boolean background) {
+        List<Poll> after = new ArrayList<>();
+        List<Inquiry> open = inquiries;
+        while (true) {
+            open = open.stream().filter(inquiry -> inquiry.poll != null).toList();
+            if (open.isEmpty()) {
+                break;
+            }
+            ask(open.stream().map(inquiry -> inquiry.poll).toList(), deadline, background);
+            for (Inquiry inquiry : open) {
+                Poll poll = inquiry.poll;
+                if (poll != null) {
+                    Poll.Result result = poll.await(deadline);
+                    inquiry.heard(result);
+                    if (result.after() != null) {
+                        after.add(result.after());
+                    }
+                }
+            }
+        }
+        if (!after.isEmpty()) {
+            ask(after, System.nanoTime() + timeoutNanos, background);
+        }
+    }
+
+    private void ask(List<? extends Poll> polls, long deadline, boolean background) {
+        nodes.forEach(node -> node.ask(polls, deadline, background));
+    }
+
+    /** Waits for a random time that grows with the rounds; false if there is not so much left. An interrupt is kept. */
+    private static boolean pause(int round, long deadline) {
+        long end = System.nanoTime() + ThreadLocalRandom.current().nextLong(1_000_000L << round);
+        if (end - deadline >= 0) {
+            return false;
+        }
+        boolean interrupted = false;
+        for (long left = end - System.nanoTime(); left > 0; left = end - System.nanoTime()) {
+            LockSupport.parkNanos(left);
+            interrupted |= Thread.interrupted();
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        return true;
+    }
+
+    /** Of how many attempts something is remembered, over all nodes. */
+    public int remembered() {
+        return candidacies.size()
+                + nodes.stream().mapToInt(QuorumNode::remembered).sum();
+    }
+
+    /** The token to want: the time, by the node whose clock is furthest ahead. */
+    private long token() {
+        long now = System.nanoTime();
+        return nodes.stream()
+                .mapToLong(node -> node.time.notAfterMicros(now, 0))
+                .max()
+                .orElse(0);
+    }
+
+    /** The answer to the look at all nodes: each has been judged by itself. */
+    private Reply checked() {
+        for (QuorumNode node : nodes) {
+            String objection = node.server.objection();
+            if (objection != null) {
+                throw new RedisException.Refused(objection, null);
+            }
+        }
+        return new Reply("CHECKED", List.of("", "master", "", "noeviction", "", "", "", "", "", QuorumCalls.NOW));
+    }
+
+    @Override
+    public Subscription subscribe(String channel, long timeoutNanos) {
+        QuorumSubscription made = QuorumSubscription.open(nodes, channel, timeoutNanos);
+        subscription = made;
+        return made;
+    }
+
+    /** Returns without waiting: a message that is lost on one way comes on another. */
+    @Override
+    public void publish(String channel, String message, long timeoutNanos) {
+        QuorumSubscription own = subscription;
+        for (QuorumNode node : nodes) {
+            node.publish(
+                    channel, message, timeoutNanos, own != null && own.isTo(channel) ? own.listener(node.index) : null);
+        }
+    }
+
+    @Override
+    public List<? extends Redis> servers() {
+        return nodes.stream().map(node -> node.redis).toList();
+    }
+
+    @Override
+    public boolean hasLines() {
+        return false;
+    }
+
+    /** A server that forgot its votes gives none for as long as they may have lasted, so none may last longer. */
+    @Override
+    public long memoryMillis() {
+        return restartDelayMillis == 0 ? Long.MAX_VALUE : restartDelayMillis;
+    }
+
+    @Override
+    public String address() {
+        return address;
+    }
+
+    @Override
+    public void close() {
+        scheduler.shutdownNow();
+        long deadline = System.nanoTime() + timeoutNanos;
+        nodes.forEach(QuorumNode::shutDown);
+        nodes.forEach(node -> node.close(deadline));
+    }
+}

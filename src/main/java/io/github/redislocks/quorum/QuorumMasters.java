@@ -1,0 +1,102 @@
+package io.github.redislocks.quorum;
+
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.connect.RedisUri;
+import io.github.redislocks.redis.jedis.Topology;
+import io.github.redislocks.script.TokenMemory;
+import io.github.redislocks.state.Settings;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The masters of a quorum as they were named, before they are connected to.
+ *
+ * @param all an odd number of different servers, three or more
+ */
+public record QuorumMasters(List<RedisUri> all) {
+
+    /**
+     * Reads their URIs.
+     *
+     * @throws IllegalArgumentException if one cannot work, or they are not an odd number of different servers
+     */
+    public static QuorumMasters parse(String... uris) {
+        List<RedisUri> all = new ArrayList<>();
+        for (String uri : uris) {
+            RedisUri master = RedisUri.parse(uri);
+            if (!(master.topology() instanceof Topology.Single)) {
+                throw new IllegalArgumentException("The master \"" + uri.replaceFirst("//.*@", "//***@")
+                        + "\" of a quorum must be a single server, redis:// or rediss://: its place is not another's"
+                        + " to take.");
+            }
+            all.add(master);
+        }
+        return of(all);
+    }
+
+    /**
+     * These, each a single server.
+     *
+     * @throws IllegalArgumentException if they are not an odd number of different servers
+     */
+    public static QuorumMasters of(List<RedisUri> all) {
+        Set<Topology> seen = new HashSet<>();
+        for (RedisUri master : all) {
+            if (master.topology() instanceof Topology.Single single && !seen.add(single)) {
+                throw new IllegalArgumentException("The master " + single.address()
+                        + " of the quorum is named twice, and would have two votes: name each once, and others for"
+                        + " the rest.");
+            }
+        }
+        if (all.size() < 3 || all.size() % 2 == 0) {
+            throw new IllegalArgumentException("The quorum has " + all.size()
+                    + " masters: it needs an odd number, 3 or more, since an even one bears no more failures than"
+                    + " one less. Use 3 or 5, or connect(uri) for a single server.");
+        }
+        return new QuorumMasters(List.copyOf(all));
+    }
+
+    /** What the last of them that names a command timeout says, or null. */
+    @Nullable
+    public Duration commandTimeout() {
+        Duration last = null;
+        for (RedisUri master : all) {
+            last = master.commandTimeout() == null ? last : master.commandTimeout();
+        }
+        return last;
+    }
+
+    /** Opens the connections to all of them. Delay: for how long one that has restarted gives no vote, or null. */
+    public Quorum open(String clientId, Settings settings, @Nullable Duration restartDelay, Threads threads) {
+        if (settings.replicaAcks() > 0) {
+            throw new IllegalArgumentException("replicaAcks is " + settings.replicaAcks()
+                    + ", and the masters of a quorum confirm each other's votes without replicas: leave it out.");
+        }
+        Duration delay = restartDelay == null ? settings.lease() : restartDelay;
+        boolean tooShort = !delay.isZero() && delay.compareTo(settings.lease()) < 0;
+        if (tooShort || delay.compareTo(Settings.MAX_LEASE) > 0) {
+            throw new IllegalArgumentException("restartDelay is " + delay + ": it must be at least the lease, "
+                    + settings.lease() + ", and at most " + Settings.MAX_LEASE
+                    + ". Use Duration.ZERO only if a master that restarts has forgotten nothing.");
+        }
+        if (settings.tokenMemory().compareTo(Settings.leastTokenMemory(delay)) < 0
+                && !settings.tokenMemory().equals(Settings.DEFAULT_TOKEN_MEMORY)) {
+            throw new IllegalArgumentException("tokenMemory is " + settings.tokenMemory()
+                    + ", and restartDelay, the longest lease, " + delay
+                    + ": it must be at least four times that. Name a longer"
+                    + " one, or a shorter restartDelay.");
+        }
+        List<Redis> opened = new ArrayList<>();
+        for (RedisUri master : all) {
+            opened.add(TokenMemory.of(
+                    master.named(clientId).open(settings.maxConnections(), settings.commandTimeoutNanos(), threads),
+                    settings.tokenMemory()));
+        }
+        return new Quorum(opened, settings, delay.toMillis(), threads);
+    }
+}

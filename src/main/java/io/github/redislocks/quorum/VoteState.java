@@ -1,0 +1,180 @@
+package io.github.redislocks.quorum;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import io.github.redislocks.concurrent.Uninterruptibles;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.state.Settings;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a quorum's client knows of one attempt that wants votes. Its own requests take turns, and one that has won asks
+ * for no votes any more: else the withdrawal of a vote that came to nothing could end one that counts.
+ */
+public final class VoteState {
+
+    /** Those of a client, by attempt: until it is released or has left, or some time after it was lost. */
+    public static final class Register {
+
+        private static final Set<String> VOTES = Set.of("acquire", "heartbeat");
+        private static final Set<String> KEEPS = Set.of("renew", "reenter");
+        private static final Set<String> ENDS = Set.of("release", "leave");
+
+        private final Cache<Long, VoteState> all;
+
+        /** Memory: how long a hold lasts that nobody renews. */
+        public Register(Duration memory) {
+            all = Caffeine.newBuilder()
+                    .executor(Runnable::run)
+                    .expireAfterAccess(memory.plus(Settings.MAX_COMMAND_TIMEOUT.multipliedBy(2)))
+                    .build();
+        }
+
+        /** Whether a call asks for votes. */
+        public static boolean wantsVotes(Call call) {
+            return VOTES.contains(call.script().name());
+        }
+
+        /** Whose votes a call asks for; null if it asks for none, or if its attempt has ended. */
+        @Nullable
+        public VoteState of(Call call) {
+            if (!wantsVotes(call)) {
+                return null;
+            }
+            boolean first = call.script().name().equals("acquire");
+            return first
+                    ? all.get(
+                            attempt(call),
+                            number -> new VoteState(call.keys(), call.args().get(5)))
+                    : all.getIfPresent(attempt(call));
+        }
+
+        /** Whose hold a call renews or enters once more; null if it does neither, or of one that has been forgotten. */
+        @Nullable
+        public VoteState holder(Call call) {
+            return KEEPS.contains(call.script().name()) ? all.getIfPresent(attempt(call)) : null;
+        }
+
+        /** Forgets an attempt that got nothing and has no place: it may ask again as if it never had. */
+        public void forgetBusy(Call call, Outcome outcome) {
+            if (outcome.reply() != null && outcome.reply().is("BUSY")) {
+                all.invalidate(attempt(call));
+            }
+        }
+
+        /** Forgets the attempt that a call ends. */
+        public void forgetEnded(Call call) {
+            if (ENDS.contains(call.script().name())) {
+                all.invalidate(attempt(call));
+            }
+        }
+
+        public int size() {
+            all.cleanUp();
+            return (int) all.estimatedSize();
+        }
+
+        private static Long attempt(Call call) {
+            return Long.valueOf(call.args().get(1));
+        }
+    }
+
+    private static final String OK = "OK";
+    private static final String GRANTED = "GRANTED";
+
+    private final List<String> keys;
+    private final String lastLostAttempt;
+    private final Semaphore turn = new Semaphore(1, true);
+    private volatile @Nullable Reply won;
+    /** What the last renewal of the hold found, or is about to. */
+    private volatile RenewPoll.Round round = RenewPoll.Round.NONE;
+
+    private VoteState(List<String> keys, String lastLostAttempt) {
+        this.keys = keys;
+        this.lastLostAttempt = lastLostAttempt;
+    }
+
+    private static boolean isHeartbeat(Call call) {
+        return call.script().name().equals("heartbeat");
+    }
+
+    /** Waits for its turn, at most until a time; whether it came. An interrupt is kept. */
+    public boolean enter(long deadlineNanos) {
+        return Uninterruptibles.until(deadlineNanos, nanos -> turn.tryAcquire(nanos, TimeUnit.NANOSECONDS));
+    }
+
+    public void exit() {
+        turn.release();
+    }
+
+    /** What has to be asked for a call: for votes, or if they were won, whether they are still there. */
+    public Poll poll(QuorumCalls calls, Call call, long token) {
+        List<String> args = call.args();
+        boolean heartbeat = isHeartbeat(call);
+        String claim = args.get(4);
+        VotePoll.Candidate candidate = new VotePoll.Candidate(
+                keys,
+                args.get(0),
+                Long.parseLong(args.get(1)),
+                Long.parseLong(heartbeat ? claim : args.get(2)),
+                claim.isEmpty() ? null : claim,
+                lastLostAttempt,
+                heartbeat ? GRANTED : OK);
+        return won == null ? new VotePoll(calls, candidate, token) : calls.kept(candidate);
+    }
+
+    /**
+     * What has to be asked to renew the hold or to enter it once more. For that it needs the votes that it has; if they
+     * are too few, since it was won with others that are away now, it gets more first, as by a renewal.
+     */
+    public Poll keeping(QuorumCalls calls, Call call) {
+        Reply winning = won;
+        if (winning == null) {
+            return calls.poll(call);
+        }
+        return call.script().name().equals("renew")
+                ? renewal(calls, call, call.args().get(2), winning)
+                : calls.reentry(call, () -> renewal(calls, call, call.args().get(3), winning));
+    }
+
+    private Poll renewal(QuorumCalls calls, Call call, String leaseMillis, Reply winning) {
+        List<String> args = call.args();
+        VotePoll.Candidate holder = new VotePoll.Candidate(
+                keys, args.get(0), Long.parseLong(args.get(1)), Long.parseLong(leaseMillis), null, lastLostAttempt, OK);
+        RenewPoll next = new RenewPoll(calls, call, holder, winning.number(0), round);
+        round = next.round();
+        return next;
+    }
+
+    /** What the client is answered; notes whether the votes were won. */
+    public Outcome answer(Call call, Outcome outcome) {
+        boolean heartbeat = isHeartbeat(call);
+        Reply reply = outcome.reply();
+        Reply before = won;
+        if (reply == null) {
+            return outcome;
+        }
+        if (before != null) {
+            if (reply.is(OK)) {
+                return Outcome.of(new Reply(heartbeat ? GRANTED : OK, before.values()));
+            }
+            if (!heartbeat && reply.is("GONE")) {
+                // The caller asks, so it has no hold: the votes that it won have lapsed.
+                won = null;
+            }
+            return Outcome.of(new RedisException.Unanswered("the votes that it had are gone", false, null));
+        }
+        if (reply.is(OK) || reply.is(GRANTED)) {
+            won = reply;
+        }
+        return outcome;
+    }
+}

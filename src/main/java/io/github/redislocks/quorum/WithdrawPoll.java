@@ -1,0 +1,92 @@
+package io.github.redislocks.quorum;
+
+import io.github.redislocks.redis.Outcome;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicLongArray;
+
+/**
+ * A poll that ends a vote on all nodes of a quorum: each is told until it has heard it, or has nothing left that it
+ * could end.
+ */
+public final class WithdrawPoll extends MajorityPoll {
+
+    /** How a hold, or what might have become one, ends. */
+    public enum End {
+        /** In good order, by unlock. */
+        RELEASED,
+        /** Its owner had it, and did not release it. */
+        LOST,
+        /** No caller was ever told that it holds the lock. */
+        UNHELD
+    }
+
+    /** What becomes of the owner's place in line. */
+    public enum Place {
+        DROP,
+        KEEP,
+        /** Kept, and nobody is told to ask, since the lock is another's. */
+        HUSH
+    }
+
+    /**
+     * What is to be ended: a ballot that came to nothing, whose place in line stays; or an attempt, with its place.
+     *
+     * @param ballot votes for later ones stay
+     */
+    public record Order(List<String> keys, String owner, long attempt, long ballot, End end, Place place) {}
+
+    private static final long PAUSE_NANOS = 500_000_000;
+
+    private final Order order;
+    /** By node: from when on no vote can be given that had not been answered when this was sent; 0 if all had. */
+    private final AtomicLongArray quietFromNanos;
+
+    public WithdrawPoll(QuorumCalls calls, Order order) {
+        super(
+                calls.nodes(),
+                calls.withdraw(order),
+                order.end == End.RELEASED ? Set.of("ENDED") : Set.of("ENDED", "GONE"),
+                order.end == End.RELEASED ? "FREED" : "DONE",
+                Long.MAX_VALUE);
+        this.order = order;
+        this.quietFromNanos = new AtomicLongArray(calls.nodes());
+    }
+
+    /** The end of a hold is told to all; else those that have nothing of it are left alone. */
+    @Override
+    public boolean concerns(QuorumNode node) {
+        return order.end != End.UNHELD || mayEnd(node);
+    }
+
+    private boolean mayEnd(QuorumNode node) {
+        return order.place == Place.DROP
+                ? node.lateVotes.mayHave(order.attempt)
+                : node.lateVotes.mayHaveVote(order.attempt);
+    }
+
+    @Override
+    public void sending(QuorumNode node) {
+        quietFromNanos.set(node.index, node.lateVotes.quietFromNanos(order.attempt));
+    }
+
+    @Override
+    public void asked(QuorumNode node, long ownQuietFromNanos, Outcome outcome) {
+        if (outcome.failure() != null) {
+            if (mayEnd(node)) {
+                node.again(
+                        order, System.nanoTime() + ThreadLocalRandom.current().nextLong(PAUSE_NANOS));
+            }
+            return;
+        }
+        // A vote that was asked for and not answered may still be given, after this; and one that has been answered
+        // since this was sent may have been.
+        long quiet = node.lateVotes.quietFromNanos(order.attempt);
+        if (quiet != 0 || quietFromNanos.get(node.index) != 0) {
+            node.again(order, quiet != 0 ? quiet : System.nanoTime());
+        } else {
+            node.lateVotes.withdrawn(order.attempt, order.ballot, order.place == Place.DROP);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+package io.github.redislocks.quorum;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** What one node of a quorum is to be asked once more, each not before its time: in batches, a few in a second. */
+public final class WithdrawRetries {
+
+    /** What comes beyond these is forgotten: it ends with its lease. */
+    public static final int MOST = 10_000;
+
+    private static final int BATCH = 500;
+    private static final long PAUSE_NANOS = 50_000_000;
+    private static final long TIMEOUT_NANOS = 1_000_000_000;
+
+    private final QuorumNode node;
+    private final QuorumCalls calls;
+    private final ScheduledExecutorService scheduler;
+    /** The last one of each attempt: it ends what the ones before would have ended. */
+    private final ConcurrentMap<Long, Reminder> reminders = new ConcurrentHashMap<>();
+
+    private final AtomicBoolean scheduled = new AtomicBoolean();
+
+    public WithdrawRetries(QuorumNode node, QuorumCalls calls, ScheduledExecutorService scheduler) {
+        this.node = node;
+        this.calls = calls;
+        this.scheduler = scheduler;
+    }
+
+    private record Reminder(WithdrawPoll.Order order, long notBeforeNanos) {}
+
+    public void add(WithdrawPoll.Order order, long notBeforeNanos) {
+        if (reminders.size() >= MOST && !reminders.containsKey(order.attempt())) {
+            node.lateVotes.forget(order.attempt());
+            return;
+        }
+        reminders.merge(
+                order.attempt(),
+                new Reminder(order, notBeforeNanos),
+                (one, other) -> one.order.ballot() > other.order.ballot() ? one : other);
+        schedule();
+    }
+
+    public int size() {
+        return reminders.size();
+    }
+
+    private void schedule() {
+        if (scheduled.compareAndSet(false, true)) {
+            try {
+                Future<?> unused = scheduler.schedule(this::send, PAUSE_NANOS, TimeUnit.NANOSECONDS);
+            } catch (RejectedExecutionException e) {
+                // Closed: what is left ends with its lease.
+            } catch (Throwable e) {
+                // No thread could be started: the next question to the node tries again.
+                scheduled.set(false);
+            }
+        }
+    }
+
+    private void send() {
+        scheduled.set(false);
+        try {
+            List<WithdrawPoll> due = due(System.nanoTime());
+            if (!due.isEmpty()) {
+                node.ask(due, System.nanoTime() + TIMEOUT_NANOS, true);
+            }
+        } finally {
+            resume();
+        }
+    }
+
+    /** Sees to it that what waits is sent. */
+    public void resume() {
+        if (!reminders.isEmpty()) {
+            schedule();
+        }
+    }
+
+    private List<WithdrawPoll> due(long now) {
+        List<WithdrawPoll> due = new ArrayList<>();
+        for (Map.Entry<Long, Reminder> each : reminders.entrySet()) {
+            Reminder reminder = each.getValue();
+            if (!node.lateVotes.mayHave(each.getKey())) {
+                reminders.remove(each.getKey(), reminder);
+            } else if (now - reminder.notBeforeNanos >= 0
+                    && due.size() < BATCH
+                    && reminders.remove(each.getKey(), reminder)) {
+                due.add(new WithdrawPoll(calls, reminder.order));
+            }
+        }
+        return due;
+    }
+}

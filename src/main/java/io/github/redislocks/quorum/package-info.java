@@ -1,0 +1,8 @@
+/**
+ * A Redis that is a majority of several: each call becomes a vote of all masters. Knows the scripts and the health of
+ * servers, and nothing of the client that asks.
+ */
+@NullMarked
+package io.github.redislocks.quorum;
+
+import org.jspecify.annotations.NullMarked;

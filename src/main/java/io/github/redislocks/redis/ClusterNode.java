@@ -1,6 +1,0 @@
-package io.github.redislocks.redis;
-
-import redis.clients.jedis.HostAndPort;
-
-/** A node of a cluster. One with another id at the same address is another node, and so is one that has moved house. */
-record ClusterNode(String id, HostAndPort address) {}

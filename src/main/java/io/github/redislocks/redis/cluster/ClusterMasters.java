@@ -1,0 +1,222 @@
+package io.github.redislocks.redis.cluster;
+
+import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.jedis.ConnectionPool;
+import io.github.redislocks.redis.jedis.JedisRedis;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.HostAndPort;
+
+/**
+ * The masters of a cluster, as they are now, and the connections to each of them.
+ *
+ * <p>When a slot comes to a node that was no master before, which may not know what the one before said, these happen
+ * in this order: no call goes there; connections to masters that have lost all their slots are closed, so that calls
+ * under way fail as unanswered and subscriptions break; the listener is told; calls go there.
+ */
+public final class ClusterMasters implements AutoCloseable {
+
+    /** The master of each slot, and the connections to each master. */
+    private record Routing(SlotMap slots, Map<ClusterNode, JedisRedis> servers) {}
+
+    /** A node, and when a call was sent there last. */
+    private record Importer(JedisRedis server, long askedNanos) {}
+
+    private final String cluster;
+    private final Function<HostAndPort, JedisRedis> connector;
+    private final ClusterWatch watch;
+    private final LongSupplier nanoTime;
+    /** Nodes without slots of their own to which a slot is just being moved. */
+    private final ConcurrentMap<HostAndPort, Importer> importers = new ConcurrentHashMap<>();
+
+    private volatile Routing routing = new Routing(SlotMap.UNKNOWN, Map.of());
+    private volatile Runnable onMoved = () -> {};
+    private volatile boolean closed;
+    /** Masters to which no call goes yet: telling the listener of them failed, and is tried again. */
+    private Set<ClusterNode> untold = Set.of();
+
+    public ClusterMasters(
+            String cluster,
+            Function<HostAndPort, JedisRedis> connector,
+            Function<Consumer<SlotMap>, ClusterWatch> watch) {
+        this(cluster, connector, watch, System::nanoTime);
+    }
+
+    /** By a clock, of which only is told for how long nobody was sent to a node. */
+    public ClusterMasters(
+            String cluster,
+            Function<HostAndPort, JedisRedis> connector,
+            Function<Consumer<SlotMap>, ClusterWatch> watch,
+            LongSupplier nanoTime) {
+        this.nanoTime = nanoTime;
+        this.cluster = cluster;
+        this.connector = connector;
+        this.watch = watch.apply(this::heard);
+    }
+
+    public void start() {
+        watch.start();
+    }
+
+    /** The cluster, as people write it. */
+    public String cluster() {
+        return cluster;
+    }
+
+    public void onMoved(Runnable listener) {
+        onMoved = listener;
+    }
+
+    /** Called by one thread at a time, and no more once the watch is closed. */
+    private void heard(SlotMap slots) {
+        Routing before = routing;
+        Set<ClusterNode> owners = slots.owners();
+        Map<ClusterNode, JedisRedis> servers = new HashMap<>();
+        Set<ClusterNode> promoted = new HashSet<>();
+        for (ClusterNode owner : owners) {
+            JedisRedis known = before.servers.get(owner);
+            if (known == null) {
+                promoted.add(owner);
+            }
+            servers.put(owner, known == null ? connector.apply(owner.address()) : known);
+        }
+        Map<ClusterNode, JedisRedis> gone = new HashMap<>(before.servers);
+        gone.keySet().removeAll(owners);
+        // Slots of a master that has died may be given, without their keys, to one that has been there all the time.
+        boolean orphaned = gone.values().stream().anyMatch(server -> watch.isTroubled(server.address()));
+        Set<ClusterNode> barred = new HashSet<>(untold);
+        if (!before.servers.isEmpty()) {
+            barred.addAll(orphaned ? owners : promoted);
+        }
+        boolean moved = !barred.isEmpty();
+        untold = barred;
+        if (moved) {
+            tell(promoted, gone.keySet());
+            routing = new Routing(slots.without(barred), servers);
+        }
+        gone.values().forEach(JedisRedis::close);
+        for (ClusterNode owner : owners) {
+            Importer importer = importers.remove(owner.address());
+            if (importer != null) {
+                importer.server.close();
+            }
+        }
+        dropAbandoned(nanoTime.getAsLong());
+        if (moved) {
+            // If that goes wrong, the next news are told, and no call goes there until then.
+            onMoved.run();
+        }
+        routing = new Routing(slots, servers);
+        untold = Set.of();
+    }
+
+    private static void tell(Set<ClusterNode> promoted, Set<ClusterNode> gone) {
+        Loggers.CONNECTION.warn(
+                "The cluster has other masters now: {}; no longer: {}", addresses(promoted), addresses(gone));
+    }
+
+    private static String addresses(Set<ClusterNode> nodes) {
+        return nodes.stream().map(node -> node.address().toString()).collect(Collectors.joining(", "));
+    }
+
+    public List<JedisRedis> all() {
+        return new ArrayList<>(routing.servers.values());
+    }
+
+    /** The master of a slot; waits until one is known. */
+    public JedisRedis owner(int slot, long deadline) {
+        while (true) {
+            JedisRedis server = owner(slot);
+            if (server != null) {
+                return server;
+            }
+            if (closed || watch.isHopeless() || deadline - System.nanoTime() <= 0) {
+                throw watch.troubles();
+            }
+            watch.awaitNews(deadline);
+        }
+    }
+
+    /** The master of a slot, or null if none is known. */
+    @Nullable
+    public JedisRedis owner(int slot) {
+        Routing now = routing;
+        ClusterNode owner = now.slots.owner(slot);
+        return owner == null ? null : now.servers.get(owner);
+    }
+
+    /** The node to which a slot is just being moved. */
+    public JedisRedis importer(HostAndPort node) {
+        for (Map.Entry<ClusterNode, JedisRedis> known : routing.servers.entrySet()) {
+            if (known.getKey().address().equals(node)) {
+                return known.getValue();
+            }
+        }
+        long now = nanoTime.getAsLong();
+        JedisRedis importer = Objects.requireNonNull(importers.compute(
+                        node,
+                        (address, before) ->
+                                new Importer(before == null ? connector.apply(address) : before.server, now)))
+                .server;
+        dropAbandoned(now);
+        if (closed) {
+            importer.close();
+        }
+        return importer;
+    }
+
+    /** Closes the connections to nodes to which no slot is being moved any more, since nobody is sent there. */
+    private void dropAbandoned(long now) {
+        importers.forEach((node, importer) -> {
+            if (now - importer.askedNanos > ConnectionPool.KEPT_NANOS && importers.remove(node, importer)) {
+                importer.server.close();
+            }
+        });
+    }
+
+    /** Notes that a server has said itself that a slot is not its own. */
+    public void denied(int slot, JedisRedis server) {
+        Routing now = routing;
+        ClusterNode owner = now.slots.owner(slot);
+        if (owner != null && now.servers.get(owner) == server) {
+            watch.denied(slot, owner);
+        }
+    }
+
+    public void awaitNews(long deadline) {
+        watch.awaitNews(deadline);
+    }
+
+    /** Notes whether a server answers. */
+    public void note(JedisRedis server, @Nullable RedisException failure) {
+        watch.troubled(
+                server.address(),
+                failure instanceof RedisException.Unanswered
+                        || (failure instanceof RedisException.Refused refused && refused.passing()));
+    }
+
+    public boolean isTroubled(String address) {
+        return watch.isTroubled(address);
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        watch.close();
+        routing.servers.values().forEach(JedisRedis::close);
+        importers.values().forEach(importer -> importer.server.close());
+    }
+}

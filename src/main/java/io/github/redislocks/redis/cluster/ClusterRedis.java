@@ -1,0 +1,244 @@
+package io.github.redislocks.redis.cluster;
+
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.jedis.IoThreads;
+import io.github.redislocks.redis.jedis.JedisRedis;
+import io.github.redislocks.redis.jedis.Topology;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongFunction;
+import java.util.stream.Collectors;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
+
+/**
+ * The masters of a cluster, each call to the one that has the slot of its first key. How a call finds its way when
+ * slots move is written in {@link RedirectedCall}.
+ *
+ * <p>When a slot comes to a node that was no master before, which may not know what the one before said, these happen
+ * in this order: no call goes there; connections to masters that have lost all their slots are closed, so that calls
+ * under way fail as unanswered and subscriptions break; {@link #onMoved} is told; calls go there.
+ */
+public final class ClusterRedis implements Redis {
+
+    /** How often a call of a batch is sent on. */
+    private static final int BATCH_TRIPS = 3;
+
+    private final String address;
+    private final ClusterMasters masters;
+    private final IoThreads workers;
+    private final AtomicInteger subscriptions = new AtomicInteger();
+
+    public ClusterRedis(Topology.Cluster topology, JedisClientConfig config, int maxConnections, long timeoutNanos) {
+        this(topology, config, maxConnections, timeoutNanos, Threads.DAEMONS);
+    }
+
+    /** With threads of a client. */
+    public ClusterRedis(
+            Topology.Cluster topology,
+            JedisClientConfig config,
+            int maxConnections,
+            long timeoutNanos,
+            Threads threads) {
+        workers = new IoThreads(threads, "cluster-batch");
+        address = topology.nodes().stream()
+                .map(HostAndPort::toString)
+                .collect(Collectors.joining(",", "the cluster of ", ""));
+        masters = new ClusterMasters(
+                address,
+                node -> new JedisRedis(node, config, maxConnections, threads),
+                news -> new ClusterWatch(topology.nodes(), config, timeoutNanos, news, threads));
+    }
+
+    /** Begins to ask the nodes; does not wait for an answer. */
+    public ClusterRedis start() {
+        masters.start();
+        return this;
+    }
+
+    @Override
+    public void onMoved(Runnable listener) {
+        masters.onMoved(listener);
+    }
+
+    @Override
+    public void find(String key, long timeoutNanos) {
+        masters.owner(SlotMap.of(key), System.nanoTime() + timeoutNanos);
+    }
+
+    @Override
+    public Reply run(Call call, long timeoutNanos) {
+        RedirectedCall journey = new RedirectedCall(masters, call, timeoutNanos);
+        while (true) {
+            JedisRedis server = journey.next();
+            server.openLane(timeoutNanos);
+            Outcome outcome = journey.isAsking()
+                    ? run(left -> server.runAsking(call, left), journey.left())
+                    : run(left -> server.run(call, left), journey.left());
+            if (journey.ends(outcome)) {
+                return journey.result();
+            }
+            journey.pause();
+        }
+    }
+
+    private static Outcome run(LongFunction<Reply> trip, long timeoutNanos) {
+        try {
+            return Outcome.of(trip.apply(timeoutNanos));
+        } catch (RedisException e) {
+            return Outcome.of(e);
+        }
+    }
+
+    /**
+     * Sends what a node turns away on at once, but does not wait for a slot that is being moved: others of the batch
+     * would wait as well.
+     */
+    @Override
+    public List<Outcome> runAll(List<Call> calls, long timeoutNanos) {
+        List<RedirectedCall> journeys = calls.stream()
+                .map(call -> new RedirectedCall(masters, call, timeoutNanos))
+                .toList();
+        List<RedirectedCall> open = journeys;
+        for (int trip = 1; trip <= BATCH_TRIPS && !open.isEmpty(); trip++) {
+            if (trip > 1) {
+                open.stream()
+                        .filter(RedirectedCall::wantsNews)
+                        .findFirst()
+                        .orElse(open.get(0))
+                        .pause();
+            }
+            Map<JedisRedis, List<RedirectedCall>> plain = new LinkedHashMap<>();
+            Map<JedisRedis, List<RedirectedCall>> asking = new LinkedHashMap<>();
+            for (RedirectedCall journey : open) {
+                try {
+                    JedisRedis server = journey.next();
+                    (journey.isAsking() ? asking : plain)
+                            .computeIfAbsent(server, first -> new ArrayList<>())
+                            .add(journey);
+                } catch (RedisException nobody) {
+                    journey.ends(nobody);
+                }
+            }
+            List<Runnable> batches = new ArrayList<>();
+            plain.forEach((server, part) -> batches.add(
+                    () -> told(part, server.runAll(calls(part), part.get(0).left()))));
+            asking.forEach((server, part) -> batches.add(() ->
+                    told(part, server.runAllAsking(calls(part), part.get(0).left()))));
+            atOnce(batches);
+            open = open.stream().filter(journey -> !journey.hasEnded()).toList();
+        }
+        return journeys.stream().map(RedirectedCall::outcome).toList();
+    }
+
+    private static List<Call> calls(List<RedirectedCall> journeys) {
+        return journeys.stream().map(RedirectedCall::call).toList();
+    }
+
+    private static void told(List<RedirectedCall> journeys, List<Outcome> outcomes) {
+        for (int i = 0; i < journeys.size(); i++) {
+            journeys.get(i).ends(outcomes.get(i));
+        }
+    }
+
+    /** Runs the first here and the others on threads of their own; returns when all have ended. */
+    private void atOnce(List<Runnable> batches) {
+        List<CompletableFuture<Void>> others = new ArrayList<>();
+        for (Runnable batch : batches.subList(Math.min(1, batches.size()), batches.size())) {
+            try {
+                others.add(CompletableFuture.runAsync(batch, workers::execute));
+            } catch (RejectedExecutionException noThread) {
+                batch.run();
+            }
+        }
+        if (!batches.isEmpty()) {
+            batches.get(0).run();
+        }
+        others.forEach(CompletableFuture::join);
+    }
+
+    /** On another node each time, so that one that hangs is not asked again; not the one to which messages go. */
+    @Override
+    public Subscription subscribe(String channel, long timeoutNanos) {
+        long deadline = System.nanoTime() + timeoutNanos;
+        JedisRedis sender = masters.owner(SlotMap.of(channel), deadline);
+        List<JedisRedis> servers = masters.all();
+        servers.remove(sender);
+        if (!servers.isEmpty()) {
+            Collections.rotate(servers, -Math.floorMod(subscriptions.getAndIncrement(), servers.size()));
+        }
+        servers.add(sender);
+        servers.sort(Comparator.comparing(server -> masters.isTroubled(server.address())));
+        for (int tried = 1; ; tried++) {
+            JedisRedis server = servers.get(tried - 1);
+            long left = Math.max(1, deadline - System.nanoTime());
+            boolean last = tried == servers.size();
+            try {
+                return server.subscribe(channel, last ? left : Math.max(1, left / 2));
+            } catch (RedisException.Unanswered e) {
+                masters.note(server, e);
+                if (last || deadline - System.nanoTime() <= 0) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    @Override
+    public void publish(String channel, String message, long timeoutNanos) {
+        long deadline = System.nanoTime() + timeoutNanos;
+        JedisRedis server = masters.owner(SlotMap.of(channel), deadline);
+        if (masters.isTroubled(server.address())) {
+            // Any node passes it on to all.
+            server = masters.all().stream()
+                    .filter(other -> !masters.isTroubled(other.address()))
+                    .findFirst()
+                    .orElse(server);
+        }
+        try {
+            server.publish(channel, message, Math.max(1, deadline - System.nanoTime()));
+        } catch (RedisException e) {
+            masters.note(server, e);
+            throw e;
+        }
+    }
+
+    @Override
+    public List<? extends Redis> servers() {
+        return masters.all();
+    }
+
+    @Override
+    public boolean hasOneSlot() {
+        return false;
+    }
+
+    @Override
+    public String serverOf(String key) {
+        JedisRedis server = masters.owner(SlotMap.of(key));
+        return server == null ? "" : server.address();
+    }
+
+    @Override
+    public String address() {
+        return address;
+    }
+
+    @Override
+    public void close() {
+        masters.close();
+        workers.close();
+    }
+}

@@ -1,0 +1,88 @@
+package io.github.redislocks.redis.cluster;
+
+import io.github.redislocks.redis.jedis.Commands;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.BuilderFactory;
+import redis.clients.jedis.HostAndPort;
+
+/**
+ * What one node says of its cluster.
+ *
+ * @param claims which master has which slots
+ * @param addresses where the nodes are that have slots, replicas included
+ */
+public record ClusterView(List<Claim> claims, Set<HostAndPort> addresses) {
+
+    /** A range of slots, the master that has it, and its epoch: of two that claim a slot, the greater one is right. */
+    public record Claim(int first, int last, ClusterNode owner, long epoch) {}
+
+    private static final int ID = 0;
+    private static final int EPOCH = 6;
+
+    /**
+     * Reads the answers to CLUSTER NODES, which has the epochs, and to CLUSTER SLOTS, which has the addresses as
+     * clients are to use them.
+     *
+     * @param asked the node that answered: a node that does not know its own address is there
+     */
+    public static ClusterView of(HostAndPort asked, Object nodes, Object slots) {
+        Map<String, Long> epochs = epochs(BuilderFactory.STRING.build(nodes));
+        List<Claim> claims = new ArrayList<>();
+        Set<HostAndPort> addresses = new LinkedHashSet<>();
+        for (Object range : list(slots)) {
+            List<?> parts = list(range);
+            for (int i = 2; i < parts.size(); i++) {
+                ClusterNode node = node(asked, list(parts.get(i)));
+                addresses.add(node.address());
+                if (i == 2) {
+                    long epoch = epochs.getOrDefault(node.id(), 0L);
+                    claims.add(new Claim(number(parts.get(0)), number(parts.get(1)), node, epoch));
+                }
+            }
+        }
+        return new ClusterView(claims, addresses);
+    }
+
+    private static Map<String, Long> epochs(String nodes) {
+        Map<String, Long> epochs = new HashMap<>();
+        nodes.lines()
+                .map(line -> line.split(" ", -1))
+                .filter(parts -> parts.length > EPOCH)
+                .forEach(parts -> {
+                    epochs.put(parts[ID], Long.parseLong(parts[EPOCH]));
+                });
+        return epochs;
+    }
+
+    /** A node that does not say its address has the one by which the answering node was asked. */
+    private static ClusterNode node(HostAndPort asked, List<?> parts) {
+        String host = text(parts.get(0));
+        boolean unknown = host.isEmpty() || host.equals("?");
+        return new ClusterNode(
+                text(parts.get(2)), new HostAndPort(unknown ? asked.getHost() : host, number(parts.get(1))));
+    }
+
+    private static List<?> list(@Nullable Object value) {
+        if (value instanceof List<?> parts) {
+            return parts;
+        }
+        throw new IllegalStateException("The answer to CLUSTER SLOTS has no list where one is expected");
+    }
+
+    private static int number(@Nullable Object value) {
+        if (value instanceof Long number) {
+            return Math.toIntExact(number);
+        }
+        throw new IllegalStateException("The answer to CLUSTER SLOTS has no number where one is expected");
+    }
+
+    private static String text(@Nullable Object value) {
+        return value instanceof byte[] bytes ? Commands.text(bytes) : "";
+    }
+}

@@ -1,0 +1,191 @@
+package io.github.redislocks.redis.cluster;
+
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.jedis.JedisRedis;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.exceptions.JedisAskDataException;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisMovedDataException;
+
+/**
+ * One call on its way through a cluster, until a node takes it or its time is over. A node that turns it away has not
+ * run it, so that it may be sent on without harm:
+ *
+ * <pre>
+ * MOVED          the slot is another's     ask for its master, and send it there
+ * ASK            these keys are already    send it to that node, which takes it after ASKING
+ *                where the slot is moved
+ * TRYAGAIN       some are here, some there wait a little
+ * CLUSTERDOWN    no master has the slot    ask for its master
+ * closed         the master was replaced   send it to the new one, if it had not left yet
+ * </pre>
+ */
+public final class RedirectedCall {
+
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+    private static final int LONGEST_PAUSE = 8;
+    /** How long a call waits for news of the master of its slot. */
+    private static final long NEWS_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    private final ClusterMasters masters;
+    private final Call call;
+    private final int slot;
+    private final long timeoutNanos;
+    private final long deadline;
+    private @Nullable JedisRedis server;
+    private @Nullable JedisRedis importer;
+    private @Nullable Outcome outcome;
+    private boolean asking;
+    private boolean wantsNews;
+    private boolean resent;
+    private boolean turnedAway;
+    private boolean ended;
+    private int trips;
+
+    public RedirectedCall(ClusterMasters masters, Call call, long timeoutNanos) {
+        this.masters = masters;
+        this.call = call;
+        this.slot = SlotMap.of(call.keys().get(0));
+        this.timeoutNanos = timeoutNanos;
+        this.deadline = System.nanoTime() + timeoutNanos;
+    }
+
+    public Call call() {
+        return call;
+    }
+
+    public long left() {
+        return Math.max(1, deadline - System.nanoTime());
+    }
+
+    /** Where to send it now. Throws if nobody has the slot until the deadline. */
+    public JedisRedis next() {
+        JedisRedis to = importer;
+        asking = to != null;
+        importer = null;
+        if (to == null) {
+            try {
+                to = masters.owner(slot, deadline);
+            } catch (RedisException.Unanswered nobody) {
+                throw resent
+                        ? new RedisException.Unanswered(String.valueOf(nobody.getMessage()), true, nobody)
+                        : nobody;
+            }
+        }
+        server = to;
+        return to;
+    }
+
+    /** Whether the node that is next takes it only after ASKING. */
+    public boolean isAsking() {
+        return asking;
+    }
+
+    /** Takes what became of the last trip; whether the journey ends with it. */
+    public boolean ends(Outcome of) {
+        RedisException failure = of.failure();
+        JedisRedis from = server;
+        turnedAway = failure != null && from != null && goesOn(failure, from);
+        if (from != null) {
+            masters.note(from, turnedAway ? null : failure);
+        }
+        outcome = of;
+        ended = !turnedAway || deadline - System.nanoTime() <= 0;
+        return ended;
+    }
+
+    /** Ends it where nobody has the slot. */
+    public void ends(RedisException nobody) {
+        outcome = Outcome.of(nobody);
+        turnedAway = false;
+        ended = true;
+    }
+
+    public boolean hasEnded() {
+        return ended;
+    }
+
+    public boolean wantsNews() {
+        return wantsNews;
+    }
+
+    private boolean goesOn(RedisException failure, JedisRedis from) {
+        wantsNews = false;
+        if (failure.getCause() instanceof JedisDataException refusal) {
+            String text = String.valueOf(refusal.getMessage());
+            boolean moved = refusal instanceof JedisMovedDataException;
+            boolean passing = text.startsWith("TRYAGAIN") || text.startsWith("CLUSTERDOWN");
+            if (moved && !asking) {
+                masters.denied(slot, from);
+            }
+            wantsNews = moved || text.startsWith("CLUSTERDOWN");
+            if (refusal instanceof JedisAskDataException ask) {
+                importer = masters.importer(complete(ask.getTargetNode(), from));
+            }
+            boolean again = moved || passing || importer != null;
+            // Refused to a second copy says nothing of the first.
+            resent |= again && failure instanceof RedisException.Unanswered;
+            return again;
+        }
+        return failure instanceof RedisException.Unanswered lost && !lost.sent() && masters.owner(slot) != from;
+    }
+
+    /** A node that does not know its own address names its neighbours without a host. */
+    private static HostAndPort complete(HostAndPort target, JedisRedis from) {
+        String host = target.getHost();
+        return host == null || host.isEmpty()
+                ? new HostAndPort(HostAndPort.from(from.address()).getHost(), target.getPort())
+                : target;
+    }
+
+    /** Waits for what has to happen before it goes on, if anything has. */
+    public void pause() {
+        trips++;
+        if (wantsNews) {
+            masters.awaitNews(Math.min(deadline, System.nanoTime() + NEWS_NANOS));
+        }
+        if (importer == null && (!wantsNews || trips > 1)) {
+            // With the interrupt flag set, parking would be no pause.
+            boolean interrupted = Thread.interrupted();
+            LockSupport.parkNanos(this, Math.min(left(), PAUSE_NANOS * Math.min(trips, LONGEST_PAUSE)));
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** The reply, or the failure as an exception. */
+    public Reply result() {
+        Outcome of = outcome();
+        if (of.failure() != null) {
+            throw of.failure();
+        }
+        return Objects.requireNonNull(of.reply());
+    }
+
+    /** What became of it; of one that went on and on, that nobody took it. */
+    public Outcome outcome() {
+        Outcome last = outcome;
+        if (last == null) {
+            throw new IllegalStateException("The journey has not begun");
+        }
+        RedisException failure = last.failure();
+        Reply reply = last.reply();
+        if (reply != null) {
+            return resent ? Outcome.of(new Reply(reply.code(), reply.values(), true, reply.acks())) : last;
+        }
+        if (failure != null && (turnedAway || (resent && failure instanceof RedisException.Refused))) {
+            String text = "No node of " + masters.cluster() + " took " + call.script() + " within "
+                    + timeoutNanos / 1_000_000 + " ms: " + failure.getMessage();
+            return Outcome.of(new RedisException.Unanswered(text, resent, failure));
+        }
+        return last;
+    }
+}

@@ -1,0 +1,102 @@
+package io.github.redislocks.redis.cluster;
+
+import java.util.Arrays;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.util.JedisClusterCRC16;
+
+/**
+ * The master of each slot of a cluster, as far as is known; immutable. A master that takes a slot over has a greater
+ * epoch than all before, so of two that claim a slot the one with the greater epoch is believed: a node that was cut
+ * off and comes back with old news leads no call back.
+ */
+public final class SlotMap {
+
+    public static final int COUNT = 16_384;
+    public static final SlotMap UNKNOWN = new SlotMap(new Held[COUNT]);
+
+    /** A claim that any other overrules. */
+    private static final long DENIED = -1;
+
+    private record Held(ClusterNode owner, long epoch) {}
+
+    private final @Nullable Held[] slots;
+
+    private SlotMap(@Nullable Held[] slots) {
+        this.slots = slots;
+    }
+
+    public static int of(String key) {
+        return JedisClusterCRC16.getSlot(key);
+    }
+
+    @Nullable
+    public ClusterNode owner(int slot) {
+        Held held = slots[slot];
+        return held == null ? null : held.owner;
+    }
+
+    public Set<ClusterNode> owners() {
+        Set<ClusterNode> owners = new LinkedHashSet<>();
+        for (Held held : slots) {
+            if (held != null) {
+                owners.add(held.owner);
+            }
+        }
+        return owners;
+    }
+
+    /**
+     * The map with what a node says; this very object if that is nothing new. Two masters that claim a slot by the same
+     * epoch, as after a CLUSTER FAILOVER TAKEOVER on one side of a cut cluster, soon agree on a greater epoch if both
+     * live. Until then the known master stays, unless it is silent.
+     */
+    public SlotMap heard(ClusterView view, Predicate<ClusterNode> silent) {
+        @Nullable Held[] next = slots.clone();
+        for (ClusterView.Claim claim : view.claims()) {
+            Held held = new Held(claim.owner(), claim.epoch());
+            for (int slot = claim.first(); slot <= claim.last(); slot++) {
+                Held known = slots[slot];
+                if (known == null || overrules(claim, known, silent)) {
+                    next[slot] = held.equals(known) ? known : held;
+                }
+            }
+        }
+        return Arrays.equals(slots, next) ? this : new SlotMap(next);
+    }
+
+    private static boolean overrules(ClusterView.Claim claim, Held known, Predicate<ClusterNode> silent) {
+        if (claim.epoch() != known.epoch) {
+            return claim.epoch() > known.epoch;
+        }
+        return claim.owner().id().equals(known.owner.id()) || silent.test(known.owner);
+    }
+
+    /**
+     * The map after the master of a slot has said itself that the slot is not its own. Otherwise a cluster whose epochs
+     * begin anew, because it was reset, would not be believed.
+     */
+    public SlotMap denied(int slot, ClusterNode owner) {
+        Held held = slots[slot];
+        if (held == null || !held.owner.equals(owner)) {
+            return this;
+        }
+        @Nullable Held[] next = slots.clone();
+        next[slot] = new Held(owner, DENIED);
+        return new SlotMap(next);
+    }
+
+    /** As if nobody had the slots of these. */
+    public SlotMap without(Set<ClusterNode> owners) {
+        @Nullable Held[] next = slots.clone();
+        for (int slot = 0; slot < COUNT; slot++) {
+            Held held = next[slot];
+            if (held != null && owners.contains(held.owner)) {
+                next[slot] = null;
+            }
+        }
+        return new SlotMap(next);
+    }
+}

@@ -1,0 +1,36 @@
+package io.github.redislocks.redis.connect;
+
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.cluster.ClusterRedis;
+import io.github.redislocks.redis.jedis.JedisRedis;
+import io.github.redislocks.redis.jedis.Topology;
+import io.github.redislocks.redis.sentinel.SentinelRedis;
+import redis.clients.jedis.JedisClientConfig;
+
+/** Makes the port to the servers of a topology. */
+public final class Ports {
+
+    private Ports() {}
+
+    /**
+     * The port to them. What fails to connect is told by the first call.
+     *
+     * @param timeoutNanos how long an answer is worth waiting for to the question which server to talk to
+     */
+    public static Redis open(
+            Topology topology, JedisClientConfig config, int maxConnections, long timeoutNanos, Threads threads) {
+        if (topology instanceof Topology.Sentinel sentinel) {
+            return new SentinelRedis(sentinel, config, maxConnections, timeoutNanos, threads).start();
+        }
+        if (topology instanceof Topology.Cluster cluster) {
+            if (config.getDatabase() != 0) {
+                throw new IllegalArgumentException(
+                        "The database is " + config.getDatabase()
+                                + ", and a cluster has only database 0: leave it out, and tell applications apart by keyPrefix.");
+            }
+            return new ClusterRedis(cluster, config, maxConnections, timeoutNanos, threads).start();
+        }
+        return new JedisRedis(((Topology.Single) topology).address(), config, maxConnections, threads);
+    }
+}

@@ -1,0 +1,286 @@
+package io.github.redislocks.redis.connect;
+
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.jedis.Topology;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.ClientSetInfoConfig;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.SslOptions;
+
+/**
+ * Where Redis is, as people write it: {@code redis://user:password@host:port/database}, {@code rediss} for TLS,
+ * {@code redis-sentinel://user:password@host:port,host:port/master-name/database}, or
+ * {@code redis-cluster://user:password@host:port,host:port}; with parameters if need be.
+ *
+ * @param topology the servers
+ * @param config what else a connection needs
+ * @param commandTimeout the time of one request, or null if the URI does not say
+ */
+public record RedisUri(
+        Topology topology,
+        JedisClientConfig config,
+        @Nullable Duration commandTimeout) {
+
+    private static final int DEFAULT_PORT = 6379;
+    private static final int DEFAULT_SENTINEL_PORT = 26_379;
+    private static final String SINGLE = "redis";
+    private static final String TLS = "rediss";
+    private static final String SENTINEL = "redis-sentinel";
+    private static final String CLUSTER = "redis-cluster";
+    private static final String CLIENT_NAME = "clientName";
+    private static final String COMMAND_TIMEOUT = "commandTimeout";
+    private static final String SENTINEL_USER = "sentinelUser";
+    private static final String SENTINEL_PASSWORD = "sentinelPassword";
+    private static final Set<String> PARAMETERS = Set.of(CLIENT_NAME, COMMAND_TIMEOUT);
+    private static final Set<String> OF_SENTINELS = Set.of(SENTINEL_USER, SENTINEL_PASSWORD);
+
+    /** As RFC 3986 takes it apart; {@link java.net.URI} takes no lists of hosts of which one is an address of IPv6. */
+    private static final Pattern URI = Pattern.compile(
+            "(?<scheme>[^:/?#]+):(?://(?<authority>[^/?#]*))?(?<path>[^?#]*)(?:\\?(?<query>[^#]*))?(?<fragment>#.*)?");
+
+    /** A host, or an address of IPv6 in brackets, and perhaps a port. */
+    private static final Pattern ADDRESS = Pattern.compile("(?:\\[([\\w:.%]+)]|([\\w.-]+))(?::(\\d{1,9}))?");
+
+    private static final Pattern DURATION = Pattern.compile("(\\d{1,9})(ms|s)");
+    private static final Pattern PRINTABLE = Pattern.compile("[!-~]+");
+
+    private static final String REMEDY = " Write redis://host:port, rediss://user:password@host:port/database or"
+            + " redis-sentinel://host:port,host:port/master-name or redis-cluster://host:port,host:port, with what a URI has signs for (such as @ / ? # %)"
+            + " percent-encoded.";
+
+    /** An address without parameters. */
+    public RedisUri(Topology topology, JedisClientConfig config) {
+        this(topology, config, null);
+    }
+
+    /** Reads an address; refuses what cannot work, without showing a password. */
+    public static RedisUri parse(String text) {
+        Objects.requireNonNull(text, "uri");
+        Matcher uri = URI.matcher(text);
+        String scheme = uri.matches() ? uri.group("scheme") : "";
+        if (!Set.of(SINGLE, TLS, SENTINEL, CLUSTER).contains(scheme)) {
+            throw refused(text, "must begin with redis://, rediss://, redis-sentinel:// or redis-cluster://");
+        }
+        boolean sentinel = scheme.equals(SENTINEL);
+        String authority = uri.group("authority") == null ? "" : uri.group("authority");
+        List<HostAndPort> addresses = addresses(text, authority, sentinel ? DEFAULT_SENTINEL_PORT : DEFAULT_PORT);
+        if (uri.group("fragment") != null) {
+            throw refused(text, "has a fragment, the part from # on, which means nothing here");
+        }
+        Map<String, String> parameters = parameters(text, uri.group("query"), sentinel);
+        DefaultJedisClientConfig.Builder config = DefaultJedisClientConfig.builder();
+        login(text, authority, config);
+        config.clientName(parameters.get(CLIENT_NAME));
+        if (scheme.equals(TLS)) {
+            config.sslOptions(SslOptions.builder().build());
+        }
+        String path = uri.group("path").replaceFirst("^/", "");
+        Topology topology;
+        if (sentinel) {
+            String[] parts = path.split("/", 2);
+            if (parts[0].isEmpty()) {
+                throw refused(text, "names no master, which must stand behind the Sentinels");
+            }
+            config.database(database(text, parts.length == 1 ? "" : parts[1]));
+            topology = new Topology.Sentinel(decode(text, parts[0]), addresses, ofSentinels(text, parameters));
+        } else if (scheme.equals(CLUSTER)) {
+            if (database(text, path) != 0) {
+                throw refused(
+                        text,
+                        "names a database, and a cluster has only database 0: leave it out, and tell"
+                                + " applications apart by keyPrefix");
+            }
+            topology = new Topology.Cluster(addresses);
+        } else if (addresses.size() == 1) {
+            config.database(database(text, path));
+            topology = new Topology.Single(addresses.get(0));
+        } else {
+            throw refused(text, "names several hosts, which only redis-sentinel:// and redis-cluster:// may");
+        }
+        return new RedisUri(topology, config.build(), duration(text, parameters.get(COMMAND_TIMEOUT)));
+    }
+
+    /** The same, with a name for its connections unless they have one. */
+    public RedisUri named(String clientName) {
+        Topology named = topology instanceof Topology.Sentinel sentinel
+                ? new Topology.Sentinel(
+                        sentinel.masterName(), sentinel.addresses(), named(sentinel.config(), clientName))
+                : topology;
+        return new RedisUri(named, named(config, clientName), commandTimeout);
+    }
+
+    /**
+     * The configuration with a name, and else as it is each time that somebody looks: a password in it may change. By a
+     * proxy, since each version of Jedis has other methods.
+     */
+    private static JedisClientConfig named(JedisClientConfig config, String clientName) {
+        ClientSetInfoConfig said = config.getClientSetInfoConfig();
+        if (config.getClientName() != null || (said != null && said.isDisabled())) {
+            return config;
+        }
+        return (JedisClientConfig) Proxy.newProxyInstance(
+                JedisClientConfig.class.getClassLoader(),
+                new Class<?>[] {JedisClientConfig.class},
+                (proxy, method, arguments) -> {
+                    if (method.getName().equals("getClientName")) {
+                        return clientName;
+                    }
+                    try {
+                        return method.invoke(config, arguments);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
+    }
+
+    /** The port to it. Timeout: how long an answer is worth waiting for to the question which server to talk to. */
+    public Redis open(int maxConnections, long timeoutNanos) {
+        return open(maxConnections, timeoutNanos, Threads.DAEMONS);
+    }
+
+    /** As {@link #open(int, long)}, with threads of a client. */
+    public Redis open(int maxConnections, long timeoutNanos, Threads threads) {
+        return Ports.open(topology, config, maxConnections, timeoutNanos, threads);
+    }
+
+    private static List<HostAndPort> addresses(String text, String authority, int defaultPort) {
+        List<HostAndPort> addresses = new ArrayList<>();
+        for (String part : authority.substring(authority.lastIndexOf('@') + 1).split(",", -1)) {
+            HostAndPort address = address(text, part, defaultPort);
+            if (addresses.contains(address)) {
+                throw refused(text, "names the host " + address + " twice, and each must be named once");
+            }
+            addresses.add(address);
+        }
+        return addresses;
+    }
+
+    private static HostAndPort address(String text, String part, int defaultPort) {
+        Matcher matcher = ADDRESS.matcher(part);
+        if (!matcher.matches()) {
+            if (part.isEmpty() || part.startsWith(":")) {
+                throw refused(text, "names no host, or an empty one");
+            }
+            // What stands for a port may be a password whose host was forgotten.
+            String shown = text.replace(part, part.replaceFirst(":.*", ":***"));
+            throw refused(
+                    shown,
+                    part.matches("[\\w.-]+:.*")
+                            ? "has a port that is no number (shown as ***, since it may be a password without its @host)"
+                            : "has a host with a character that host names cannot have");
+        }
+        int port = matcher.group(3) == null ? defaultPort : Integer.parseInt(matcher.group(3));
+        if (port == 0 || port > 65_535) {
+            throw refused(text, "has the port " + port + ", which must lie between 1 and 65535");
+        }
+        String host = matcher.group(1) != null ? matcher.group(1) : matcher.group(2);
+        return new HostAndPort(host.toLowerCase(Locale.ROOT), port);
+    }
+
+    private static void login(String text, String authority, DefaultJedisClientConfig.Builder config) {
+        int end = authority.lastIndexOf('@');
+        if (end >= 0) {
+            String[] login = authority.substring(0, end).split(":", 2);
+            if (login.length == 1) {
+                throw refused(text, "has a user but no password");
+            }
+            config.user(login[0].isEmpty() ? null : decode(text, login[0])).password(decode(text, login[1]));
+        }
+    }
+
+    private static Map<String, String> parameters(String text, @Nullable String query, boolean sentinel) {
+        Map<String, String> parameters = new HashMap<>();
+        for (String part : query == null ? new String[0] : query.split("&", -1)) {
+            String[] parameter = part.split("=", 2);
+            String name = parameter[0];
+            if (!PARAMETERS.contains(name) && !(sentinel && OF_SENTINELS.contains(name))) {
+                throw refused(
+                        text,
+                        "has a parameter that is not known: there are clientName and commandTimeout, and for"
+                                + " redis-sentinel:// also sentinelUser and sentinelPassword");
+            }
+            if (parameter.length == 1 || parameter[1].isEmpty()) {
+                throw refused(text, "has no value for the parameter " + name);
+            }
+            if (parameters.put(name, decode(text, parameter[1])) != null) {
+                throw refused(text, "has the parameter " + name + " twice");
+            }
+        }
+        String clientName = parameters.get(CLIENT_NAME);
+        if (clientName != null && !PRINTABLE.matcher(clientName).matches()) {
+            throw refused(text, "has a clientName with a space, or a character that Redis does not take in a name");
+        }
+        return parameters;
+    }
+
+    private static JedisClientConfig ofSentinels(String text, Map<String, String> parameters) {
+        String user = parameters.get(SENTINEL_USER);
+        String password = parameters.get(SENTINEL_PASSWORD);
+        if (user != null && password == null) {
+            throw refused(text, "has a sentinelUser but no sentinelPassword");
+        }
+        return DefaultJedisClientConfig.builder()
+                .user(user)
+                .password(password)
+                .clientName(parameters.get(CLIENT_NAME))
+                .build();
+    }
+
+    private static @Nullable Duration duration(String text, @Nullable String value) {
+        if (value == null) {
+            return null;
+        }
+        Matcher matcher = DURATION.matcher(value);
+        if (!matcher.matches()) {
+            throw refused(text, "has a commandTimeout that is not a number of ms or s, such as 500ms");
+        }
+        long amount = Long.parseLong(matcher.group(1));
+        return matcher.group(2).equals("s") ? Duration.ofSeconds(amount) : Duration.ofMillis(amount);
+    }
+
+    private static int database(String text, String path) {
+        if (path.isEmpty()) {
+            return 0;
+        }
+        try {
+            int database = Integer.parseInt(path);
+            if (database >= 0) {
+                return database;
+            }
+        } catch (NumberFormatException e) {
+            // Refused below.
+        }
+        throw refused(text, "has a path that is no database, which must be a number from 0");
+    }
+
+    private static String decode(String text, String part) {
+        try {
+            return URLDecoder.decode(part.replace("+", "%2B"), StandardCharsets.UTF_8);
+        } catch (IllegalArgumentException e) {
+            throw refused(text, "has a % that is not followed by two hexadecimal digits");
+        }
+    }
+
+    /** Shows nothing before the last @, since one that is not encoded may be a part of the password. */
+    private static IllegalArgumentException refused(String text, String why) {
+        String shown = text.replaceFirst("(?s)//.*@", "//***@").replaceAll("(?i)(password=)[^&#]*", "$1***");
+        return new IllegalArgumentException("The Redis URI \"" + shown + "\" " + why + "." + REMEDY);
+    }
+}

@@ -1,0 +1,195 @@
+package io.github.redislocks.redis.jedis;
+
+import io.github.redislocks.redis.Acks;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.Script;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisNoScriptException;
+
+/** Many calls written at once and answered in their order, in chunks, each call with an outcome of its own. */
+public final class BatchRequest extends TimedRequest<Boolean> {
+
+    public static final int CHUNK = 500;
+
+    /** At most 3 bytes each, and the buffers of both sides hold 64 KiB and more. */
+    private static final int BRIEF_CHARS = 8_192;
+
+    /** By digest; then with the sources of what the server did not know; once more if it forgot it meanwhile. */
+    private static final int PASSES = 3;
+
+    private final Endpoint endpoint;
+    private final List<Call> calls;
+    private final boolean asking;
+    private final AtomicReferenceArray<@Nullable Outcome> outcomes;
+    private volatile int sent;
+
+    public BatchRequest(Endpoint endpoint, ConnectionPool lane, long timeoutNanos, List<Call> calls) {
+        this(endpoint, lane, timeoutNanos, calls, false);
+    }
+
+    /** Asking: whether ASKING goes before each call. */
+    public BatchRequest(Endpoint endpoint, ConnectionPool lane, long timeoutNanos, List<Call> calls, boolean asking) {
+        super(endpoint, lane, timeoutNanos);
+        this.asking = asking;
+        this.endpoint = endpoint;
+        this.calls = calls;
+        this.outcomes = new AtomicReferenceArray<>(calls.size());
+    }
+
+    @Override
+    public String what() {
+        return "a batch of " + calls.size();
+    }
+
+    /** The outcomes, whatever happens: a failure stands in the place of each reply that did not come. */
+    public List<Outcome> outcomes() {
+        RedisException failure = null;
+        try {
+            perform(isBrief());
+        } catch (RedisException e) {
+            failure = e;
+        }
+        Outcome unanswered = failure == null ? null : Outcome.of(failure);
+        Outcome unsent = unanswered;
+        if (failure instanceof RedisException.Unanswered some && some.sent()) {
+            unsent = Outcome.of(new RedisException.Unanswered(String.valueOf(some.getMessage()), false, some));
+        }
+        List<Outcome> result = new ArrayList<>(calls.size());
+        int sentNow = sent;
+        for (int i = 0; i < calls.size(); i++) {
+            Outcome outcome = outcomes.get(i);
+            Outcome instead = i < sentNow ? unanswered : unsent;
+            if (outcome == null && instead == null) {
+                throw new IllegalStateException("Call " + i + " has no outcome");
+            }
+            result.add(outcome != null ? outcome : instead);
+        }
+        return result;
+    }
+
+    /**
+     * Whether the caller's thread can do it, which costs two wake-ups less: it has one answer to wait for, by the
+     * deadline, and what it writes finds room in the socket's buffers even if the server reads nothing.
+     */
+    private boolean isBrief() {
+        if (asking || calls.size() > 1) {
+            return false;
+        }
+        Call call = calls.get(0);
+        long chars = 0;
+        for (String key : call.keys()) {
+            chars += key.length();
+        }
+        for (String argument : call.args()) {
+            chars += argument.length();
+        }
+        return chars <= BRIEF_CHARS;
+    }
+
+    @Override
+    public Boolean on(PooledConnection link) {
+        List<Integer> open = new ArrayList<>();
+        for (int i = 0; i < calls.size(); i++) {
+            // What is to be confirmed is sent again on a new connection: replicas are waited for by connection.
+            if (outcomes.get(i) == null || calls.get(i).acks() != null) {
+                open.add(i);
+            }
+        }
+        for (int pass = 1; !open.isEmpty() && pass <= PASSES; pass++) {
+            open = pass(link, open, pass);
+        }
+        confirm(link);
+        return true;
+    }
+
+    /** Waits for the replicas once, behind all calls. */
+    private void confirm(PooledConnection link) {
+        Acks acks = null;
+        for (int i = 0; i < calls.size() && acks == null; i++) {
+            acks = calls.get(i).acks();
+        }
+        if (acks == null) {
+            return;
+        }
+        proceed(link);
+        link.send(Commands.awaitAcks(acks, leftNanos()));
+        Object answer = link.answers(1).get(0);
+        for (int i = 0; i < calls.size(); i++) {
+            Outcome outcome = outcomes.get(i);
+            if (calls.get(i).acks() != null && outcome != null && outcome.reply() != null) {
+                outcomes.set(i, confirmed(calls.get(i), outcome.reply(), answer));
+            }
+        }
+    }
+
+    private static Outcome confirmed(Call call, Reply reply, @Nullable Object answer) {
+        try {
+            return Outcome.of(Commands.confirmed(call, reply, answer));
+        } catch (RedisException.Unanswered notWaited) {
+            return Outcome.of(notWaited);
+        }
+    }
+
+    /** Sends these calls, and returns those whose script the server does not know. */
+    private List<Integer> pass(PooledConnection link, List<Integer> open, int pass) {
+        List<Integer> unknown = new ArrayList<>();
+        Set<Script> loaded = new HashSet<>();
+        for (int from = 0; from < open.size(); from += CHUNK) {
+            List<Integer> chunk = open.subList(from, Math.min(open.size(), from + CHUNK));
+            // Before proceed() looks whether the caller still waits: a caller that gives up then reads this.
+            sent = Math.max(sent, chunk.get(chunk.size() - 1) + 1);
+            proceed(link);
+            for (int index : chunk) {
+                Call call = calls.get(index);
+                if (asking) {
+                    link.send(Commands.asking());
+                }
+                boolean load = pass > 1 && loaded.add(call.script());
+                String to = endpoint.address();
+                link.send(load ? Commands.eval(call, to) : Commands.evalsha(call, to));
+            }
+            List<Object> answers = answers(link, chunk.size());
+            for (int i = 0; i < chunk.size(); i++) {
+                if (answers.get(i) instanceof JedisNoScriptException && pass < PASSES) {
+                    unknown.add(chunk.get(i));
+                } else {
+                    outcomes.set(chunk.get(i), outcome(calls.get(chunk.get(i)), answers.get(i)));
+                }
+            }
+        }
+        return unknown;
+    }
+
+    /** Those to the calls. */
+    private List<Object> answers(PooledConnection link, int count) {
+        if (!asking) {
+            return link.answers(count);
+        }
+        List<Object> all = link.answers(2 * count);
+        List<Object> answers = new ArrayList<>(count);
+        for (int i = 0; i < count; i++) {
+            answers.add(all.get(2 * i + 1));
+        }
+        return answers;
+    }
+
+    private Outcome outcome(Call call, @Nullable Object answer) {
+        if (answer instanceof JedisDataException error) {
+            return Outcome.of(endpoint.refused(error, call.script().name(), resent()));
+        }
+        try {
+            return Outcome.of(Commands.reply(call, answer, resent()));
+        } catch (RedisException.Unanswered unreadable) {
+            return Outcome.of(unreadable);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+package io.github.redislocks.redis.jedis;
+
+import io.github.redislocks.redis.Acks;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Protocol.Command;
+import redis.clients.jedis.Protocol.Keyword;
+import redis.clients.jedis.exceptions.JedisDataException;
+
+/** How calls are written for the server, and how its answers are read. */
+public final class Commands {
+
+    /** What the answer to WAIT needs besides its own time: an idle server looks for clients to wake every 100 ms. */
+    private static final long ANSWER_NANOS = TimeUnit.MILLISECONDS.toNanos(120);
+
+    /** Of the keys of most scripts. */
+    private static final List<Argument> COUNTS =
+            IntStream.range(0, 8).mapToObj(Commands::count).toList();
+
+    private Commands() {}
+
+    /** Runs a script that the server knows. */
+    public static CommandArguments evalsha(Call call, String server) {
+        return withArguments(
+                new CommandArguments(Command.EVALSHA)
+                        .add(new Argument(call.script().digest())),
+                call,
+                server);
+    }
+
+    /** Runs a script that the server does not know, and makes it known. */
+    public static CommandArguments eval(Call call, String server) {
+        return withArguments(
+                new CommandArguments(Command.EVAL)
+                        .add(new Argument(call.script().source())),
+                call,
+                server);
+    }
+
+    /** Lets a node of a cluster take the next request of this connection though its slot is only being moved there. */
+    public static CommandArguments asking() {
+        return new CommandArguments(Command.ASKING);
+    }
+
+    public static CommandArguments ping() {
+        return new CommandArguments(Command.PING);
+    }
+
+    public static CommandArguments role() {
+        return new CommandArguments(Command.ROLE);
+    }
+
+    /** The masters of the Sentinel whose role it is, or none if it is no Sentinel's. */
+    public static List<String> mastersOfSentinel(@Nullable Object role) {
+        List<String> masters = new ArrayList<>();
+        if (role instanceof List<?> parts
+                && parts.size() == 2
+                && parts.get(0) instanceof byte[] kind
+                && text(kind).equals("sentinel")
+                && parts.get(1) instanceof List<?> names) {
+            for (Object name : names) {
+                if (name instanceof byte[] text) {
+                    masters.add(text(text));
+                }
+            }
+        }
+        return masters;
+    }
+
+    public static CommandArguments name(String connection) {
+        return new CommandArguments(Command.CLIENT).add(Keyword.SETNAME).add(connection);
+    }
+
+    public static CommandArguments publish(String channel, String message) {
+        return new CommandArguments(Command.PUBLISH).add(channel).add(message);
+    }
+
+    public static CommandArguments subscribe(String channel) {
+        return new CommandArguments(Command.SUBSCRIBE).add(channel);
+    }
+
+    /**
+     * Waits until replicas have all that this connection wrote before. Not for as long as the request may take: its
+     * answer is worth more than a last moment of waiting.
+     */
+    public static CommandArguments awaitAcks(Acks acks, long leftNanos) {
+        long nanos = Math.min(acks.timeoutNanos(), Math.max(leftNanos - ANSWER_NANOS, leftNanos / 4));
+        // 0 would be for ever.
+        return new CommandArguments(Command.WAIT)
+                .add(acks.replicas())
+                .add(Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos)));
+    }
+
+    /** A reply with the answer to what {@link #awaitAcks} asked behind it. */
+    public static Reply confirmed(Call call, Reply reply, @Nullable Object answer) {
+        if (answer instanceof Long replicas) {
+            return reply.confirmedBy(replicas);
+        }
+        String why = answer instanceof JedisDataException error ? error.getMessage() : "it answered " + answer;
+        throw new RedisException.Unanswered(
+                "The server does not wait for replicas behind " + call.script() + ": " + why, true, null);
+    }
+
+    /**
+     * A script's answer: an array of a code and, behind it, numbers and texts; or a number, which costs Redis less and
+     * stands for the code OK and itself. The same in RESP2 and RESP3.
+     *
+     * @throws RedisException.Unanswered if it is anything else
+     */
+    public static Reply reply(Call call, @Nullable Object answer, boolean resent) {
+        if (answer instanceof List<?> parts && !parts.isEmpty() && parts.get(0) instanceof byte[] code) {
+            List<Object> values = new ArrayList<>(parts.size() - 1);
+            for (int i = 1; i < parts.size(); i++) {
+                Object value = parts.get(i);
+                if (value instanceof byte[] text) {
+                    values.add(text(text));
+                } else if (value instanceof Long) {
+                    values.add(value);
+                } else {
+                    throw unreadable(call, "neither text nor number at position " + i);
+                }
+            }
+            return new Reply(text(code), values, resent);
+        }
+        if (answer instanceof Long number) {
+            return new Reply("OK", List.of(number), resent);
+        }
+        throw unreadable(call, "no code");
+    }
+
+    private static RedisException unreadable(Call call, String what) {
+        return new RedisException.Unanswered("The answer to " + call.script() + " holds " + what, true, null);
+    }
+
+    public static String text(byte[] bytes) {
+        return new String(bytes, StandardCharsets.UTF_8);
+    }
+
+    private static CommandArguments withArguments(CommandArguments request, Call call, String server) {
+        List<String> keys = call.keys();
+        request.add(keys.size() < COUNTS.size() ? COUNTS.get(keys.size()) : count(keys.size()));
+        for (int i = 0; i < keys.size(); i++) {
+            request.add(new Argument(keys.get(i)));
+        }
+        for (int i = 0; i < call.args().size(); i++) {
+            request.add(new Argument(call.argument(i, server)));
+        }
+        return request;
+    }
+
+    private static Argument count(int keys) {
+        return new Argument(Integer.toString(keys));
+    }
+}

@@ -1,0 +1,83 @@
+package io.github.redislocks.redis.jedis;
+
+import io.github.redislocks.redis.Causes;
+import io.github.redislocks.redis.RedisException;
+import java.net.UnknownHostException;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisException;
+
+/**
+ * The server and the threads that talk to it; the one place where Jedis' exceptions are translated.
+ *
+ * @param address the server as people write it
+ */
+public record Endpoint(String address, IoThreads workers) {
+
+    public RedisException failed(JedisException e, String what, boolean sent, boolean wantedTls, long timeoutNanos) {
+        if (Causes.isTimeout(e)) {
+            return timedOut(what, sent, wantedTls, timeoutNanos, e);
+        }
+        String text = sent
+                ? "The connection to " + address + " broke during " + what
+                : "No connection to " + address + " for " + what;
+        return new RedisException.Unanswered(text + ": " + reason(e), sent, e);
+    }
+
+    /**
+     * The server's text comes first, since its first word is what the error is recognised by. A request that was sent
+     * before is not refused as a whole: the earlier copy may have run.
+     */
+    public RedisException refused(JedisDataException e, String what, boolean resent) {
+        String text = e.getMessage() + " (" + address + ", " + what + ")";
+        return resent
+                ? new RedisException.Unanswered("Sent again after the connection broke: " + text, true, e)
+                : new RedisException.Refused(text, e);
+    }
+
+    /** WantedTls: whether the connection was there, and only TLS upon it, if anything, was not. */
+    public RedisException timedOut(String what, boolean sent, boolean wantedTls, long timeoutNanos) {
+        return timedOut(what, sent, wantedTls, timeoutNanos, null);
+    }
+
+    private RedisException timedOut(
+            String what, boolean sent, boolean wantedTls, long timeoutNanos, @Nullable Throwable cause) {
+        String text = sent
+                ? " gave no answer to " + what
+                : " accepted no connection " + (wantedTls ? "over TLS " : "") + "for " + what;
+        return new RedisException.Unanswered(address + text + within(timeoutNanos), sent, cause);
+    }
+
+    public RedisException noneFree(String what, int bound, long timeoutNanos) {
+        String text = "No connection to " + address + " became free for " + what + within(timeoutNanos);
+        return RedisException.Unanswered.busy(text + ": all " + bound + " are in use", null);
+    }
+
+    public RedisException noThread(String what, boolean sent, @Nullable Throwable cause) {
+        String text = "No thread could be started for " + what + " to " + address;
+        return new RedisException.Unanswered(text + ": " + (cause == null ? "" : reason(cause)), sent, cause);
+    }
+
+    public RedisException closed(boolean sent) {
+        return new RedisException.Unanswered("The connections to " + address + " have been closed", sent, null);
+    }
+
+    public static boolean isOfCredentials(JedisDataException e) {
+        String text = String.valueOf(e.getMessage());
+        return text.startsWith("WRONGPASS") || text.startsWith("NOAUTH");
+    }
+
+    private static String within(long timeoutNanos) {
+        return " within " + TimeUnit.NANOSECONDS.toMillis(timeoutNanos) + " ms";
+    }
+
+    private static String reason(Throwable e) {
+        Throwable root = Causes.root(e);
+        if (root instanceof UnknownHostException) {
+            return "the host is unknown";
+        }
+        String message = root.getMessage();
+        return message != null ? message : root.getClass().getSimpleName();
+    }
+}

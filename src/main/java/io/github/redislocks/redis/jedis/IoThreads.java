@@ -1,0 +1,56 @@
+package io.github.redislocks.redis.jedis;
+
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.concurrent.VirtualThreads;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * The client's own platform threads, for what a caller's thread must not do itself: connect, which no timeout of a
+ * socket bounds as a whole; write much, which none bounds at all; and any command of a virtual thread, whose socket an
+ * interrupt would close. They are made when needed and end when idle; each has a place of a pool, which bounds them.
+ */
+public final class IoThreads {
+
+    private static final long IDLE_SECONDS = 5;
+
+    private final ThreadPoolExecutor threads;
+
+    public IoThreads(Threads threads, String address) {
+        this(numbered(threads, address));
+    }
+
+    private static ThreadFactory numbered(Threads threads, String address) {
+        AtomicLong number = new AtomicLong();
+        return work -> threads.make("io-" + address + "-" + number.incrementAndGet(), work);
+    }
+
+    public IoThreads(ThreadFactory factory) {
+        threads = new ThreadPoolExecutor(
+                0, Integer.MAX_VALUE, IDLE_SECONDS, TimeUnit.SECONDS, new SynchronousQueue<>(), factory);
+    }
+
+    public static boolean onVirtualThread() {
+        return VirtualThreads.isVirtual(Thread.currentThread());
+    }
+
+    /**
+     * Throws {@code RejectedExecutionException} once {@link #close} was called; and, with the error as its cause, if no
+     * thread could be started.
+     */
+    public void execute(Runnable work) {
+        try {
+            threads.execute(work);
+        } catch (Error noThread) {
+            throw new RejectedExecutionException("no thread could be started", noThread);
+        }
+    }
+
+    public void close() {
+        threads.shutdown();
+    }
+}

@@ -1,0 +1,320 @@
+package io.github.redislocks.redis.jedis;
+
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.redis.Acks;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisNoScriptException;
+
+/**
+ * One Redis server, by way of Jedis.
+ *
+ * <p>Three pools, so that none waits for another's work: one for calls; one with a single connection, the lane, for
+ * batches and messages; one from which subscriptions take theirs for good. How a call keeps its deadline is written in
+ * {@link TimedRequest}.
+ *
+ * <p>After a restart of the server every idle connection is stale. A call that meets a stale one is sent once more, on
+ * a fresh connection, and its reply says so ({@link Reply#resent}); one that ran out of time is not. A connection that
+ * has idled for long is asked before it is used, since a firewall may have forgotten it and would swallow the call.
+ */
+public final class JedisRedis implements Redis {
+
+    private final Endpoint endpoint;
+    private final ConnectionPool pool;
+    private final ConnectionPool lane;
+    private final ConnectionPool subscriptions;
+    private final AtomicBoolean laneWanted = new AtomicBoolean();
+
+    /**
+     * Connects to nothing yet.
+     *
+     * @param config user, password, database, TLS, protocol and client name; its timeouts are not used, since each call
+     *     has its own
+     * @param maxConnections how many calls of {@link #run} may be under way at a time
+     */
+    public JedisRedis(HostAndPort address, JedisClientConfig config, int maxConnections) {
+        this(address, config, maxConnections, Threads.DAEMONS);
+    }
+
+    /** With threads of a client. */
+    public JedisRedis(HostAndPort address, JedisClientConfig config, int maxConnections, Threads threads) {
+        this(address, config, maxConnections, threads, System::nanoTime);
+    }
+
+    /** By a clock of which only how long connections have been idle is told. */
+    public JedisRedis(HostAndPort address, JedisClientConfig config, int maxConnections, LongSupplier nanoTime) {
+        this(address, config, maxConnections, Threads.DAEMONS, nanoTime);
+    }
+
+    private JedisRedis(
+            HostAndPort address, JedisClientConfig config, int maxConnections, Threads threads, LongSupplier nanoTime) {
+        if (maxConnections < 1) {
+            throw new IllegalArgumentException("maxConnections is " + maxConnections + ", and must be 1 or more");
+        }
+        endpoint = new Endpoint(address.toString(), new IoThreads(threads, address.toString()));
+        pool = new ConnectionPool(address, config, maxConnections, nanoTime);
+        pool.checkNames();
+        lane = new ConnectionPool(address, config, 1, nanoTime);
+        subscriptions = new ConnectionPool(address, config, 1, nanoTime);
+    }
+
+    @Override
+    public Reply run(Call call, long timeoutNanos) {
+        return run(new Evaluation(call, timeoutNanos, false));
+    }
+
+    /** As {@link #run}, for a slot that is just being moved to this server. */
+    public Reply runAsking(Call call, long timeoutNanos) {
+        return run(new Evaluation(call, timeoutNanos, true));
+    }
+
+    private Reply run(Evaluation evaluation) {
+        try {
+            return evaluation.perform(true);
+        } catch (RedisException e) {
+            heed(e);
+            throw e;
+        }
+    }
+
+    @Override
+    public List<Outcome> runAll(List<Call> calls, long timeoutNanos) {
+        return calls.isEmpty() ? List.of() : heeded(new BatchRequest(endpoint, lane, timeoutNanos, calls).outcomes());
+    }
+
+    /** As {@link #runAll}, for slots that are just being moved to this server. */
+    public List<Outcome> runAllAsking(List<Call> calls, long timeoutNanos) {
+        return heeded(new BatchRequest(endpoint, lane, timeoutNanos, calls, true).outcomes());
+    }
+
+    private List<Outcome> heeded(List<Outcome> outcomes) {
+        for (Outcome outcome : outcomes) {
+            heed(outcome.failure());
+        }
+        return outcomes;
+    }
+
+    /**
+     * Connects anew after READONLY: the address may lead to the promoted server by now, while the connections still
+     * lead to the one before. Subscriptions break, since what the promoted server says is not heard on them.
+     */
+    private void heed(@Nullable RedisException failure) {
+        if (failure != null
+                && failure.getCause() instanceof JedisDataException error
+                && new RedisException.Refused(String.valueOf(error.getMessage()), error).says("READONLY")) {
+            pool.renew();
+            lane.renew();
+            subscriptions.renewAll();
+        }
+    }
+
+    /**
+     * Has the lane's connection made in the background, unless that was done before: where no more clients are taken,
+     * the first renewal could not connect.
+     */
+    public void openLane(long timeoutNanos) {
+        if (!laneWanted.compareAndSet(false, true)) {
+            return;
+        }
+        try {
+            endpoint.workers().execute(() -> {
+                try {
+                    new Greeting(timeoutNanos).perform(false);
+                } catch (RedisException notNow) {
+                    laneWanted.set(false);
+                }
+            });
+        } catch (RejectedExecutionException closed) {
+            // Nothing is to be renewed any more.
+        }
+    }
+
+    @Override
+    public Subscription subscribe(String channel, long timeoutNanos) {
+        return new Subscribing(channel, timeoutNanos).perform(false);
+    }
+
+    @Override
+    public void publish(String channel, String message, long timeoutNanos) {
+        new Publishing(channel, message, timeoutNanos).perform(true);
+    }
+
+    @Override
+    public List<String> mastersOfSentinel(long timeoutNanos) {
+        try {
+            return new AskingRole(timeoutNanos).perform(true);
+        } catch (RedisException e) {
+            return List.of();
+        }
+    }
+
+    @Override
+    public String address() {
+        return endpoint.address();
+    }
+
+    @Override
+    public void close() {
+        pool.close();
+        lane.close();
+        subscriptions.close();
+        endpoint.workers().close();
+    }
+
+    /** One run of one script: by its digest, or by its source if the server does not know it. */
+    private final class Evaluation extends TimedRequest<Reply> {
+
+        private final Call call;
+        private final boolean asking;
+
+        /** Asking: whether ASKING goes before it. */
+        Evaluation(Call call, long timeoutNanos, boolean asking) {
+            super(endpoint, pool, timeoutNanos);
+            this.call = call;
+            this.asking = asking;
+        }
+
+        @Override
+        public String what() {
+            return call.script().name();
+        }
+
+        @Override
+        public Reply on(PooledConnection link) {
+            try {
+                return ask(link, Commands.evalsha(call, endpoint.address()));
+            } catch (JedisNoScriptException unknown) {
+                proceed(link);
+                return ask(link, Commands.eval(call, endpoint.address()));
+            }
+        }
+
+        private Reply ask(PooledConnection link, CommandArguments request) {
+            Acks acks = call.acks();
+            if (acks == null && !asking) {
+                return Commands.reply(call, link.ask(request), resent());
+            }
+            int place = 0;
+            if (asking) {
+                link.send(Commands.asking());
+                place++;
+            }
+            link.send(request);
+            if (acks != null) {
+                link.send(Commands.awaitAcks(acks, leftNanos()));
+            }
+            List<Object> answers = new ArrayList<>(link.answers(1));
+            for (int more = acks == null ? place : place + 1; more > 0; more--) {
+                // Each read has its own time: of all together no more may be used than is left.
+                proceed(link);
+                answers.addAll(link.answers(1));
+            }
+            if (answers.get(place) instanceof JedisDataException error) {
+                throw error;
+            }
+            Reply reply = Commands.reply(call, answers.get(place), resent());
+            return acks == null ? reply : Commands.confirmed(call, reply, answers.get(place + 1));
+        }
+    }
+
+    /** Whether it is a Sentinel, which answers with the names of its masters. */
+    private final class AskingRole extends TimedRequest<List<String>> {
+
+        AskingRole(long timeoutNanos) {
+            super(endpoint, pool, timeoutNanos);
+        }
+
+        @Override
+        public String what() {
+            return "its role";
+        }
+
+        @Override
+        public List<String> on(PooledConnection link) {
+            return Commands.mastersOfSentinel(link.ask(Commands.role()));
+        }
+    }
+
+    private final class Greeting extends TimedRequest<Object> {
+
+        Greeting(long timeoutNanos) {
+            super(endpoint, lane, timeoutNanos);
+        }
+
+        @Override
+        public String what() {
+            return "the first connection for renewals";
+        }
+
+        @Override
+        public Object on(PooledConnection link) {
+            return link.ask(Commands.ping());
+        }
+    }
+
+    private final class Publishing extends TimedRequest<Object> {
+
+        private final String channel;
+        private final String message;
+
+        Publishing(String channel, String message, long timeoutNanos) {
+            super(endpoint, lane, timeoutNanos);
+            this.channel = channel;
+            this.message = message;
+        }
+
+        @Override
+        public String what() {
+            return "a message to " + channel;
+        }
+
+        @Override
+        public Object on(PooledConnection link) {
+            return link.ask(Commands.publish(channel, message));
+        }
+    }
+
+    private final class Subscribing extends TimedRequest<Subscription> {
+
+        private final String channel;
+
+        Subscribing(String channel, long timeoutNanos) {
+            super(endpoint, subscriptions, timeoutNanos);
+            this.channel = channel;
+        }
+
+        @Override
+        public String what() {
+            return "the subscription to " + channel;
+        }
+
+        @Override
+        public Subscription on(PooledConnection link) {
+            try {
+                link.ask(Commands.subscribe(channel));
+            } catch (JedisDataException refused) {
+                link.cut();
+                throw refused;
+            }
+            link.disarm();
+            return new JedisSubscription(endpoint, channel, link);
+        }
+
+        /** The subscription keeps it. */
+        @Override
+        public void release(PooledConnection sound) {}
+    }
+}

@@ -1,0 +1,44 @@
+package io.github.redislocks.redis.jedis;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Properties;
+import redis.clients.jedis.Connection;
+
+/** The version of Jedis on the class path, which another project's dependency management may have chosen. */
+public final class JedisVersion {
+
+    /** The least one that has all that is used here. */
+    private static final int LEAST_MAJOR = 6;
+
+    private JedisVersion() {}
+
+    /** Refuses to start with a Jedis that is too old, before something of it is missed in the middle of a call. */
+    public static void check() {
+        check(present());
+    }
+
+    /** Takes a version; an empty one is not known, and not refused. */
+    public static void check(String version) {
+        String major = version.replaceFirst("\\..*", "");
+        if (major.matches("\\d{1,9}") && Integer.parseInt(major) < LEAST_MAJOR) {
+            throw new IllegalStateException("Jedis " + version + " is on the class path, and redis-locks needs "
+                    + LEAST_MAJOR
+                    + ".0.0 or later: name a later redis.clients:jedis among your dependencies, or set the"
+                    + " property <jedis.version> if your parent or BOM chooses it, as that of Spring Boot does.");
+        }
+    }
+
+    /** As its jar says; empty if it does not. */
+    public static String present() {
+        Properties properties = new Properties();
+        try (InputStream in = Connection.class.getResourceAsStream("pom.properties")) {
+            if (in != null) {
+                properties.load(in);
+            }
+        } catch (IOException e) {
+            // Then it is not known.
+        }
+        return properties.getProperty("version", "");
+    }
+}

@@ -1,0 +1,104 @@
+package io.github.redislocks.redis.jedis;
+
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.exceptions.JedisDataException;
+
+/** One connection to the server, of which each use has a deadline of its own. */
+public final class PooledConnection {
+
+    private final AbortableSocketFactory door;
+    private final Connection connection;
+    private int timeoutMillis;
+    /** Of the pool, while it lies there. */
+    private volatile long idleSince;
+
+    /** Connects and greets: TCP, TLS, HELLO, AUTH, SELECT. Each step is given the door's timeout, not all together. */
+    public PooledConnection(AbortableSocketFactory door) {
+        this.door = door;
+        this.timeoutMillis = door.timeoutMillis();
+        boolean made = false;
+        try {
+            connection = new Connection(door, door.config());
+            made = true;
+        } finally {
+            if (!made) {
+                door.shut();
+            }
+        }
+    }
+
+    public AbortableSocketFactory door() {
+        return door;
+    }
+
+    public long madeAt() {
+        return door.madeAt();
+    }
+
+    public void idleSince(long nanos) {
+        idleSince = nanos;
+    }
+
+    public long idleSince() {
+        return idleSince;
+    }
+
+    /** Lets each read from now on last until the deadline at most, or a millisecond if that has passed. */
+    public void arm(long deadline) {
+        int millis = millisUntil(deadline);
+        if (millis != timeoutMillis) {
+            connection.setSoTimeout(millis);
+            timeoutMillis = millis;
+        }
+    }
+
+    /** Lets reads last for ever. */
+    public void disarm() {
+        connection.setSoTimeout(0);
+    }
+
+    public Object ask(CommandArguments request) {
+        return connection.executeCommand(request);
+    }
+
+    /** The answers to two requests that are sent at once, the first before the second; none if one was refused. */
+    public List<Object> ask(CommandArguments first, CommandArguments second) {
+        send(first);
+        send(second);
+        List<Object> answers = answers(2);
+        for (Object answer : answers) {
+            if (answer instanceof JedisDataException refusal) {
+                throw refusal;
+            }
+        }
+        return answers;
+    }
+
+    public void send(CommandArguments request) {
+        connection.sendCommand(request);
+    }
+
+    /** The answers to as many requests; an error in the place of an answer is a {@code JedisDataException}. */
+    public List<Object> answers(int count) {
+        return connection.getMany(count);
+    }
+
+    /** Waits for what the server sends by itself. */
+    public Object receive() {
+        return connection.getUnflushedObject();
+    }
+
+    /** Closes the connection at once, from any thread; whoever reads or writes on it fails. */
+    public void cut() {
+        door.shut();
+    }
+
+    /** Rounded up, so that calls with the same timeout need the same value and the socket's is seldom changed. */
+    public static int millisUntil(long deadline) {
+        long nanos = deadline - System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(1) - 1;
+        return (int) Math.min(Integer.MAX_VALUE, Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos)));
+    }
+}

@@ -1,0 +1,300 @@
+package io.github.redislocks.redis.jedis;
+
+import io.github.redislocks.concurrent.StackSpace;
+import io.github.redislocks.redis.Causes;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisException;
+
+/**
+ * One request and its answer, by a deadline.
+ *
+ * <pre>
+ * take a place in the pool                                 waits until the deadline
+ * if a connection is idle, and the thread may block on it
+ *     ask on it, here                                      its reads end at the deadline
+ *     if it has idled for long, see first whether it answers
+ * else, or if it was stale
+ *     let a worker connect and ask, and wait for it        given up at the deadline
+ * </pre>
+ *
+ * <p>A worker that was given up finds its connection shut. If it had not sent anything yet, it sends nothing any more,
+ * and the connection that it makes is for the next call: far away, each call might have too little time to make its
+ * own.
+ */
+public abstract class TimedRequest<T> {
+
+    /** How long after the deadline a worker that notices it by itself, and knows best what happened, may say so. */
+    private static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(3);
+
+    /** Half of it is for the question, and far away that must do for a round trip. */
+    private static final long TIME_TO_ASK_NANOS = TimeUnit.MILLISECONDS.toNanos(800);
+
+    private final Endpoint endpoint;
+    private final ConnectionPool pool;
+    private final long timeoutNanos;
+    private final long deadline;
+    private final AtomicReference<Stage> stage = new AtomicReference<>(Stage.UNSENT);
+    private volatile @Nullable AbortableSocketFactory door;
+    private boolean resent;
+    /** Whether the caller has to leave the place, whatever is thrown. */
+    private boolean hasPlace;
+
+    private enum Stage {
+        UNSENT,
+        SENT,
+        ANSWERED,
+        ABANDONED
+    }
+
+    public TimedRequest(Endpoint endpoint, ConnectionPool pool, long timeoutNanos) {
+        this.endpoint = endpoint;
+        this.pool = pool;
+        this.timeoutNanos = timeoutNanos;
+        this.deadline = System.nanoTime() + timeoutNanos;
+    }
+
+    /** Sends the request and reads the answer. May be called again, on a fresh connection, if the first was stale. */
+    public abstract T on(PooledConnection link);
+
+    /** What the request is called in messages. */
+    public abstract String what();
+
+    /** What becomes of a connection in good order. */
+    public void release(PooledConnection sound) {
+        pool.giveBack(sound);
+    }
+
+    /** Whether this is not the first time that the request is sent. */
+    public final boolean resent() {
+        return resent;
+    }
+
+    /** The time until the deadline; 0 or less once it has passed. */
+    public final long leftNanos() {
+        return deadline - System.nanoTime();
+    }
+
+    /** Makes ready for one more trip of the same exchange, unless it has been given up. */
+    public final void proceed(PooledConnection current) {
+        current.arm(deadline);
+        if (stage.get() == Stage.ABANDONED) {
+            throw new CancellationException();
+        }
+    }
+
+    /** Does it all, on the caller's thread as far as that may block on a socket. */
+    public final T perform(boolean here) {
+        // Whoever has a place must get as far as to give it back.
+        StackSpace.ensure();
+        if (!pool.enter(deadline)) {
+            throw endpoint.noneFree(what(), pool.bound(), timeoutNanos);
+        }
+        hasPlace = true;
+        try {
+            if (pool.isClosed()) {
+                throw endpoint.closed(false);
+            }
+            T answer = here && !IoThreads.onVirtualThread() ? onIdle() : null;
+            return answer != null ? answer : elsewhere();
+        } catch (JedisDataException e) {
+            // A provider of credentials may be late: then it is as if there were no connection.
+            throw Endpoint.isOfCredentials(e) && pool.hasChangingCredentials()
+                    ? endpoint.failed(e, what(), stage.get() != Stage.UNSENT, wantsTls(), timeoutNanos)
+                    : endpoint.refused(e, what(), resent);
+        } catch (JedisException e) {
+            boolean sent = stage.get() != Stage.UNSENT;
+            throw pool.isClosed() ? endpoint.closed(sent) : endpoint.failed(e, what(), sent, wantsTls(), timeoutNanos);
+        } finally {
+            if (hasPlace) {
+                pool.leave();
+            }
+        }
+    }
+
+    private T elsewhere() {
+        CompletableFuture<T> answer = new CompletableFuture<>();
+        AtomicBoolean begun = new AtomicBoolean();
+        try {
+            execute(() -> {
+                if (begun.compareAndSet(false, true)) {
+                    work(answer);
+                }
+            });
+            return await(answer);
+        } finally {
+            // A worker that has begun leaves the place; one that has not, for whatever reason, does not begin any more.
+            hasPlace = begun.compareAndSet(false, true);
+        }
+    }
+
+    private void execute(Runnable work) {
+        try {
+            endpoint.workers().execute(work);
+        } catch (RejectedExecutionException e) {
+            boolean sent = stage.get() != Stage.UNSENT;
+            throw e.getCause() == null ? endpoint.closed(sent) : endpoint.noThread(what(), sent, e.getCause());
+        }
+    }
+
+    private void work(CompletableFuture<T> answer) {
+        try {
+            answer.complete(work());
+        } catch (Throwable e) {
+            answer.completeExceptionally(e);
+        }
+    }
+
+    /** A worker's part. */
+    private T work() {
+        try {
+            T answer = resent ? null : onIdle();
+            return answer != null ? answer : onFresh();
+        } finally {
+            pool.leave();
+        }
+    }
+
+    /** Asks on an idle connection; null if there is none, or if it was stale and so are then all that idled as long. */
+    private @Nullable T onIdle() {
+        PooledConnection idle = pool.takeIdle();
+        if (idle == null || (isToBeAsked(idle) && !answers(idle))) {
+            return null;
+        }
+        try {
+            return talk(idle);
+        } catch (JedisConnectionException e) {
+            pool.dropAsOldAs(idle);
+            if (Causes.isTimeout(e) || pool.isClosed()) {
+                throw e;
+            }
+            resent = true;
+            return null;
+        }
+    }
+
+    /** Whether a connection has been silent for long; after half a minute also if there is little time to ask. */
+    private boolean isToBeAsked(PooledConnection idle) {
+        return pool.hasIdled(idle, ConnectionPool.KEPT_NANOS)
+                || (pool.hasIdled(idle, ConnectionPool.AGED_NANOS) && leftNanos() >= TIME_TO_ASK_NANOS);
+    }
+
+    /**
+     * Whether a connection that nobody has used for long still leads to the server, which has half of the time that is
+     * left to say so: the rest must do to connect and ask.
+     */
+    private boolean answers(PooledConnection aged) {
+        door = aged.door();
+        boolean sound = false;
+        try {
+            aged.arm(deadline - leftNanos() / 2);
+            aged.ask(Commands.ping());
+            sound = true;
+        } catch (JedisDataException e) {
+            sound = true; // An error is an answer.
+        } catch (JedisConnectionException e) {
+            pool.dropAsOldAs(aged);
+            if (pool.isClosed()) {
+                throw e;
+            }
+        } finally {
+            if (!sound) {
+                aged.cut();
+            }
+        }
+        return sound;
+    }
+
+    private T onFresh() {
+        AbortableSocketFactory fresh = pool.newDoor(deadline);
+        door = fresh;
+        if (stage.get() == Stage.ABANDONED) {
+            throw new CancellationException();
+        }
+        return talk(pool.connected(fresh));
+    }
+
+    private T talk(PooledConnection current) {
+        door = current.door();
+        if (stage.get() != Stage.SENT && !stage.compareAndSet(Stage.UNSENT, Stage.SENT)) {
+            pool.giveBack(current);
+            throw new CancellationException();
+        }
+        boolean sound = false;
+        try {
+            current.arm(deadline);
+            T answer = on(current);
+            sound = true;
+            return answer;
+        } catch (JedisDataException e) {
+            sound = true; // An error is an answer.
+            throw e;
+        } finally {
+            if (sound && stage.compareAndSet(Stage.SENT, Stage.ANSWERED)) {
+                release(current);
+            } else {
+                current.cut();
+            }
+        }
+    }
+
+    private T await(CompletableFuture<T> answer) {
+        boolean interrupted = false;
+        long until = deadline + GRACE_NANOS;
+        try {
+            while (true) {
+                try {
+                    return answer.get(until - System.nanoTime(), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                } catch (TimeoutException e) {
+                    abandon();
+                    if (until != deadline + GRACE_NANOS) {
+                        // For want of memory, the worker could tell neither the answer nor that it failed.
+                        throw endpoint.timedOut(what(), true, false, timeoutNanos);
+                    }
+                    until += timeoutNanos;
+                } catch (ExecutionException e) {
+                    throw unwrapped(e);
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** Gives the worker up, unless it has just finished. */
+    private void abandon() {
+        boolean unsent = stage.compareAndSet(Stage.UNSENT, Stage.ABANDONED);
+        if (unsent || stage.compareAndSet(Stage.SENT, Stage.ABANDONED)) {
+            AbortableSocketFactory current = door;
+            if (current != null && !unsent) {
+                current.shut();
+            }
+            throw endpoint.timedOut(what(), !unsent, wantsTls(), timeoutNanos);
+        }
+    }
+
+    private boolean wantsTls() {
+        AbortableSocketFactory last = door;
+        return last != null && last.wantsTls();
+    }
+
+    private static RuntimeException unwrapped(ExecutionException e) {
+        if (e.getCause() instanceof Error error) {
+            throw error;
+        }
+        return e.getCause() instanceof RuntimeException cause ? cause : new IllegalStateException(e.getCause());
+    }
+}

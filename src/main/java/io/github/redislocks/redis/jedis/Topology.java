@@ -1,0 +1,70 @@
+package io.github.redislocks.redis.jedis;
+
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
+
+/** Which servers there are, and how the one to talk to is found among them. */
+public sealed interface Topology {
+
+    /** One server at one address. */
+    record Single(HostAndPort address) implements Topology {
+
+        public Single {
+            Objects.requireNonNull(address, "address");
+        }
+    }
+
+    /**
+     * The masters of a cluster, whichever nodes they are.
+     *
+     * @param nodes some of its nodes, of which one has to answer at the beginning; the others are found
+     */
+    record Cluster(List<HostAndPort> nodes) implements Topology {
+
+        public Cluster {
+            nodes = List.copyOf(nodes);
+            if (nodes.isEmpty()) {
+                throw new IllegalArgumentException("There is no node of the cluster: name at least one, better three.");
+            }
+            refuseTwice("node of the cluster", nodes);
+        }
+    }
+
+    private static void refuseTwice(String what, List<HostAndPort> addresses) {
+        Set<HostAndPort> seen = new HashSet<>();
+        for (HostAndPort address : addresses) {
+            if (!seen.add(address)) {
+                throw new IllegalArgumentException(
+                        "The " + what + " " + address + " is named twice: name each of them once.");
+            }
+        }
+    }
+
+    /**
+     * A master that Sentinels watch over, wherever it is.
+     *
+     * @param masterName what the Sentinels call it
+     * @param addresses where they are; those that are not named are not asked
+     * @param config what a connection to a Sentinel needs; its timeouts are not used
+     */
+    record Sentinel(String masterName, List<HostAndPort> addresses, JedisClientConfig config) implements Topology {
+
+        public Sentinel {
+            Objects.requireNonNull(config, "sentinelConfig");
+            addresses = List.copyOf(addresses);
+            if (masterName.isBlank()) {
+                throw new IllegalArgumentException("The master's name is empty: give the one after \"sentinel monitor\""
+                        + " in the configuration of the Sentinels.");
+            }
+            if (addresses.isEmpty()) {
+                throw new IllegalArgumentException(
+                        "There is no Sentinel of the master \"" + masterName + "\": name at least one, better all.");
+            }
+            refuseTwice("Sentinel", addresses);
+        }
+    }
+}

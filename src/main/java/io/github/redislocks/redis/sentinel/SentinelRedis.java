@@ -1,0 +1,192 @@
+package io.github.redislocks.redis.sentinel;
+
+import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.jedis.JedisRedis;
+import io.github.redislocks.redis.jedis.Topology;
+import java.util.Collections;
+import java.util.List;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
+
+/**
+ * The master that Sentinels name, whichever server that is at the time. When it becomes another, the connections to the
+ * one before are closed: subscriptions break, and calls under way fail as unanswered, since what that server says from
+ * then on is worth nothing.
+ */
+public final class SentinelRedis implements Redis {
+
+    private final String masterName;
+    private final Function<HostAndPort, JedisRedis> connector;
+    private final Sentinels sentinels;
+    private volatile @Nullable JedisRedis master;
+    private volatile Runnable onMoved = () -> {};
+    /** Whether the listener is still to be told of another master; of the thread that found it. */
+    private boolean moved;
+
+    public SentinelRedis(Topology.Sentinel topology, JedisClientConfig config, int maxConnections, long timeoutNanos) {
+        this(topology, config, maxConnections, timeoutNanos, Threads.DAEMONS);
+    }
+
+    /** With threads of a client. */
+    public SentinelRedis(
+            Topology.Sentinel topology,
+            JedisClientConfig config,
+            int maxConnections,
+            long timeoutNanos,
+            Threads threads) {
+        masterName = topology.masterName();
+        connector = address -> new JedisRedis(address, config, maxConnections, threads);
+        sentinels = new Sentinels(topology, timeoutNanos, this::found, threads);
+    }
+
+    /** Begins to ask the Sentinels; does not wait for an answer. */
+    public SentinelRedis start() {
+        try {
+            sentinels.start();
+        } catch (Throwable e) {
+            close();
+            throw e;
+        }
+        return this;
+    }
+
+    /** Called by one thread at a time, and no more once the Sentinels are closed. */
+    public void found(HostAndPort address) {
+        JedisRedis before = master;
+        if (before != null) {
+            tell(address, before);
+            // In this order: no call may reach the new master before all know that it is another one. Calls wait.
+            moved = true;
+            master = null;
+            before.close();
+        }
+        if (moved) {
+            onMoved.run();
+            moved = false;
+        }
+        master = connector.apply(address);
+    }
+
+    private void tell(HostAndPort address, JedisRedis before) {
+        Loggers.CONNECTION.warn("The master {} is at {} now, and was at {}", masterName, address, before.address());
+    }
+
+    @Override
+    public void onMoved(Runnable listener) {
+        onMoved = listener;
+    }
+
+    @Override
+    public void find(String key, long timeoutNanos) {
+        awaitMaster(System.nanoTime() + timeoutNanos);
+    }
+
+    @Override
+    public Reply run(Call call, long timeoutNanos) {
+        return asked(timeoutNanos, (server, nanos) -> server.run(call, nanos));
+    }
+
+    @Override
+    public Subscription subscribe(String channel, long timeoutNanos) {
+        return asked(timeoutNanos, (server, nanos) -> server.subscribe(channel, nanos));
+    }
+
+    @Override
+    public void publish(String channel, String message, long timeoutNanos) {
+        asked(timeoutNanos, (server, nanos) -> {
+            server.publish(channel, message, nanos);
+            return true;
+        });
+    }
+
+    @Override
+    public List<Outcome> runAll(List<Call> calls, long timeoutNanos) {
+        try {
+            List<Outcome> outcomes = asked(timeoutNanos, (server, nanos) -> server.runAll(calls, nanos));
+            outcomes.forEach(outcome -> note(outcome.failure()));
+            return outcomes;
+        } catch (RedisException noMaster) {
+            return Collections.nCopies(calls.size(), Outcome.of(noMaster));
+        }
+    }
+
+    @FunctionalInterface
+    private interface Request<T> {
+        T on(Redis server, long timeoutNanos);
+    }
+
+    /**
+     * Asks the master, and the Sentinels more often as long as it does not answer. What had not left for a master that
+     * was replaced goes to the new one.
+     */
+    private <T> T asked(long timeoutNanos, Request<T> request) {
+        long deadline = System.nanoTime() + timeoutNanos;
+        long left = timeoutNanos;
+        while (true) {
+            JedisRedis server = master;
+            if (server == null) {
+                server = awaitMaster(deadline);
+                left = Math.max(1, deadline - System.nanoTime());
+            }
+            try {
+                T answer = request.on(server, left);
+                sentinels.troubled(false);
+                return answer;
+            } catch (RedisException e) {
+                left = deadline - System.nanoTime();
+                boolean isMoved = e instanceof RedisException.Unanswered lost && !lost.sent() && master != server;
+                if (!isMoved || left <= 0) {
+                    note(e);
+                    throw e;
+                }
+            }
+        }
+    }
+
+    private JedisRedis awaitMaster(long deadline) {
+        sentinels.awaitMaster(deadline);
+        JedisRedis server = master;
+        if (server == null) {
+            throw sentinels.troubles();
+        }
+        return server;
+    }
+
+    private void note(@Nullable RedisException failure) {
+        if (failure instanceof RedisException.Unanswered
+                || (failure instanceof RedisException.Refused refused && refused.passing())) {
+            sentinels.troubled(true);
+        }
+    }
+
+    @Override
+    public String serverOf(String key) {
+        JedisRedis server = master;
+        return server == null ? "" : server.address();
+    }
+
+    @Override
+    public String address() {
+        JedisRedis server = master;
+        return server == null
+                ? "the master " + masterName + ", which Sentinel has not named yet"
+                : server.address() + " (by Sentinel the master " + masterName + ")";
+    }
+
+    @Override
+    public void close() {
+        sentinels.close();
+        JedisRedis server = master;
+        if (server != null) {
+            server.close();
+        }
+    }
+}

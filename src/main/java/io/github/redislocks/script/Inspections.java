@@ -1,0 +1,51 @@
+package io.github.redislocks.script;
+
+import io.github.redislocks.LockInspection;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.state.LockKeys;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Reads what Redis says of a lock. */
+public final class Inspections {
+
+    private Inspections() {}
+
+    public static LockInspection of(String lockName, Reply reply) {
+        Optional<LockInspection.Holder> holder = reply.is("HELD")
+                ? Optional.of(LockInspection.Holder.of(
+                        owner(reply.text(0)),
+                        (int) reply.number(1),
+                        reply.number(2),
+                        Duration.ofMillis(Math.max(0, reply.number(3)))))
+                : Optional.empty();
+        int shown = (int) reply.number(5);
+        int end = 6 + 2 * shown;
+        List<LockInspection.Waiter> queue = new ArrayList<>(shown);
+        for (int i = 6; i < end; i += 2) {
+            queue.add(waiter(reply, i));
+        }
+        Map<String, List<LockInspection.Waiter>> conditions = new LinkedHashMap<>();
+        for (int i = end; i < reply.values().size(); i += 3) {
+            conditions.computeIfAbsent(reply.text(i), id -> new ArrayList<>()).add(waiter(reply, i + 1));
+        }
+        List<LockInspection.Waiting> waiting = new ArrayList<>();
+        conditions.forEach(
+                (id, waiters) -> waiting.add(LockInspection.Waiting.of(LockKeys.conditionName(id), waiters)));
+        return LockInspection.of(lockName, holder, queue, (int) reply.number(4), waiting);
+    }
+
+    /** An owner and its age, at a position of the reply. */
+    private static LockInspection.Waiter waiter(Reply reply, int index) {
+        return LockInspection.Waiter.of(owner(reply.text(index)), Duration.ofNanos(reply.number(index + 1) * 1_000));
+    }
+
+    private static LockInspection.Owner owner(String text) {
+        int colon = text.lastIndexOf(':');
+        return LockInspection.Owner.of(text.substring(0, colon), Long.parseLong(text.substring(colon + 1)));
+    }
+}

@@ -1,0 +1,300 @@
+package io.github.redislocks.script;
+
+import io.github.redislocks.LockInspection;
+import io.github.redislocks.health.ServerRequirements;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Script;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Timing;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/** Which script says what, with which arguments. What the answers mean stands in the head of each script. */
+public final class Scripts {
+
+    private static final Script CHECK = script("check");
+    private static final Script TAKE = script("take");
+    private static final Script FREE = script("free");
+    private static final Script ACQUIRE = script("acquire");
+    private static final Script REENTER = script("reenter");
+    private static final Script RELEASE = script("release");
+    private static final Script RELEASE_INNER = script("release_inner");
+    private static final Script RENEW = script("renew");
+    private static final Script RENEW_ALL = script("renew_all");
+    private static final Script HEARTBEAT = script("heartbeat");
+    private static final Script LEAVE = script("leave");
+    private static final Script AWAIT = script("await");
+    private static final Script SIGNAL = script("signal");
+    private static final Script REJOIN = script("rejoin");
+    private static final Script FORCE = script("force");
+    private static final Script LOCKED = script("locked");
+    private static final Script HELD = script("held");
+    private static final Script INSPECT = script("inspect");
+    private static final Script COUNT = script("count");
+
+    /** So many that a node with most of the slots of its cluster is hardly taken for one that has all. */
+    private static final int SLOTS_CHECKED = 128;
+
+    private static final String NO_PLACE = "";
+    /** In the place of a time that is known only when the call is sent. */
+    private static final String DATED = "0";
+    /** In the place of a time until which something may run. */
+    private static final String NOTHING_RUNS = "0";
+
+    /** From here on a lease says for how much longer the last token is to be remembered. */
+    private static final long LONG_LEASE_MILLIS = 10_000_000;
+
+    private Scripts() {}
+
+    private static Script script(String name) {
+        return Script.load(Scripts.class, name);
+    }
+
+    /** What {@link ServerRequirements} looks at; also tells the time. */
+    public static Call check(String keyPrefix, String mailbox) {
+        return new Call(CHECK, LockKeys.ofNobody(keyPrefix).all(), List.of(mailbox));
+    }
+
+    /** Takes the lock if it is free and nobody waits, with less to say and to look at than {@link #acquire}. */
+    public static Call take(Attempt attempt, Call.NotAfter notAfter) {
+        return new Call(
+                TAKE,
+                List.of(attempt.keys.lock(), attempt.keys.fence()),
+                List.of(attempt.owner.id, Long.toString(attempt.number), Long.toString(attempt.leaseMillis), DATED),
+                null,
+                new Call.Date(3, notAfter));
+    }
+
+    /** Suspect: the greatest attempt of this client whose hold was lost after its caller had it, or 0. */
+    public static Call acquire(Attempt attempt, long notAfterMicros, boolean takePlace, long lastLostAttempt) {
+        return new Call(
+                ACQUIRE,
+                attempt.keys.all(),
+                List.of(
+                        attempt.owner.id,
+                        Long.toString(attempt.number),
+                        Long.toString(attempt.leaseMillis),
+                        Long.toString(notAfterMicros),
+                        takePlace ? claim(attempt) : NO_PLACE,
+                        Long.toString(lastLostAttempt),
+                        attempt.fair ? "queue" : "barge"));
+    }
+
+    /** The same, to be run by whichever server it is sent to. */
+    public static Call acquire(Attempt attempt, Call.NotAfter notAfter, boolean takePlace, long lastLostAttempt) {
+        return acquire(attempt, 0, takePlace, lastLostAttempt).dated(3, notAfter);
+    }
+
+    public static Call heartbeat(Attempt attempt, Call.NotAfter notAfter) {
+        return heartbeat(attempt, 0).dated(2, notAfter);
+    }
+
+    public static Call heartbeat(Attempt attempt, long notAfterMicros) {
+        return place(HEARTBEAT, attempt, notAfterMicros);
+    }
+
+    public static Call await(
+            Hold hold,
+            Attempt waiting,
+            Call.NotAfter notAfter,
+            String condition,
+            @Nullable Attempt successor,
+            boolean keep) {
+        return await(hold, waiting, 0, condition, successor, keep).dated(3, notAfter);
+    }
+
+    public static Call await(
+            Hold hold,
+            Attempt waiting,
+            long notAfterMicros,
+            String condition,
+            @Nullable Attempt successor,
+            boolean keep) {
+        List<String> args = new ArrayList<>(List.of(
+                hold.owner.id,
+                Long.toString(hold.attempt),
+                Long.toString(waiting.number),
+                Long.toString(notAfterMicros),
+                condition,
+                Integer.toString(waiting.holds),
+                claim(waiting)));
+        args.addAll(
+                successor == null
+                        ? List.of("", "", "", NO_PLACE, "0")
+                        : List.of(
+                                successor.owner.id,
+                                Long.toString(successor.number),
+                                Long.toString(successor.leaseMillis),
+                                claim(successor),
+                                keep ? "1" : "0"));
+        return new Call(AWAIT, hold.keys().all(), args);
+    }
+
+    public static Call signal(Hold hold, long number, String condition, boolean all) {
+        return new Call(
+                SIGNAL,
+                hold.keys().all(),
+                List.of(hold.owner.id, Long.toString(hold.attempt), Long.toString(number), condition, all ? "1" : "0"));
+    }
+
+    public static Call rejoin(Attempt waiting, Call.NotAfter notAfter) {
+        return rejoin(waiting, 0).dated(2, notAfter);
+    }
+
+    public static Call rejoin(Attempt waiting, long notAfterMicros) {
+        return place(REJOIN, waiting, notAfterMicros);
+    }
+
+    /** Before: how often Redis shows it held, so that it is counted once; 0 not to count it there. */
+    public static Call reenter(Hold hold, int before, long leaseMillis) {
+        return new Call(
+                REENTER,
+                lockAndPerhapsFence(hold.keys(), leaseMillis >= LONG_LEASE_MILLIS),
+                List.of(
+                        hold.owner.id,
+                        Long.toString(hold.attempt),
+                        Integer.toString(before),
+                        Long.toString(leaseMillis)));
+    }
+
+    public static Call releaseInner(Hold hold) {
+        return new Call(
+                RELEASE_INNER,
+                List.of(hold.lock()),
+                List.of(hold.owner.id, Long.toString(hold.attempt), Integer.toString(hold.count)));
+    }
+
+    private static List<String> lockAndPerhapsFence(LockKeys keys, boolean fence) {
+        return fence ? List.of(keys.lock(), keys.fence()) : List.of(keys.lock());
+    }
+
+    /** The fence is kept alive as well when asked for: once in an hour is enough. */
+    public static Call renew(Hold hold, long leaseMillis, boolean fence) {
+        return new Call(
+                RENEW,
+                lockAndPerhapsFence(hold.keys(), fence || leaseMillis >= LONG_LEASE_MILLIS),
+                List.of(hold.owner.id, Long.toString(hold.attempt), Long.toString(leaseMillis)));
+    }
+
+    /** Renews holds whose locks lie in one slot. */
+    public static Call renewAll(List<Hold> holds, long leaseMillis) {
+        List<String> locks = new ArrayList<>(holds.size());
+        List<String> args = new ArrayList<>(1 + 2 * holds.size());
+        args.add(Long.toString(leaseMillis));
+        for (Hold hold : holds) {
+            locks.add(hold.lock());
+            args.add(hold.owner.id);
+            args.add(Long.toString(hold.attempt));
+        }
+        return new Call(RENEW_ALL, locks, args);
+    }
+
+    /** Turns a grant into the wanted lease. */
+    public static Call confirm(Attempt attempt) {
+        return new Call(
+                RENEW,
+                lockAndPerhapsFence(attempt.keys, attempt.leaseMillis >= LONG_LEASE_MILLIS),
+                List.of(attempt.owner.id, Long.toString(attempt.number), Long.toString(attempt.leaseMillis)));
+    }
+
+    /** Ends a hold behind which nobody waits, with less to say and to look at than {@link #release}. */
+    public static Call free(Hold hold) {
+        return new Call(
+                FREE, List.of(hold.lock(), hold.keys().fence()), List.of(hold.owner.id, Long.toString(hold.attempt)));
+    }
+
+    public static Call release(Hold hold, @Nullable Attempt successor, boolean keep, boolean takePlace) {
+        String attempt = Long.toString(hold.attempt);
+        List<String> args = successor == null
+                ? List.of(hold.owner.id, attempt)
+                : List.of(
+                        hold.owner.id,
+                        attempt,
+                        successor.owner.id,
+                        Long.toString(successor.number),
+                        Long.toString(successor.leaseMillis),
+                        takePlace ? claim(successor) : NO_PLACE,
+                        keep ? "1" : "0");
+        return new Call(RELEASE, hold.keys().all(), args);
+    }
+
+    /** Returned: whether the attempt's hold was once returned to its caller, so that it ends without good order. */
+    public static Call leave(
+            LockKeys keys,
+            String owner,
+            long number,
+            boolean returned,
+            @Nullable Attempt successor,
+            boolean takePlace) {
+        String attempt = Long.toString(number);
+        List<String> args = successor == null
+                ? List.of(owner, attempt, returned ? "1" : "0", NOTHING_RUNS, "", "", "", NO_PLACE)
+                : List.of(
+                        owner,
+                        attempt,
+                        returned ? "1" : "0",
+                        NOTHING_RUNS,
+                        successor.owner.id,
+                        Long.toString(successor.number),
+                        Long.toString(successor.leaseMillis),
+                        takePlace ? claim(successor) : NO_PLACE);
+        return new Call(LEAVE, keys.all(), args);
+    }
+
+    /** The same, of an attempt of which a request may still run. */
+    public static Call leave(Attempt attempt, boolean returned, @Nullable Attempt successor, boolean takePlace) {
+        return leave(attempt.keys, attempt.owner.id, attempt.number, returned, successor, takePlace)
+                .dated(3, attempt::mayRunUntilMicros);
+    }
+
+    public static Call force(LockKeys keys, String token) {
+        return new Call(FORCE, keys.all(), List.of(token));
+    }
+
+    /** Whether a hold is still there. */
+    public static Call held(Hold hold) {
+        return new Call(HELD, List.of(hold.lock()), List.of(hold.owner.id, Long.toString(hold.attempt)));
+    }
+
+    /** Looks at locks that nobody can name, in many slots: whether one server has all slots. */
+    public static List<Call> checkSlots(String keyPrefix) {
+        return IntStream.range(0, SLOTS_CHECKED)
+                .mapToObj(number -> locked(LockKeys.ofNobody(keyPrefix, number)))
+                .toList();
+    }
+
+    public static Call locked(LockKeys keys) {
+        return new Call(LOCKED, List.of(keys.lock()), List.of());
+    }
+
+    public static Call inspect(LockKeys keys) {
+        List<String> shown = List.of(keys.lock(), keys.queue(), keys.conditions());
+        return new Call(INSPECT, shown, List.of(Integer.toString(LockInspection.MAX_WAITERS)));
+    }
+
+    /** Counts the names whose last token one server remembers, from a cursor on. */
+    public static Call countTokens(String keyPrefix, String cursor) {
+        return new Call(COUNT, List.of(), List.of(cursor, LockKeys.fences(keyPrefix)));
+    }
+
+    /** What keeps or makes the place in line of an attempt. */
+    private static Call place(Script script, Attempt attempt, long notAfterMicros) {
+        return new Call(
+                script,
+                attempt.keys.all(),
+                List.of(
+                        attempt.owner.id,
+                        Long.toString(attempt.number),
+                        Long.toString(notAfterMicros),
+                        Integer.toString(attempt.holds),
+                        claim(attempt)));
+    }
+
+    private static String claim(Attempt attempt) {
+        return Long.toString(Timing.claimMillis(attempt.leaseMillis));
+    }
+}

@@ -1,0 +1,51 @@
+package io.github.redislocks.state;
+
+import org.jspecify.annotations.Nullable;
+
+/** What a hold is found by. A hold is its own key: another object for each would be memory for nothing. */
+public abstract class HoldKey {
+
+    public abstract String lock();
+
+    public abstract Thread thread();
+
+    // A user's thread class may override hashCode and equals; identity is what counts.
+    @Override
+    public final boolean equals(@Nullable Object other) {
+        return other instanceof HoldKey key
+                && key.thread() == thread()
+                && key.lock().equals(lock());
+    }
+
+    @Override
+    public final int hashCode() {
+        return 31 * lock().hashCode() + System.identityHashCode(thread());
+    }
+
+    /** The key of what one thread looks for, one thing after the other. */
+    public static final class Wanted extends HoldKey {
+
+        private final Thread thread;
+        private String lock = "";
+
+        public Wanted(Thread thread) {
+            this.thread = thread;
+        }
+
+        /** Looks for its hold of another lock from now on. */
+        public Wanted of(LockKeys keys) {
+            lock = keys.lock();
+            return this;
+        }
+
+        @Override
+        public String lock() {
+            return lock;
+        }
+
+        @Override
+        public Thread thread() {
+            return thread;
+        }
+    }
+}

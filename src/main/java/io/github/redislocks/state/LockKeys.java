@@ -1,0 +1,124 @@
+package io.github.redislocks.state;
+
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Objects;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The keys of one lock. All share the hash tag {@code {name}}, so that they lie in one slot of a cluster; the braces
+ * and percent signs of a name are percent-encoded, so that no name can imitate the keys of another.
+ *
+ * @param lock the hash of the hold; the others are made from it when needed, since a process may hold very many locks
+ */
+public record LockKeys(String lock) {
+
+    public static final int MAX_NAME_BYTES = 4096;
+
+    /** What the scripts take for the end of a word. */
+    private static final Pattern BLANK = Pattern.compile("[\\x00-\\x20]");
+
+    /** What SCAN takes for more than itself. */
+    private static final Pattern GLOB = Pattern.compile("[*?\\[\\]\\\\]");
+
+    private static final Pattern ENCODED = Pattern.compile("%([0-9A-F]{2})");
+
+    public static LockKeys of(String prefix, String name) {
+        Objects.requireNonNull(name, "name");
+        if (name.isEmpty()) {
+            throw new IllegalArgumentException("The lock name \"\" is empty: a lock needs a name of 1 to "
+                    + MAX_NAME_BYTES + " bytes, such as \"inventory:sku-42\".");
+        }
+        if (hasUnpairedSurrogate(name)) {
+            throw new IllegalArgumentException("The lock name \"" + name + "\" has an unpaired surrogate: it has no"
+                    + " form in UTF-8. Use well-formed text, or encode binary names, for example as hexadecimal.");
+        }
+        int bytes = name.getBytes(StandardCharsets.UTF_8).length;
+        if (bytes > MAX_NAME_BYTES) {
+            throw new IllegalArgumentException("The lock name \"" + name.substring(0, 40) + "...\" has " + bytes
+                    + " bytes in UTF-8: at most " + MAX_NAME_BYTES + " are allowed. Use a digest of it as the name.");
+        }
+        return tagged(prefix, encode(name));
+    }
+
+    /** The keys of a lock that nobody can name: no name is encoded as a lone percent sign. */
+    public static LockKeys ofNobody(String prefix) {
+        return tagged(prefix, "%");
+    }
+
+    /** The same, of one of many such locks, which lie in different slots of a cluster. */
+    public static LockKeys ofNobody(String prefix, int number) {
+        return tagged(prefix, "%-" + number);
+    }
+
+    private static LockKeys tagged(String prefix, String tag) {
+        return new LockKeys(prefix + ":{" + tag + "}");
+    }
+
+    /** The pattern of SCAN for the keys of all last tokens. */
+    public static String fences(String prefix) {
+        return new LockKeys(GLOB.matcher(prefix).replaceAll("\\\\$0") + ":{*}").fence();
+    }
+
+    /**
+     * The channel on which a client is told of its grants; the scripts derive the same from a lock key and an owner.
+     */
+    public static String mailbox(String prefix, String clientId) {
+        return prefix + ":mailbox:" + clientId;
+    }
+
+    /** The name, as its user wrote it. */
+    public String name() {
+        return decode(lock.substring(lock.indexOf('{') + 1, lock.length() - 1));
+    }
+
+    /** Lock, queue, waiters, fence, conditions: what the scripts expect. */
+    public List<String> all() {
+        return List.of(lock, queue(), lock + ":waiters", fence(), conditions());
+    }
+
+    public String queue() {
+        return lock + ":queue";
+    }
+
+    public String fence() {
+        return lock + ":fence";
+    }
+
+    public String conditions() {
+        return lock + ":conditions";
+    }
+
+    /** The id of a Condition, as it stands in Redis: without spaces, and apart from those that are only numbered. */
+    public static String condition(String name) {
+        Objects.requireNonNull(name, "name");
+        if (name.isEmpty() || name.length() > 256 || hasUnpairedSurrogate(name)) {
+            throw new IllegalArgumentException("The Condition name \"" + name
+                    + "\" cannot be used: it must have 1 to 256" + " well-formed characters, such as \"not-empty\".");
+        }
+        return "="
+                + BLANK.matcher(encode(name))
+                        .replaceAll(blank ->
+                                String.format("%%%02X", (int) blank.group().charAt(0)));
+    }
+
+    /** The name of a Condition by its id, or the id itself of one that is only numbered. */
+    public static String conditionName(String id) {
+        return id.startsWith("=") ? decode(id.substring(1)) : id;
+    }
+
+    private static String decode(String text) {
+        return ENCODED.matcher(text)
+                .replaceAll(
+                        code -> Matcher.quoteReplacement(String.valueOf((char) Integer.parseInt(code.group(1), 16))));
+    }
+
+    private static String encode(String name) {
+        return name.replace("%", "%25").replace("{", "%7B").replace("}", "%7D");
+    }
+
+    public static boolean hasUnpairedSurrogate(String text) {
+        return !StandardCharsets.UTF_8.newEncoder().canEncode(text);
+    }
+}

@@ -1,0 +1,305 @@
+package io.github.redislocks.state;
+
+import io.github.redislocks.redis.Acks;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The settings of one client, with every default and limit of the library: the only place where they are kept and
+ * checked. Immutable; {@link #checked()} refuses what cannot work.
+ */
+public final class Settings {
+
+    /** The prefix of keys and channels. */
+    public static final String DEFAULT_KEY_PREFIX = "redis-locks";
+    /** The lease of a hold, renewed every third by the watchdog. */
+    public static final Duration DEFAULT_LEASE = Duration.ofSeconds(30);
+    /** A lease below it would end before its own confirmation on a slow network. */
+    public static final Duration MIN_LEASE = Duration.ofMillis(100);
+    /** A lease above it outlives the memory of the last fencing token. */
+    public static final Duration MAX_LEASE = Duration.ofHours(24);
+    /** How long {@code lock()} bears an outage. */
+    public static final Duration DEFAULT_RETRY_FOR = Duration.ofSeconds(10);
+    /** The time of one request. */
+    public static final Duration DEFAULT_COMMAND_TIMEOUT = Duration.ofSeconds(1);
+    /** The longest time of one request. */
+    public static final Duration MAX_COMMAND_TIMEOUT = Duration.ofMinutes(1);
+    /** Connections that lock attempts share. */
+    public static final int DEFAULT_MAX_CONNECTIONS = 8;
+    /** How long the last token of a free lock is remembered. */
+    public static final Duration DEFAULT_TOKEN_MEMORY = Duration.ofSeconds(100_000);
+
+    /** Twice as long as a queue lasts in which nobody moves, and more. */
+    private static final Duration LEAST_TOKEN_MEMORY = Duration.ofMinutes(1);
+
+    private static final Duration LEAST_TIMEOUT = Duration.ofMillis(1);
+    private static final int MAX_PREFIX_LENGTH = 256;
+
+    /** What a client has that sets nothing. */
+    public static final Settings DEFAULTS = new Settings(new Values());
+
+    /** The values, which change only while a copy is made. */
+    private static final class Values {
+        String keyPrefix = DEFAULT_KEY_PREFIX;
+        Duration lease = DEFAULT_LEASE;
+        Duration retryFor = DEFAULT_RETRY_FOR;
+        Duration commandTimeout = DEFAULT_COMMAND_TIMEOUT;
+        int maxConnections = DEFAULT_MAX_CONNECTIONS;
+        int replicaAcks;
+        Duration replicaAcksTimeout = DEFAULT_COMMAND_TIMEOUT;
+        Duration failoverGrace = Duration.ZERO;
+        Duration tokenMemory = DEFAULT_TOKEN_MEMORY;
+        boolean localReentry;
+
+        Values copy() {
+            Values copy = new Values();
+            copy.keyPrefix = keyPrefix;
+            copy.lease = lease;
+            copy.retryFor = retryFor;
+            copy.commandTimeout = commandTimeout;
+            copy.maxConnections = maxConnections;
+            copy.replicaAcks = replicaAcks;
+            copy.replicaAcksTimeout = replicaAcksTimeout;
+            copy.failoverGrace = failoverGrace;
+            copy.tokenMemory = tokenMemory;
+            copy.localReentry = localReentry;
+            return copy;
+        }
+    }
+
+    private final Values values;
+    private final long leaseMillis;
+    private final long commandTimeoutNanos;
+    private final long retryForNanos;
+    private final @Nullable Acks acks;
+
+    private Settings(Values values) {
+        this.values = values;
+        this.leaseMillis = values.lease.toMillis();
+        this.commandTimeoutNanos = values.commandTimeout.toNanos();
+        this.retryForNanos = values.retryFor.toNanos();
+        this.acks = values.replicaAcks == 0
+                ? null
+                : new Acks(values.replicaAcks, TimeUnit.NANOSECONDS.convert(values.replicaAcksTimeout));
+    }
+
+    private Settings with(Consumer<Values> change) {
+        Values changed = values.copy();
+        change.accept(changed);
+        return new Settings(changed);
+    }
+
+    /** These with another prefix of keys and channels: not empty, no braces. */
+    public Settings withKeyPrefix(String prefix) {
+        Objects.requireNonNull(prefix, "keyPrefix");
+        if (prefix.isEmpty()
+                || prefix.length() > MAX_PREFIX_LENGTH
+                || prefix.indexOf('{') >= 0
+                || prefix.indexOf('}') >= 0
+                || !StandardCharsets.UTF_8.newEncoder().canEncode(prefix)) {
+            throw new IllegalArgumentException("The key prefix \"" + prefix + "\" cannot be used: it must have 1 to "
+                    + MAX_PREFIX_LENGTH + " characters, no braces and no unpaired surrogates. Choose a plain word such"
+                    + " as \"" + DEFAULT_KEY_PREFIX + "\".");
+        }
+        return with(values -> values.keyPrefix = prefix);
+    }
+
+    /** These with another lease of acquisitions that name none. */
+    public Settings withLease(Duration lease) {
+        checkLease(lease, "The default is " + DEFAULT_LEASE + ", renewed for as long as a hold lasts.");
+        return with(values -> values.lease = lease);
+    }
+
+    /** These with another time for which {@code lock()} goes on trying, from the start of an outage of Redis. */
+    public Settings withRetryFor(Duration time) {
+        checkRetryFor(time);
+        return with(values -> values.retryFor = time);
+    }
+
+    /** These with another time of one request. */
+    public Settings withCommandTimeout(Duration time) {
+        if (Objects.requireNonNull(time, "commandTimeout").compareTo(LEAST_TIMEOUT) < 0
+                || time.compareTo(MAX_COMMAND_TIMEOUT) > 0) {
+            throw new IllegalArgumentException("The command timeout is " + time + ": it must lie between 1 ms and "
+                    + MAX_COMMAND_TIMEOUT + ". The default is " + DEFAULT_COMMAND_TIMEOUT + ".");
+        }
+        return with(values -> values.commandTimeout = time);
+    }
+
+    /** These with another number of connections that lock attempts share. */
+    public Settings withMaxConnections(int count) {
+        if (count < 1) {
+            throw new IllegalArgumentException("maxConnections is " + count
+                    + ": at least 1 connection is needed. The default is " + DEFAULT_MAX_CONNECTIONS + ".");
+        }
+        return with(values -> values.maxConnections = count);
+    }
+
+    /** These with a number of replicas that must have a hold before it counts, 0 if none. */
+    public Settings withReplicaAcks(int replicas, Duration timeout) {
+        Objects.requireNonNull(timeout, "replicaAcksTimeout");
+        if (replicas < 0) {
+            throw new IllegalArgumentException("replicaAcks is " + replicas
+                    + ": it must be 0, to wait for no replica, or the number of replicas to wait for.");
+        }
+        return with(values -> {
+            values.replicaAcks = replicas;
+            values.replicaAcksTimeout = timeout;
+        });
+    }
+
+    /** These with a time for which no lock is acquired after a failover that the client has seen. */
+    public Settings withFailoverGrace(Duration time) {
+        if (Objects.requireNonNull(time, "failoverGrace").isNegative() || time.compareTo(MAX_LEASE) > 0) {
+            throw new IllegalArgumentException("failoverGrace is " + time + ": it must lie between 0 and " + MAX_LEASE
+                    + ". Name the longest lease in use, such as " + values.lease + ", or Duration.ZERO for none.");
+        }
+        return with(values -> values.failoverGrace = time);
+    }
+
+    /** These with another time for which the last token of a free lock is remembered. */
+    public Settings withTokenMemory(Duration time) {
+        Objects.requireNonNull(time, "tokenMemory");
+        return with(values -> values.tokenMemory = time);
+    }
+
+    /** These with re-entries that send no request, or not. */
+    public Settings withLocalReentry(boolean local) {
+        return with(values -> values.localReentry = local);
+    }
+
+    /** These, once it is clear that their values can work with each other. */
+    public Settings checked() {
+        Duration lease = values.lease;
+        Duration commandTimeout = values.commandTimeout;
+        Duration longest = lease.compareTo(DEFAULT_COMMAND_TIMEOUT) < 0 ? DEFAULT_COMMAND_TIMEOUT : lease;
+        if (commandTimeout.compareTo(longest) > 0) {
+            throw new IllegalArgumentException("The command timeout is " + commandTimeout + ", and the lease " + lease
+                    + ": an answer that comes after the lease is worth nothing, and unlock() would wait for it. Name a"
+                    + " command timeout of " + longest + " or less, or a longer lease.");
+        }
+        Duration timeout = values.replicaAcksTimeout;
+        if (values.replicaAcks > 0 && (timeout.compareTo(LEAST_TIMEOUT) < 0 || timeout.compareTo(commandTimeout) > 0)) {
+            throw new IllegalArgumentException("The timeout of replicaAcks is " + timeout
+                    + ": it must lie between 1 ms and the command timeout, which is " + commandTimeout
+                    + ". A replica needs about a round trip from its master.");
+        }
+        checkTokenMemory(values.tokenMemory, lease);
+        return this;
+    }
+
+    private static void checkTokenMemory(Duration memory, Duration lease) {
+        Duration least = leastTokenMemory(lease);
+        boolean isDefault = memory.equals(DEFAULT_TOKEN_MEMORY);
+        if (!isDefault && (memory.compareTo(least) < 0 || memory.compareTo(DEFAULT_TOKEN_MEMORY) > 0)) {
+            throw new IllegalArgumentException("tokenMemory is " + memory + ": it must lie between " + least
+                    + ", which is a minute or four leases, and " + DEFAULT_TOKEN_MEMORY
+                    + ". It should be more than any clock of Redis may be set back, or two of them differ.");
+        }
+    }
+
+    /**
+     * The least token memory for leases of this length, a minute or four of them: when a hold ends that nobody
+     * released, a good half is left to tell of it.
+     */
+    public static Duration leastTokenMemory(Duration lease) {
+        Duration leases = lease.multipliedBy(4);
+        return leases.compareTo(LEAST_TOKEN_MEMORY) > 0 ? leases : LEAST_TOKEN_MEMORY;
+    }
+
+    /** Checks a time for which {@code lock()} goes on trying, and returns it. */
+    public static Duration checkRetryFor(Duration time) {
+        if (Objects.requireNonNull(time, "retryFor").isNegative() || time.compareTo(MAX_LEASE) > 0) {
+            throw new IllegalArgumentException("retryFor is " + time + ": it must lie between 0 and " + MAX_LEASE
+                    + ". Use Duration.ZERO to give up at the first failure.");
+        }
+        return time;
+    }
+
+    /** Checks a lease that a call names and returns it in milliseconds. */
+    public static long checkLease(Duration lease) {
+        return checkLease(lease, "Name no lease to have the watchdog renew the hold for as long as it lasts.");
+    }
+
+    private static long checkLease(Duration lease, String remedy) {
+        Objects.requireNonNull(lease, "lease");
+        if (lease.compareTo(MIN_LEASE) < 0 || lease.compareTo(MAX_LEASE) > 0) {
+            throw new IllegalArgumentException("The lease is " + lease + ": it must lie between " + MIN_LEASE + " and "
+                    + MAX_LEASE + ". " + remedy);
+        }
+        return lease.toMillis();
+    }
+
+    public String keyPrefix() {
+        return values.keyPrefix;
+    }
+
+    public Duration lease() {
+        return values.lease;
+    }
+
+    public long leaseMillis() {
+        return leaseMillis;
+    }
+
+    public long commandTimeoutNanos() {
+        return commandTimeoutNanos;
+    }
+
+    public Duration commandTimeout() {
+        return values.commandTimeout;
+    }
+
+    public Duration retryFor() {
+        return values.retryFor;
+    }
+
+    public long retryForNanos() {
+        return retryForNanos;
+    }
+
+    public int maxConnections() {
+        return values.maxConnections;
+    }
+
+    public int replicaAcks() {
+        return values.replicaAcks;
+    }
+
+    public long replicaAcksTimeoutMillis() {
+        return values.replicaAcksTimeout.toMillis();
+    }
+
+    public long failoverGraceNanos() {
+        return values.failoverGrace.toNanos();
+    }
+
+    public Duration tokenMemory() {
+        return values.tokenMemory;
+    }
+
+    public boolean localReentry() {
+        return values.localReentry;
+    }
+
+    /** What is waited for behind whatever makes a hold or lets it last longer, or null. */
+    @Nullable
+    public Acks acks() {
+        return acks;
+    }
+
+    /** How often a hold is renewed. */
+    public long renewalNanos() {
+        return Timing.renewalNanos(leaseMillis);
+    }
+
+    /** How long something forgotten may last in Redis: its lease, or that of a renewal, and a place. */
+    public long leftoverNanos(long forgottenLeaseMillis) {
+        long longest = Math.max(forgottenLeaseMillis, leaseMillis);
+        return (longest + Timing.claimMillis(longest)) * 1_000_000;
+    }
+}

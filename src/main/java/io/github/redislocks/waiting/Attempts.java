@@ -1,0 +1,152 @@
+package io.github.redislocks.waiting;
+
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.FailoverEpoch;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owners;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.watchdog.Watchdog;
+import java.util.Collection;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/** The calls under way that want a lock, by number: from before their first request until they return. */
+public final class Attempts {
+
+    private final Owners owners;
+    private final Clock clock;
+    private final Settings settings;
+    private final FailoverEpoch epoch;
+    private final Watchdog watchdog;
+    private final ConcurrentMap<Long, Attempt> underWay = new ConcurrentHashMap<>();
+    private final AtomicLong numbers = new AtomicLong();
+    /** Whether no other may begin than those that get a hold back from a Condition. */
+    private volatile boolean draining;
+
+    private volatile boolean closed;
+
+    public Attempts(Owners owners, Clock clock, Settings settings, FailoverEpoch epoch, Watchdog watchdog) {
+        this.owners = owners;
+        this.clock = clock;
+        this.settings = settings;
+        this.epoch = epoch;
+        this.watchdog = watchdog;
+    }
+
+    /** One of the calling thread, to {@link #begin}. */
+    public Attempt make(LockKeys keys, Attempt.Request request, WaitLimit limit) {
+        return new Attempt(nextNumber(), keys, owners.caller(), request, limit);
+    }
+
+    /** One to get back, from a Condition, a hold that the calling thread is about to give up. */
+    public Attempt make(Hold hold, String condition, WaitLimit limit) {
+        Attempt.Request request = new Attempt.Request(hold.leaseMillis(), hold.isRenewed(), true);
+        return new Attempt(nextNumber(), hold.keys(), hold.owner, request, limit, hold.count, condition);
+    }
+
+    /** Begins an attempt. If it meets an error, the attempt may have begun all the same. */
+    public void begin(Attempt attempt) {
+        attempt.failoverEpoch = epoch.count();
+        attempt.beganNanos = clock.nanoTime();
+        underWay.put(attempt.number, attempt);
+        // So that the watchdog looks up now and then, should the caller be cut short.
+        watchdog.wakeAt(attempt.beganNanos + settings.renewalNanos());
+        if (isRefused(attempt)) {
+            end(attempt);
+            throw closedException();
+        }
+    }
+
+    private boolean isRefused(Attempt attempt) {
+        return closed || (draining && !attempt.fromCondition);
+    }
+
+    public long nextNumber() {
+        return numbers.incrementAndGet();
+    }
+
+    public void end(Attempt attempt) {
+        underWay.remove(attempt.number, attempt);
+    }
+
+    /** Whether it has not been ended yet. */
+    public boolean isUnderWay(Attempt attempt) {
+        return underWay.containsKey(attempt.number);
+    }
+
+    /** Whether its caller has gone, or is going, without the lock or after it. */
+    public boolean hasEnded(Attempt attempt) {
+        return attempt.hasFailed() || !isUnderWay(attempt);
+    }
+
+    /** The one of a number, or null if it is not under way. */
+    @Nullable
+    public Attempt get(long number) {
+        return underWay.get(number);
+    }
+
+    public boolean isEmpty() {
+        return underWay.isEmpty();
+    }
+
+    /** All that are under way. */
+    public Collection<Attempt> all() {
+        return underWay.values();
+    }
+
+    /** Has every waiter ask for its place at once. */
+    public void hurry() {
+        for (Attempt attempt : underWay.values()) {
+            attempt.nextHeartbeatNanos = 0;
+        }
+        watchdog.wakeAt(0);
+    }
+
+    /** Has a waiter ask for its place at once. */
+    public void hurry(Attempt attempt) {
+        attempt.nextHeartbeatNanos = 0;
+        watchdog.wakeAt(0);
+    }
+
+    /** To be asked of an attempt that goes on: while it had a verdict, close could not end it. */
+    public void failIfClosed(Attempt attempt) {
+        if (isRefused(attempt)) {
+            attempt.decide(new Attempt.Failure(closedException()));
+        }
+    }
+
+    public void checkOpen() {
+        if (closed) {
+            throw closedException();
+        }
+    }
+
+    public boolean isClosed() {
+        return closed;
+    }
+
+    /** Lets no other begin, and ends all that are under way, but for those that get a hold back from a Condition. */
+    public void drain() {
+        draining = true;
+        for (Attempt attempt : underWay.values()) {
+            failIfClosed(attempt);
+        }
+    }
+
+    /** Lets no other begin, and ends all that are under way. */
+    public void close() {
+        closed = true;
+        for (Attempt attempt : underWay.values()) {
+            failIfClosed(attempt);
+        }
+    }
+
+    private static IllegalStateException closedException() {
+        return new IllegalStateException("This RedisLocks is closed: make a new one, or close it after its last use.");
+    }
+}

@@ -1,0 +1,195 @@
+package io.github.redislocks.waiting;
+
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.health.Availability;
+import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.UnavailableMessages;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.ServerTimes;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.FailoverEpoch;
+import io.github.redislocks.state.Timing;
+import io.github.redislocks.watchdog.Batch;
+import io.github.redislocks.watchdog.Job;
+import io.github.redislocks.watchdog.Task;
+
+/**
+ * The watchdog's care for waiters: keeps their places alive, and asks when the holder's lease should be over, so that
+ * no wake-up depends on a message. Waiters that Redis has left alone for too long are told so.
+ */
+public final class Heartbeats implements Task {
+
+    private static final long PAUSE_NANOS = 100_000_000;
+
+    private final Clock clock;
+    private final MonitoredRedis redis;
+    private final ServerTimes times;
+    private final FailoverEpoch epoch;
+    private final Attempts attempts;
+    private final Handoff handoff;
+    private final UnavailableMessages unavailable;
+
+    public Heartbeats(
+            Clock clock,
+            MonitoredRedis redis,
+            ServerTimes times,
+            FailoverEpoch epoch,
+            Attempts attempts,
+            Handoff handoff,
+            UnavailableMessages unavailable) {
+        this.clock = clock;
+        this.redis = redis;
+        this.times = times;
+        this.epoch = epoch;
+        this.attempts = attempts;
+        this.handoff = handoff;
+        this.unavailable = unavailable;
+    }
+
+    @Override
+    public long inspect(long now, long horizon, Batch due) {
+        long next = Long.MAX_VALUE;
+        long grace = epoch.graceNanos(now);
+        for (Attempt attempt : attempts.all()) {
+            if (attempt.stranded) {
+                handoff.rescue(attempt);
+            }
+            if (!attempt.undecided()) {
+                continue;
+            }
+            Availability server = redis.of(attempt.keys.lock());
+            long outage = server.age(now);
+            if (outage > 0 && !attempt.bearsOutages()) {
+                long bearable = attempt.retryForNanos;
+                if (outage > bearable && server.met(attempt.beganNanos)) {
+                    attempt.decide(new Attempt.Failure(unavailable.notServed(attempt, outage, server.cause())));
+                    continue;
+                }
+                next = Math.min(next, now + Math.max(PAUSE_NANOS, bearable - outage + 1));
+            }
+            if (attempt.position == null || attempt.heartbeatInFlight) {
+                continue;
+            }
+            if (grace > 0) {
+                // It would take a lock that is free, or let another waiter have it.
+                next = Math.min(next, now + grace);
+            } else if (attempt.nextHeartbeatNanos > horizon) {
+                next = Math.min(next, attempt.nextHeartbeatNanos);
+            } else {
+                due.add(attempt.keys.lock(), new Heartbeat(attempt));
+            }
+        }
+        return next;
+    }
+
+    public final class Heartbeat implements Job {
+
+        private final Attempt attempt;
+        private ServerTimes.Date notAfter;
+
+        public Heartbeat(Attempt attempt) {
+            this.attempt = attempt;
+            this.notAfter = times.date(0, 0);
+        }
+
+        @Override
+        public boolean begin() {
+            // The thread that settles an attempt reads this after its verdict, so one of the two sees the other.
+            attempt.heartbeatInFlight = true;
+            if (!attempt.undecided()) {
+                attempt.heartbeatInFlight = false;
+            }
+            return attempt.heartbeatInFlight;
+        }
+
+        @Override
+        public Call call(long sentNanos, long timeoutNanos) {
+            notAfter = times.date(sentNanos, timeoutNanos);
+            return Scripts.heartbeat(attempt, notAfter);
+        }
+
+        @Override
+        public boolean wantsPing() {
+            return true;
+        }
+
+        @Override
+        public long patienceNanos() {
+            return Timing.claimMillis(attempt.leaseMillis) * 1_000_000;
+        }
+
+        @Override
+        public void answered(Reply reply, long sentNanos) {
+            attempt.answered(reply, notAfter);
+            attempt.heartbeatInFlight = false;
+            switch (reply.code()) {
+                case "GRANTED" -> granted(reply, sentNanos);
+                case "QUEUED" -> {
+                    notAfter.saw(reply);
+                    attempt.queued(sentNanos, reply.number(0), reply.number(1));
+                    attempt.condition = null;
+                    leaveIfEnded();
+                }
+                case "WAITING" -> {
+                    notAfter.saw(reply);
+                    attempt.queued(sentNanos, reply.number(0), -1);
+                    leaveIfEnded();
+                }
+                case "LATE" -> {
+                    // It is due as before, and will not be late again.
+                    notAfter.saw(reply);
+                    leaveIfEnded();
+                }
+                default -> {
+                    attempt.nextHeartbeatNanos = clock.nanoTime() + PAUSE_NANOS;
+                    leaveIfEnded();
+                }
+            }
+        }
+
+        private void granted(Reply reply, long sentNanos) {
+            notAfter.saw(reply);
+            long claim = Timing.claimMillis(attempt.leaseMillis);
+            Attempt.Grant grant = Attempt.Grant.claimed(reply, sentNanos, clock.nanoTime(), claim);
+            if (!attempt.decide(grant)) {
+                // It may have been granted before by other news, and released: then this is a hold that nobody has.
+                leaveIfEnded();
+            }
+        }
+
+        @Override
+        public void failed(RedisException failure, long sentNanos) {
+            attempt.unanswered(failure, notAfter);
+            attempt.heartbeatInFlight = false;
+            long pause = failure instanceof RedisException.Unready
+                    ? Timing.heartbeatMillis(attempt.leaseMillis) * 1_000_000
+                    : PAUSE_NANOS;
+            attempt.nextHeartbeatNanos = clock.nanoTime() + pause;
+            leaveIfEnded();
+        }
+
+        @Override
+        public void end() {
+            if (attempt.heartbeatInFlight) {
+                // Something went wrong here, so that nobody was told what became of it.
+                attempt.mayHaveRun(notAfter);
+                attempt.heartbeatInFlight = false;
+                try {
+                    leaveIfEnded();
+                } catch (Throwable e) {
+                    // Then what it may have left behind lapses with its claim.
+                }
+            }
+        }
+
+        /** An attempt that ended while it was asked for may have a place or the lock again. */
+        private void leaveIfEnded() {
+            if (attempts.hasEnded(attempt)) {
+                handoff.leaveLater(attempt);
+            }
+        }
+    }
+}

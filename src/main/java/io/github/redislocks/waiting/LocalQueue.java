@@ -1,0 +1,248 @@
+package io.github.redislocks.waiting;
+
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.lease.Losses;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.LockKeys;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The one way from the threads of a client to Redis: per lock, one attempt contends or holds, the others wait here in
+ * order of arrival. Every change of one lock's line is one atomic step of the map, so a waiter is at any moment either
+ * still waiting, which it can undo alone, or has the turn, which it has to hand on.
+ */
+public final class LocalQueue implements Losses.Turns {
+
+    /** Where an attempt was when it left. */
+    public enum Left {
+        WAITING,
+        CONTENDING,
+        NOWHERE
+    }
+
+    /** How long a thread that was woken one turn early stays awake: about what it costs to be woken. */
+    public static final long AWAKE_NANOS = 100_000;
+
+    /**
+     * What a turn takes at most for the thread behind the next one to be woken early: a round trip and two wake-ups.
+     */
+    private static final long QUICK_TURN_NANOS = 300_000;
+
+    /**
+     * The waiters of one lock, in order of arrival. The attempts themselves are the nodes of the list, so that no step
+     * allocates: memory might be wanting in the middle of one.
+     */
+    private static final class Waiters {
+
+        @Nullable
+        Attempt first;
+
+        @Nullable
+        Attempt last;
+
+        /** Until when the next turn that goes on together with the lock is a quick one. */
+        long quickUntilNanos;
+
+        void add(Attempt attempt) {
+            attempt.ahead = last;
+            if (last == null) {
+                first = attempt;
+            } else {
+                last.behind = attempt;
+            }
+            last = attempt;
+        }
+
+        boolean remove(Attempt attempt) {
+            if (attempt.ahead == null && attempt != first) {
+                return false;
+            }
+            if (attempt.ahead == null) {
+                first = attempt.behind;
+            } else {
+                attempt.ahead.behind = attempt.behind;
+            }
+            if (attempt.behind == null) {
+                last = attempt.ahead;
+            } else {
+                attempt.behind.ahead = attempt.ahead;
+            }
+            attempt.ahead = null;
+            attempt.behind = null;
+            return true;
+        }
+    }
+
+    /** Small, since each lock that is held has one: it keeps no attempt that has its hold, and no empty line. */
+    private static final class Line {
+
+        /** The number of the attempt that has the turn. */
+        long contender;
+
+        /** Made for the first that waits; changed by the steps of the map only. */
+        private volatile @Nullable Waiters waiting;
+
+        Line(long contender) {
+            this.contender = contender;
+        }
+
+        void add(Attempt attempt, long now) {
+            if (waiting == null) {
+                waiting = new Waiters();
+            }
+            attempt.nextInLine = waiting.first == null && now < waiting.quickUntilNanos;
+            waiting.add(attempt);
+        }
+
+        @Nullable
+        Attempt first() {
+            return waiting == null ? null : waiting.first;
+        }
+
+        boolean remove(Attempt attempt) {
+            return waiting != null && waiting.remove(attempt);
+        }
+
+        /** The turn is this attempt's, which waits no more. */
+        void turn(Attempt attempt) {
+            contender = attempt.number;
+            attempt.localTurn = true;
+        }
+
+        /** Notes that its contender got the lock with the turn; returns the waiter to wake one turn early, or null. */
+        @Nullable
+        Attempt succeeded(long now) {
+            if (waiting == null) {
+                return null;
+            }
+            Attempt next = now < waiting.quickUntilNanos ? waiting.first : null;
+            waiting.quickUntilNanos = now + QUICK_TURN_NANOS;
+            if (next != null) {
+                next.nextInLine = true;
+            }
+            return next;
+        }
+    }
+
+    private final ConcurrentMap<String, Line> lines = new ConcurrentHashMap<>();
+    private final Clock clock;
+
+    public LocalQueue(Clock clock) {
+        this.clock = clock;
+    }
+
+    /** Joins the line; returns whether the turn is its already. */
+    public boolean enter(Attempt attempt) {
+        String lock = attempt.keys.lock();
+        if (!lines.containsKey(lock) && lines.putIfAbsent(lock, new Line(attempt.number)) == null) {
+            attempt.localTurn = true;
+            return true;
+        }
+        lines.compute(lock, (key, line) -> {
+            if (line == null) {
+                attempt.localTurn = true;
+                return new Line(attempt.number);
+            }
+            line.add(attempt, clock.nanoTime());
+            return line;
+        });
+        return attempt.localTurn;
+    }
+
+    /** The first that waits behind the turn of this attempt, or null. */
+    @Nullable
+    public Attempt successor(LockKeys keys, long contender) {
+        Line present = lines.get(keys.lock());
+        if (present == null || present.waiting == null) {
+            return null;
+        }
+        Attempt[] first = new Attempt[1];
+        lines.computeIfPresent(keys.lock(), (key, line) -> {
+            if (line.contender == contender) {
+                first[0] = line.first();
+            }
+            return line;
+        });
+        return first[0];
+    }
+
+    /**
+     * Hands the turn to a successor, without waking it.
+     *
+     * @return whether the successor has the turn, now or already; if not it has gone, and the turn stays where it is
+     */
+    public boolean inherit(long contender, Attempt successor) {
+        boolean[] done = new boolean[1];
+        lines.computeIfPresent(successor.keys.lock(), (key, line) -> {
+            if (line.contender == contender && line.remove(successor)) {
+                line.turn(successor);
+            }
+            done[0] = line.contender == successor.number;
+            return line;
+        });
+        return done[0];
+    }
+
+    /**
+     * To be said once the contender has the turn and the lock: while turns are quick, the first that waits is woken for
+     * the next one while this one lasts.
+     */
+    public void succeeded(LockKeys keys, long contender) {
+        Attempt[] next = new Attempt[1];
+        long now = clock.nanoTime();
+        lines.computeIfPresent(keys.lock(), (key, line) -> {
+            if (line.contender == contender) {
+                next[0] = line.succeeded(now);
+            }
+            return line;
+        });
+        if (next[0] != null) {
+            LockSupport.unpark(next[0].owner.thread);
+        }
+    }
+
+    /** Ends the turn of an attempt; the first that waits has it next and is woken. Nothing if it has no turn. */
+    @Override
+    public void exit(LockKeys keys, long contender) {
+        Attempt[] next = new Attempt[1];
+        lines.computeIfPresent(keys.lock(), (key, line) -> {
+            if (line.contender != contender) {
+                return line;
+            }
+            Attempt successor = line.first();
+            if (successor == null) {
+                return null;
+            }
+            line.remove(successor);
+            line.turn(successor);
+            successor.nextInLine = false;
+            next[0] = successor;
+            return line;
+        });
+        if (next[0] != null) {
+            LockSupport.unpark(next[0].owner.thread);
+        }
+    }
+
+    /** Takes an attempt out if it waits; if it has the turn, it keeps it, to hand on what it has in Redis first. */
+    public Left leave(Attempt attempt) {
+        Left[] where = {Left.NOWHERE};
+        lines.computeIfPresent(attempt.keys.lock(), (key, line) -> {
+            if (line.contender == attempt.number) {
+                where[0] = Left.CONTENDING;
+            } else if (line.remove(attempt)) {
+                where[0] = Left.WAITING;
+            }
+            return line;
+        });
+        return where[0];
+    }
+
+    /** How many locks have somebody in the local queue. */
+    public int size() {
+        return lines.size();
+    }
+}

@@ -1,0 +1,257 @@
+package io.github.redislocks.waiting;
+
+import io.github.redislocks.concurrent.Backoff;
+import io.github.redislocks.concurrent.Bell;
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.DutyLoop;
+import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.watchdog.Ping;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import java.util.function.LongConsumer;
+import java.util.function.LongFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The one subscription of a client, on which Redis tells it of grants; opened at the first contention, then kept. A
+ * message is only a hint that comes early: what it does not bring, the heartbeats find.
+ */
+public final class Mailbox implements Ping {
+
+    private final String channel;
+    private final Redis redis;
+    private final Clock clock;
+    private final long timeoutNanos;
+    private final LongFunction<@Nullable Attempt> attempts;
+    private final Runnable onReopened;
+    private final LongConsumer onGrantToNobody;
+    /** Told of an attempt that should ask: it may have been granted, and was told so where that is no proof. */
+    private final Consumer<Attempt> onDoubt;
+
+    /** Rings for threads that wait until the mailbox is open. */
+    private final Bell tried = new Bell();
+    /** Why the last try to open it failed; another object for each. Set by the reader only. */
+    private volatile @Nullable RedisException failure;
+
+    private volatile Redis.@Nullable Subscription subscription;
+    private final DutyLoop reader;
+    private final AtomicBoolean started = new AtomicBoolean();
+    /** Whether somebody waits for it to be open. */
+    private volatile boolean wanted;
+
+    private volatile boolean closed;
+    /** Of the reader. */
+    private final Backoff backoff = Backoff.ofSubscriptions();
+    /** Of the reader: what it read from last, or null before the first. */
+    private Redis.@Nullable Subscription last;
+
+    private volatile long heardNanos;
+    /** When the oldest ping was sent that has not come back; 0 if there is none. */
+    private volatile long pingedNanos;
+
+    public Mailbox(
+            String channel,
+            Redis redis,
+            Clock clock,
+            long timeoutNanos,
+            LongFunction<@Nullable Attempt> attempts,
+            Runnable onReopened,
+            LongConsumer onGrantToNobody,
+            Consumer<Attempt> onDoubt,
+            Threads threads) {
+        this.reader = new DutyLoop(threads, "mailbox", this::read);
+        this.channel = channel;
+        this.redis = redis;
+        this.clock = clock;
+        this.timeoutNanos = timeoutNanos;
+        this.attempts = attempts;
+        this.onReopened = onReopened;
+        this.onGrantToNobody = onGrantToNobody;
+        this.onDoubt = onDoubt;
+    }
+
+    @Override
+    public String channel() {
+        return channel;
+    }
+
+    /** Whether a grant made now would be told. */
+    public boolean isOpen() {
+        return subscription != null;
+    }
+
+    /**
+     * Waits for a time until the mailbox is open; after that it goes on opening, for later callers. An interrupt is
+     * kept.
+     */
+    public void open(long nanos) {
+        if (isOpen()) {
+            return;
+        }
+        startReader();
+        RedisException before = failure;
+        // It may be in the pause before its next try.
+        wanted = true;
+        reader.wake();
+        tried.await(System.nanoTime() + nanos, new BooleanSupplier() {
+            @Override
+            public boolean getAsBoolean() {
+                return isOpen() || closed || isAnother(failure, before);
+            }
+        });
+        RedisException after = failure;
+        if (closed) {
+            throw new RedisException.Unanswered("the mailbox is closed", false, null);
+        }
+        if (isOpen()) {
+            // It was made while this one began to wait.
+            wanted = false;
+        } else {
+            throw after != null && isAnother(after, before)
+                    ? after
+                    : new RedisException.Unanswered("no subscription to " + channel + " in time", false, null);
+        }
+    }
+
+    @SuppressWarnings("ReferenceEquality")
+    private static boolean isAnother(@Nullable RedisException failure, @Nullable RedisException before) {
+        return failure != before;
+    }
+
+    private void startReader() {
+        if (!started.compareAndSet(false, true)) {
+            return;
+        }
+        try {
+            reader.start();
+        } catch (OutOfMemoryError noThread) {
+            started.set(false);
+            throw new RedisException.Unanswered("no thread could be started to read " + channel, false, noThread);
+        }
+    }
+
+    private void read() {
+        Redis.Subscription current = subscription;
+        try {
+            if (current == null) {
+                subscribe();
+            } else {
+                if (current != last) {
+                    if (last != null) {
+                        onReopened.run();
+                    }
+                    last = current;
+                    backoff.reset();
+                }
+                deliver(current.next());
+            }
+        } catch (RedisException e) {
+            if (current != null) {
+                // First: what could not be closed is read from again, and then closed.
+                current.close();
+                subscription = null;
+            } else {
+                failure = e;
+                tried.ring();
+            }
+            pause(backoff.next());
+        }
+    }
+
+    /** Until a time, or until somebody needs a subscription. */
+    private void pause(long nanos) {
+        long until = clock.nanoTime() + nanos;
+        while (!closed && !wanted && clock.nanoTime() < until) {
+            clock.parkUntil(this, until);
+        }
+    }
+
+    private void subscribe() {
+        if (closed) {
+            throw new RedisException.Unanswered("the mailbox is closed", false, null);
+        }
+        wanted = false;
+        Redis.Subscription made = redis.subscribe(channel, timeoutNanos);
+        heardNanos = clock.nanoTime();
+        pingedNanos = 0;
+        subscription = made;
+        if (closed) {
+            made.close();
+        }
+        wanted = false;
+        tried.ring();
+    }
+
+    private void deliver(String message) {
+        heardNanos = clock.nanoTime();
+        pingedNanos = 0;
+        if (message.isEmpty()) {
+            return;
+        }
+        String[] parts = message.split(" ", -1);
+        long number = Long.parseLong(parts[0]);
+        Attempt attempt = attempts.apply(number);
+        long token = Long.parseLong(parts[1]);
+        if (attempt == null) {
+            onGrantToNobody.accept(number);
+        } else if (token == 0 && !redis.hasLines()) {
+            attempt.rouse();
+        } else if (token == 0) {
+            onDoubt.accept(attempt);
+        } else {
+            attempt.decide(new Attempt.Grant(token, parts[2].equals("1"), 0, heardNanos, false));
+        }
+    }
+
+    /** Sends a message to itself, by which a subscription is noticed that is open on one side only. */
+    @Override
+    public void ping(long nanos) {
+        if (isOpen()) {
+            long now = clock.nanoTime();
+            if (pingedNanos == 0) {
+                pingedNanos = now;
+            } else if (now - pingedNanos > timeoutNanos) {
+                Loggers.CONNECTION.warn(
+                        "The mailbox {} has been deaf for {} ms and subscribes anew",
+                        channel,
+                        (now - heardNanos) / 1_000_000);
+                reset();
+                return;
+            }
+            redis.publish(channel, "", nanos);
+        }
+    }
+
+    /** Whether a message to itself has not come back yet. */
+    public boolean isPinging() {
+        return pingedNanos != 0;
+    }
+
+    private void reset() {
+        Redis.Subscription current = subscription;
+        pingedNanos = 0;
+        if (current != null) {
+            current.close();
+        }
+    }
+
+    public void close() {
+        closed = true;
+        Redis.Subscription current = subscription;
+        if (current != null) {
+            current.close();
+        }
+        reader.close();
+        tried.ring();
+    }
+
+    /** The thread that reads, to be waited for at close; not started before the first contention. */
+    public Thread reader() {
+        return reader.thread();
+    }
+}

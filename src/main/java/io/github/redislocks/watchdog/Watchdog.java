@@ -1,0 +1,287 @@
+package io.github.redislocks.watchdog;
+
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.DutyLoop;
+import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.redis.Redis;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Objects;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The one scheduler of a client. It renews holds, sends the heartbeats of waiters and runs pending commands, in
+ * batches, and declares losses at their deadlines. One thread looks after deadlines and never waits for Redis; what is
+ * due is sent by others, a {@link BatchSender} for each server, so that a server that hangs delays no declaration and
+ * nobody else's batch.
+ *
+ * <p>Nothing is scheduled per hold: the first thread walks over what there is and sleeps until the next deadline of
+ * all. A lock that is released within its first third of a lease costs it nothing.
+ */
+public final class Watchdog {
+
+    /** When to look again after something went wrong that has nothing to do with Redis, such as want of memory. */
+    private static final long AGAIN_NANOS = 100_000_000;
+
+    /** How long a caller's work that was cut short may lie before it is seen, if there was no room to say so. */
+    private static final long LOOK_UP_NANOS = 2_000_000_000;
+
+    /** How long a sender is kept that had nothing to send: its server may be gone. */
+    private static final long IDLE_NANOS = 60_000_000_000L;
+
+    private final Clock clock;
+    private final Redis redis;
+    private final MonitoredRedis monitored;
+    private final long commandTimeoutNanos;
+    /** Set before the start. */
+    private volatile List<Task> tasks = List.of();
+    /** Set before the start. */
+    private volatile @Nullable Ping ping;
+
+    private final Queue<PendingCommand> commands = new ConcurrentLinkedQueue<>();
+    /** By server; changed by the scheduler only. */
+    private final ConcurrentMap<String, BatchSender> senders = new ConcurrentHashMap<>();
+
+    private final Threads threads;
+    private final DutyLoop scheduler;
+    /** Linked now, since later there may be no memory for it. */
+    private final Runnable onFree = this::wakeNow;
+
+    private final AtomicLong wakeAtNanos = new AtomicLong(Long.MAX_VALUE);
+    /** Set by the scheduler only. */
+    private volatile long restUntilNanos;
+    /**
+     * Set by a thread that leaves a hold or an attempt half done: without a call, for which there may be no room on its
+     * stack.
+     */
+    public volatile boolean stranded;
+
+    public Watchdog(Clock clock, Redis redis, MonitoredRedis monitored, long commandTimeoutNanos, Threads threads) {
+        this.threads = threads;
+        this.scheduler = new DutyLoop(threads, "watchdog", this::turn);
+        this.clock = clock;
+        this.redis = redis;
+        this.monitored = monitored;
+        this.commandTimeoutNanos = commandTimeoutNanos;
+    }
+
+    /** As {@link #start}, without beginning. */
+    public void lookAfter(Ping wantedPing, List<Task> wanted) {
+        ping = wantedPing;
+        List<Task> all = new ArrayList<>(wanted);
+        all.add(this::inspectCommands);
+        tasks = List.copyOf(all);
+    }
+
+    /** Begins to look after these, besides the pending commands. Ping: sent with what relies on messages. */
+    public void start(Ping wantedPing, List<Task> wanted) {
+        lookAfter(wantedPing, wanted);
+        scheduler.start();
+    }
+
+    private void wakeNow() {
+        wakeAt(0);
+    }
+
+    /** Says that something is due at a time, which may be sooner than anything before. */
+    public void wakeAt(long nanos) {
+        long planned = wakeAtNanos.get();
+        while (nanos < planned) {
+            if (wakeAtNanos.compareAndSet(planned, nanos)) {
+                scheduler.wake();
+                return;
+            }
+            planned = wakeAtNanos.get();
+        }
+    }
+
+    /** Runs a pending command, at once if possible; the scheduler looks after what becomes of it. */
+    public void run(PendingCommand command) {
+        // Until then the scheduler leaves it alone, so that it is not sent twice.
+        command.begin();
+        boolean sent = false;
+        try {
+            commands.add(command);
+            BatchSender sender = senders.get(redis.serverOf(command.key()));
+            sent = sender != null && command.need() == PendingCommand.Need.NOW && sender.sendNow(command);
+        } finally {
+            if (!sent) {
+                command.end();
+                command.hasten();
+                wakeAt(0);
+            }
+        }
+    }
+
+    /** The pending commands that are not done, and some that are. */
+    public Iterable<PendingCommand> commands() {
+        return commands;
+    }
+
+    /** Has a pending command sent at once. */
+    public void hasten(PendingCommand command) {
+        command.hasten();
+        wakeAt(0);
+    }
+
+    /** Whether there are pending commands that wait for nobody, and that their server would answer. */
+    public boolean hasCommands() {
+        long now = clock.nanoTime();
+        for (PendingCommand command : commands) {
+            if (!command.isDone()
+                    && command.need() == PendingCommand.Need.NOW
+                    && monitored.of(command.key()).age(now) == 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private long inspectCommands(long now, long horizon, Batch due) {
+        long next = Long.MAX_VALUE;
+        for (Iterator<PendingCommand> all = commands.iterator(); all.hasNext(); ) {
+            PendingCommand command = all.next();
+            if (command.isUnderWay()) {
+                continue;
+            }
+            if (command.isDue(now)) {
+                due.add(command.key(), command);
+            }
+            if (command.isDone()) {
+                all.remove();
+            } else if (command.nextTryNanos() > now) {
+                next = Math.min(next, command.nextTryNanos());
+            }
+        }
+        return next;
+    }
+
+    private void turn() {
+        long now = clock.nanoTime();
+        long wakeAt = Math.max(wakeAtNanos.get(), restUntilNanos);
+        if (wakeAt > now && !stranded) {
+            clock.parkUntil(this, wakeAt == Long.MAX_VALUE ? wakeAt : Math.min(wakeAt, now + LOOK_UP_NANOS));
+            return;
+        }
+        stranded = false;
+        // From here on, a thread that adds something says so anew.
+        wakeAtNanos.set(Long.MAX_VALUE);
+        long next = now + AGAIN_NANOS;
+        try {
+            long restNanos = restNanos();
+            restUntilNanos = now + restNanos;
+            next = sweep(now + restNanos);
+        } finally {
+            wakeAt(next);
+        }
+    }
+
+    private long restNanos() {
+        long longest = 0;
+        for (Task task : tasks) {
+            longest = Math.max(longest, task.restNanos());
+        }
+        return longest;
+    }
+
+    /** Looks after everything once; returns when something is due next. */
+    private long sweep(long horizon) {
+        Sweep sweep = new Sweep(clock, this, ping().channel());
+        long next = sweep.over(tasks, horizon);
+        retire();
+        Throwable met = sweep.trouble();
+        if (met != null) {
+            next = Math.min(next, clock.nanoTime() + AGAIN_NANOS);
+            Loggers.INTERNAL.error("The watchdog met an error and goes on", met);
+        }
+        return next;
+    }
+
+    /** Makes what sends to the server of a key, so that pending commands go at once, also while nobody walks. */
+    public void prepare(String key) {
+        sender(key, new HashSet<>());
+    }
+
+    private Ping ping() {
+        return Objects.requireNonNull(ping, "Not started");
+    }
+
+    /** The sender to the server of a key, or null if none could be made in this walk. */
+    @Nullable
+    public BatchSender sender(String key, Set<String> withoutSender) {
+        String server = redis.serverOf(key);
+        BatchSender known = senders.get(server);
+        if (known != null || !withoutSender.add(server)) {
+            return known;
+        }
+        BatchSender made =
+                new BatchSender(clock, redis, monitored, commandTimeoutNanos, ping(), onFree, threads, server);
+        BatchSender other = senders.putIfAbsent(server, made);
+        if (other != null) {
+            return other;
+        }
+        try {
+            made.start();
+        } catch (Throwable e) {
+            senders.remove(server, made);
+            made.close();
+            throw e;
+        }
+        if (scheduler.isClosed()) {
+            made.close();
+        }
+        return made;
+    }
+
+    private void retire() {
+        if (senders.size() > 1) {
+            long now = clock.nanoTime();
+            for (Iterator<BatchSender> all = senders.values().iterator(); all.hasNext(); ) {
+                BatchSender sender = all.next();
+                if (sender.isIdle() && now - sender.usedNanos() > IDLE_NANOS) {
+                    all.remove();
+                    sender.close();
+                }
+            }
+        }
+    }
+
+    /** Whether nothing is due or being sent. */
+    public boolean isIdle() {
+        if (Math.max(wakeAtNanos.get(), restUntilNanos) <= clock.nanoTime()) {
+            return false;
+        }
+        for (BatchSender sender : senders.values()) {
+            if (!sender.isIdle()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Ends all threads; what is under way fails when the connections close. */
+    public void close() {
+        scheduler.close();
+        for (BatchSender sender : senders.values()) {
+            sender.close();
+        }
+    }
+
+    public List<Thread> threads() {
+        List<Thread> threads = new ArrayList<>(List.of(scheduler.thread()));
+        for (BatchSender sender : senders.values()) {
+            threads.add(sender.thread());
+        }
+        return threads;
+    }
+}

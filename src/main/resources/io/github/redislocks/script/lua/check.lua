@@ -1,0 +1,60 @@
+-- Looks once, at connect, at what kind of server this is, and whether its user may do what the scripts do. The keys are
+-- those of a lock that nobody can name; what is tried on them is removed.
+-- KEYS     lock, queue, waiters, fence, conditions
+-- ARGV     mailbox
+-- returns  CHECKED version role master policy command refusal run-id cluster offset now(µs): texts are '' if the server
+--          does not tell; command and refusal of the first that was refused for good, a refused message last; cluster is
+--          '1' if it keeps to the slots of a cluster; offset is that at which it was promoted, -1 if it never was since it
+--          started
+local lock, queue, fence = KEYS[1], KEYS[2], KEYS[4]
+local time = redis.pcall('time')
+local now = time.err and 0 or time[1] * 1000000 + time[2]
+
+local info = redis.pcall('info')
+info = type(info) == 'string' and info or ''
+local function told(field)
+    return string.match(info, field .. ':([^\r\n]*)') or ''
+end
+local master = told('master_host') ~= '' and told('master_host') .. ':' .. told('master_port') or ''
+
+local version = told('redis_version')
+if told('valkey_version') ~= '' then
+    version = version .. ' (Valkey ' .. told('valkey_version') .. ')'
+end
+
+local tries = {
+    -- First: at maxmemory Redis refuses the others only as long as a script has not yet written.
+    {'del', lock},
+    {'exists', lock},
+    {'hset', lock, 'holds', 1},
+    {'hsetnx', lock, 'holds', 1},
+    {'hincrby', lock, 'holds', 1},
+    {'hget', lock, 'holds'},
+    {'hmget', lock, 'holds'},
+    {'pexpire', lock, 1000},
+    {'pttl', lock},
+    {'hdel', lock, 'holds'},
+    {'set', fence, 0, 'px', 1000},
+    {'get', fence},
+    {'append', fence, '+'},
+    {'zadd', queue, 0, 'place'},
+    {'zscore', queue, 'place'},
+    {'zrange', queue, 0, 0},
+    {'zrangebylex', queue, '-', '+'},
+    {'zcard', queue},
+    {'zrem', queue, 'place'},
+    {'zpopmin', queue},
+    {'publish', ARGV[1], ''},
+}
+local command, refusal = time.err and 'time' or '', time.err or ''
+for _, try in ipairs(tries) do
+    local answer = redis.pcall(unpack(try))
+    if type(answer) == 'table' and answer.err and refusal == '' then
+        command, refusal = try[1], answer.err
+    end
+end
+redis.pcall('del', unpack(KEYS))
+return {
+    'CHECKED', version, told('role'), master, told('maxmemory_policy'), command, refusal, told('run_id'),
+    told('cluster_enabled'), told('second_repl_offset'), now,
+}

@@ -1,0 +1,23 @@
+-- Extends the lease of a vote, and counts a re-entry if asked to, once however often it runs; never makes one.
+-- KEYS     lock, and the fence when it is time to keep it alive too
+-- ARGV     owner, attempt, ballot, lease(ms), then for a re-entry the count before, or ''
+-- returns  OK | GONE
+--@include extend
+
+local held = redis.call('hmget', KEYS[1], 'owner', 'attempt', 'ballot', 'holds')
+if held[1] ~= ARGV[1] or held[2] ~= ARGV[2] then
+    return {'GONE'}
+end
+-- First: at maxmemory Redis refuses the others only as long as a script has not yet written.
+extend(KEYS[1], ARGV[4])
+-- From now on no withdrawal that was sent before this can end it.
+if tonumber(held[3]) < tonumber(ARGV[3]) then
+    redis.call('hset', KEYS[1], 'ballot', ARGV[3])
+end
+if held[4] == ARGV[5] then
+    redis.call('hincrby', KEYS[1], 'holds', 1)
+end
+if KEYS[2] then
+    redis.call('pexpire', KEYS[2], 100000000 + redis.call('pttl', KEYS[1]))
+end
+return {'OK'}

@@ -1,0 +1,15 @@
+-- Extends the lease of a hold; never makes one. Also turns a claim into the wanted lease.
+-- KEYS     lock, and the fence when it is time to keep it alive too, or if the lease is one of hours
+-- ARGV     owner, attempt, lease(ms)
+-- returns  OK | GONE
+--@include extend
+
+local held = redis.call('hmget', KEYS[1], 'owner', 'attempt')
+if held[1] ~= ARGV[1] or held[2] ~= ARGV[2] then
+    return {'GONE'}
+end
+extend(KEYS[1], ARGV[3])
+if KEYS[2] then
+    extend(KEYS[2], 100000000 + ARGV[3])
+end
+return {'OK'}

@@ -1,0 +1,161 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.Condition;
+import org.junit.jupiter.api.Test;
+
+/** What a client that closes with a drain still lets be done, and what it refuses. */
+class DrainTest extends FakeTime {
+
+    private static final Duration LONG = Duration.ofMinutes(5);
+    private static final String CLOSED = "closed";
+
+    private Thread closing(Duration drain) {
+        Thread closer = new Thread(() -> locks.close(drain), "closer");
+        closer.start();
+        await().until(() -> locks.isClosed() && clock.isParked(closer));
+        return closer;
+    }
+
+    @Test
+    void holder_reentersAndUnlocks_andTheDrainEndsThen() throws InterruptedException {
+        assertThat(locks.isClosed()).isFalse();
+        lock.lock();
+        Thread closer = closing(LONG);
+        lock.lock();
+        assertThat(lock.getHoldCount()).isEqualTo(2);
+        lock.unlock();
+        pass(2_000);
+        assertThat(closer.isAlive()).isTrue();
+        lock.ensureHeld();
+        lock.unlock();
+        long unlocked = clock.nanoTime();
+        passUntil(() -> !closer.isAlive());
+        assertThat(clock.nanoTime() - unlocked).as("ns").isLessThan(LONG.toNanos() / 2);
+        closer.join();
+        assertThat(losses).isEmpty();
+        assertThat(server.hash(KEY)).isEmpty();
+    }
+
+    @Test
+    void newcomersAndWaiters_areRefusedAtOnce() throws InterruptedException {
+        RedisReentrantLock held = locks.reentrantLock("held");
+        held.lock();
+        other.lock();
+        AtomicReference<Throwable> thrown = new AtomicReference<>();
+        Thread waiter = new Thread(() -> {
+            try {
+                lock.lock();
+            } catch (IllegalStateException e) {
+                thrown.set(e);
+            }
+        });
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        Thread closer = closing(LONG);
+        waiter.join();
+        assertThat(thrown.get()).hasMessageContaining(CLOSED);
+        assertThatThrownBy(lock::tryLock)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining(CLOSED);
+        settle();
+        assertThat(server.zset(KEY + ":queue")).isEmpty();
+        assertThat(held.isHeldByCurrentThread()).isTrue();
+        other.unlock();
+        held.unlock();
+        passUntil(() -> !closer.isAlive());
+        closer.join();
+    }
+
+    @Test
+    void holderWaitingInACondition_comesBackByItsSignal() throws InterruptedException {
+        Condition ours = lock.newCondition("go");
+        AtomicReference<Boolean> back = new AtomicReference<>();
+        Thread waiter = new Thread(() -> {
+            lock.lock();
+            try {
+                ours.awaitUninterruptibly();
+                back.set(lock.isHeldByCurrentThread());
+            } finally {
+                lock.unlock();
+            }
+        });
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":conditions").size() == 1);
+        Thread closer = closing(LONG);
+        pass(1_000);
+        assertThat(waiter.isAlive()).isTrue();
+        other.lock();
+        other.newCondition("go").signal();
+        other.unlock();
+        passUntil(() -> !waiter.isAlive());
+        waiter.join();
+        assertThat(back.get()).isTrue();
+        passUntil(() -> !closer.isAlive());
+        closer.join();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void holderThatDoesNotEnd_losesItsHoldAfterTheDrain() throws InterruptedException {
+        lock.lock();
+        Thread closer = closing(Duration.ofSeconds(3));
+        pass(2_500);
+        assertThat(closer.isAlive()).isTrue();
+        lock.ensureHeld();
+        passUntil(() -> !closer.isAlive());
+        closer.join();
+        assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.CLOSED);
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+        assertThat(server.hash(KEY)).isEmpty();
+    }
+
+    @Test
+    void secondClose_withoutADrain_endsTheFirst() throws InterruptedException {
+        lock.lock();
+        Thread closer = closing(LONG);
+        long began = clock.nanoTime();
+        whileTimePasses(() -> true, locks::close);
+        closer.join();
+        assertThat(clock.nanoTime() - began).as("ns").isLessThan(LONG.toNanos() / 2);
+        assertThat(losses).hasSize(1);
+    }
+
+    @Test
+    void closingThread_interrupted_waitsForNoHolder() throws InterruptedException {
+        lock.lock();
+        Thread closer = closing(LONG);
+        closer.interrupt();
+        passUntil(() -> !closer.isAlive());
+        closer.join();
+        assertThat(losses).hasSize(1);
+    }
+
+    @Test
+    void drain_thatIsNegative_isRefused_beforeAnythingIsClosed() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> locks.close(Duration.ofNanos(-1)))
+                .withMessageContaining("PT-0.000000001S")
+                .withMessageContaining("close()");
+        assertThat(locks.isClosed()).isFalse();
+        assertThat(lock.tryLock()).isTrue();
+        assertThat(locks).hasToString("RedisLocks " + locks.clientId() + " at memory[1 held, 0 waiting]");
+        lock.unlock();
+    }
+
+    @Test
+    void drain_ofADurationBeyondAllNumbers_isNoError() throws InterruptedException {
+        lock.lock();
+        Thread closer = closing(Duration.ofSeconds(Long.MAX_VALUE));
+        lock.unlock();
+        passUntil(() -> !closer.isAlive());
+        closer.join();
+        assertThat(losses).isEmpty();
+    }
+}

@@ -1,0 +1,85 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.concurrent.Uninterruptibles;
+import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.state.LossSubject;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+class EventNotifierTest {
+
+    @Test
+    void lossThatIsFoundWhileTheClientCloses_isToldAsWell() {
+        List<LockLost> told = new CopyOnWriteArrayList<>();
+        EventNotifier events = new EventNotifier(LossListener.to(told::add));
+        LockLost first = LockLost.of("a", 1, "main", LockLost.Reason.EXPIRED);
+        LockLost last = LockLost.of("b", 2, "main", LockLost.Reason.EXPIRED);
+        events.lost(first, () -> true);
+        events.awaitTold(Duration.ofSeconds(10));
+        assertThat(told).containsExactly(first);
+        events.lost(last, () -> true);
+        await().until(() -> told.size() == 2);
+        assertThat(told).containsExactly(first, last);
+    }
+
+    /** By an error, after which it is not known whether it got into the queue. */
+    @Test
+    void lossThatIsReportedAgain_isToldOnce() {
+        List<LockLost> told = new CopyOnWriteArrayList<>();
+        AtomicInteger errors = new AtomicInteger(1);
+        EventNotifier events = new EventNotifier(LossListener.to(told::add), work -> {
+            if (errors.getAndDecrement() > 0) {
+                throw new StackOverflowError("of the test");
+            }
+            return new Thread(work);
+        });
+        LockLost loss = LockLost.of("a", 1, "main", LockLost.Reason.EXPIRED);
+        AtomicBoolean first = new AtomicBoolean(true);
+        LossSubject subject = () -> first.getAndSet(false);
+        assertThatThrownBy(() -> events.lost(loss, subject)).isInstanceOf(StackOverflowError.class);
+        events.lost(loss, subject);
+        events.awaitTold(Duration.ofSeconds(10));
+        assertThat(told).containsExactly(loss);
+    }
+
+    @Test
+    void listenerThatIsBusyWhileTheClientCloses_isToldOneAfterTheOther() throws InterruptedException {
+        List<LockLost> told = new CopyOnWriteArrayList<>();
+        Set<Thread> threads = ConcurrentHashMap.newKeySet();
+        CountDownLatch go = new CountDownLatch(1);
+        EventNotifier events = new EventNotifier(LossListener.to(loss -> {
+            Uninterruptibles.until(System.nanoTime() + 10_000_000_000L, nanos -> go.await(nanos, TimeUnit.NANOSECONDS));
+            threads.add(Thread.currentThread());
+            told.add(loss);
+        }));
+        List<LockLost> losses = Stream.of("a", "b", "c")
+                .map(name -> LockLost.of(name, 1, "main", LockLost.Reason.EXPIRED))
+                .toList();
+        events.lost(losses.get(0), () -> true);
+        events.lost(losses.get(1), () -> true);
+        events.awaitTold(Duration.ofMillis(1));
+        events.lost(losses.get(2), () -> true);
+        assertThat(told).as("it is busy").isEmpty();
+        go.countDown();
+        await().until(() -> told.size() == 3);
+        assertThat(told).isEqualTo(losses);
+        assertThat(threads).hasSize(1);
+        for (Thread thread : threads) {
+            thread.join(10_000);
+            assertThat(thread.isAlive()).isFalse();
+        }
+    }
+}

@@ -1,0 +1,182 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.waiting.LocalQueue;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+class LocalQueueTest {
+
+    private final FakeClock clock = new FakeClock();
+    private final LocalQueue localQueue = new LocalQueue(clock);
+    private final LockKeys keys = LockKeys.of("p", "a");
+    private long numbers;
+
+    private Attempt attempt() {
+        return new Attempt(
+                ++numbers,
+                keys,
+                new Owner("owner" + numbers),
+                new Attempt.Request(30_000, true, false),
+                WaitLimit.endless());
+    }
+
+    @Test
+    void enter_first_hasTheTurnAndOthersWaitInOrder() {
+        Attempt first = attempt();
+        Attempt second = attempt();
+        Attempt third = attempt();
+        assertThat(localQueue.enter(first)).isTrue();
+        assertThat(localQueue.enter(second)).isFalse();
+        assertThat(localQueue.enter(third)).isFalse();
+        localQueue.exit(keys, first.number);
+        assertThat(second.localTurn).isTrue();
+        assertThat(third.localTurn).isFalse();
+        localQueue.exit(keys, second.number);
+        assertThat(third.localTurn).isTrue();
+        localQueue.exit(keys, third.number);
+        assertThat(localQueue.size()).isZero();
+    }
+
+    @Test
+    void exit_byOneWithoutTheTurn_changesNothing() {
+        Attempt first = attempt();
+        Attempt second = attempt();
+        localQueue.enter(first);
+        localQueue.enter(second);
+        localQueue.exit(keys, second.number);
+        localQueue.exit(keys, 99);
+        assertThat(second.localTurn).isFalse();
+        assertThat(localQueue.successor(keys, first.number)).isSameAs(second);
+        assertThat(localQueue.successor(keys, second.number)).isNull();
+    }
+
+    @Test
+    void leave_waiting_isUndoneAlone_contendingKeepsTheTurn() {
+        Attempt first = attempt();
+        Attempt second = attempt();
+        localQueue.enter(first);
+        localQueue.enter(second);
+        assertThat(localQueue.leave(second)).isEqualTo(LocalQueue.Left.WAITING);
+        assertThat(localQueue.leave(second)).isEqualTo(LocalQueue.Left.NOWHERE);
+        assertThat(localQueue.leave(first)).isEqualTo(LocalQueue.Left.CONTENDING);
+        assertThat(localQueue.size()).isEqualTo(1);
+        localQueue.exit(keys, first.number);
+        assertThat(localQueue.size()).isZero();
+    }
+
+    @Test
+    void leave_anywhereInTheLine_theOthersKeepTheirOrder() {
+        List<Attempt> line =
+                new ArrayList<>(Stream.generate(this::attempt).limit(7).toList());
+        line.forEach(localQueue::enter);
+        for (int gone : new int[] {3, 5, 1}) {
+            // One in the middle, the last, the first that waits.
+            assertThat(localQueue.leave(line.remove(gone))).isEqualTo(LocalQueue.Left.WAITING);
+        }
+        Attempt last = attempt();
+        localQueue.enter(last);
+        line.add(last);
+        for (int i = 0; i < line.size(); i++) {
+            assertThat(line)
+                    .filteredOn(attempt -> attempt.localTurn)
+                    .hasSize(i + 1)
+                    .endsWith(line.get(i));
+            localQueue.exit(keys, line.get(i).number);
+        }
+        assertThat(localQueue.size()).isZero();
+    }
+
+    @Test
+    void inherit_heirThatHasGone_isRefusedAndTheTurnStays() {
+        Attempt first = attempt();
+        Attempt successor = attempt();
+        localQueue.enter(first);
+        localQueue.enter(successor);
+        localQueue.leave(successor);
+        assertThat(localQueue.inherit(first.number, successor)).isFalse();
+        assertThat(successor.localTurn).isFalse();
+        Attempt next = attempt();
+        localQueue.enter(next);
+        assertThat(localQueue.inherit(first.number, next)).isTrue();
+        assertThat(next.localTurn).isTrue();
+    }
+
+    private void succeed(Attempt holder, Attempt successor) {
+        assertThat(localQueue.inherit(holder.number, successor)).isTrue();
+        localQueue.succeeded(keys, successor.number);
+    }
+
+    @Test
+    void succeeded_whileTurnsAreQuick_hasTheNextAwake() {
+        List<Attempt> line = Stream.generate(this::attempt).limit(6).toList();
+        line.forEach(localQueue::enter);
+        succeed(line.get(0), line.get(1));
+        assertThat(line).as("nothing is known of turns yet").noneMatch(attempt -> attempt.nextInLine);
+        succeed(line.get(1), line.get(2));
+        assertThat(line.get(3).nextInLine).isTrue();
+        assertThat(line.get(4).nextInLine).isFalse();
+        clock.advanceMillis(1);
+        succeed(line.get(2), line.get(3));
+        assertThat(line.get(4).nextInLine).as("that turn took long").isFalse();
+    }
+
+    @Test
+    void succeeded_ofOneWhoseTurnIsOver_saysNothingOfTurns() {
+        List<Attempt> line = Stream.generate(this::attempt).limit(4).toList();
+        line.forEach(localQueue::enter);
+        succeed(line.get(0), line.get(1));
+        localQueue.exit(keys, line.get(1).number);
+        localQueue.succeeded(keys, line.get(1).number);
+        assertThat(line.get(3).nextInLine).isFalse();
+    }
+
+    @Test
+    void enter_asTheFirstBehindAQuickTurn_staysAwakeForIt() {
+        List<Attempt> line = Stream.generate(this::attempt).limit(3).toList();
+        line.forEach(localQueue::enter);
+        succeed(line.get(0), line.get(1));
+        Attempt behindAnother = attempt();
+        localQueue.enter(behindAnother);
+        assertThat(behindAnother.nextInLine).isFalse();
+        localQueue.leave(line.get(2));
+        localQueue.leave(behindAnother);
+        Attempt first = attempt();
+        localQueue.enter(first);
+        assertThat(first.nextInLine).isTrue();
+        localQueue.leave(first);
+        clock.advanceMillis(1);
+        Attempt late = attempt();
+        localQueue.enter(late);
+        assertThat(late.nextInLine).isFalse();
+    }
+
+    @Test
+    void exit_toOneThatIsAwakeForItsTurn_hasItAskAtOnce() {
+        List<Attempt> line = Stream.generate(this::attempt).limit(4).toList();
+        line.forEach(localQueue::enter);
+        succeed(line.get(0), line.get(1));
+        succeed(line.get(1), line.get(2));
+        assertThat(line.get(3).nextInLine).isTrue();
+        localQueue.exit(keys, line.get(2).number);
+        assertThat(line.get(3).localTurn).isTrue();
+        assertThat(line.get(3).nextInLine).isFalse();
+    }
+
+    @Test
+    void inherit_again_isTrueForTheOneThatHasTheTurn() {
+        Attempt first = attempt();
+        Attempt successor = attempt();
+        localQueue.enter(first);
+        localQueue.enter(successor);
+        localQueue.exit(keys, first.number);
+        assertThat(localQueue.inherit(first.number, successor)).isTrue();
+    }
+}

@@ -1,0 +1,182 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.fixture.twin.Fault;
+import io.github.redislocks.state.Settings;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What a listener hears, in which order, and that what it throws changes nothing. */
+class LockListenerTest extends FakeTime {
+
+    private final List<String> heard = new CopyOnWriteArrayList<>();
+    private final List<Object> events = new CopyOnWriteArrayList<>();
+    private RedisLocks observed;
+    private RedisReentrantLock job;
+
+    private final class Recorder implements LockListener {
+
+        private void note(String what, Object event) {
+            heard.add(what);
+            events.add(event);
+        }
+
+        @Override
+        public void acquired(LockAcquired event) {
+            note("acquired", event);
+        }
+
+        @Override
+        public void notAcquired(LockNotAcquired event) {
+            note("notAcquired " + event.outcome(), event);
+        }
+
+        @Override
+        public void released(LockReleased event) {
+            note("released", event);
+        }
+
+        @Override
+        public void lost(LockLost loss) {
+            note("lost " + loss.reason(), loss);
+        }
+
+        @Override
+        public void renewed(LocksRenewed event) {
+            note("renewed " + event.count(), event);
+        }
+
+        @Override
+        public void outageBegan(RedisOutage outage) {
+            note("outageBegan", outage);
+        }
+
+        @Override
+        public void outageEnded(RedisOutage outage) {
+            note("outageEnded", outage);
+        }
+    }
+
+    /** Throws whatever it hears. */
+    private static final class Clumsy implements LockListener {
+
+        @Override
+        public void acquired(LockAcquired event) {
+            throw new IllegalStateException("of the test");
+        }
+
+        @Override
+        public void released(LockReleased event) {
+            throw new StackOverflowError("of the test");
+        }
+
+        @Override
+        public void lost(LockLost loss) {
+            throw new IllegalStateException("of the test");
+        }
+    }
+
+    @BeforeEach
+    void observe() {
+        // An outage since the time 0 would be none.
+        clock.advanceMillis(1_000);
+        observed = RedisLocks.on(redis, Settings.DEFAULTS, List.of(new Clumsy(), new Recorder()), clock);
+        clients.add(observed);
+        job = observed.reentrantLock("job");
+    }
+
+    @AfterEach
+    void closeObserved() {
+        redis.heal();
+        whileTimePasses(() -> true, observed::close);
+    }
+
+    /** Tries while Redis does not answer, until the try gives up. */
+    private void tryInVain() {
+        redis.failNext(1_000, call -> true, Fault.REQUEST_LOST);
+        whileTimePasses(() -> assertThat(catchThrowable(job::tryLock)).isInstanceOf(LockUnavailableException.class));
+        redis.heal();
+    }
+
+    @Test
+    void hold_fromAcquisitionToRelease_isToldOnceEach() {
+        job.lock();
+        long token = job.fencingToken();
+        job.lock();
+        job.unlock();
+        clock.advanceMillis(40);
+        job.unlock();
+        assertThat(heard).containsExactly("acquired", "released");
+        LockAcquired acquired = (LockAcquired) events.get(0);
+        assertThat(acquired.lockName()).isEqualTo("job");
+        assertThat(acquired.token()).isEqualTo(token);
+        assertThat(acquired.waited()).isZero();
+        assertThat(acquired.previousHolderLost()).isFalse();
+        LockReleased released = (LockReleased) events.get(1);
+        assertThat(released.token()).isEqualTo(token);
+        assertThat(released.held()).isEqualTo(Duration.ofMillis(40));
+    }
+
+    @Test
+    void attempt_busyInterruptedOrFailed_isToldWithItsOutcome() throws InterruptedException {
+        other.lock();
+        assertThat(job.tryLock()).isFalse();
+        Thread.currentThread().interrupt();
+        assertThat(catchThrowable(job::lockInterruptibly)).isInstanceOf(InterruptedException.class);
+        tryInVain();
+        assertThat(heard.stream().filter(what -> what.startsWith("notAcquired")))
+                .containsExactly("notAcquired BUSY", "notAcquired INTERRUPTED", "notAcquired FAILED");
+        other.unlock();
+    }
+
+    @Test
+    void renewals_areCounted() {
+        job.lock();
+        pass(25_000);
+        await().atMost(10, TimeUnit.SECONDS)
+                .until(() -> heard.stream()
+                                .filter(what -> what.startsWith("renewed "))
+                                .mapToInt(what -> Integer.parseInt(what.substring("renewed ".length())))
+                                .sum()
+                        == 2);
+        job.unlock();
+        assertThat(heard).startsWith("acquired").endsWith("released");
+    }
+
+    @Test
+    void loss_isToldInPlaceOfTheRelease() {
+        job.lock();
+        other.forceUnlock();
+        assertThat(catchThrowable(job::unlock)).isInstanceOf(LockLostException.class);
+        settle();
+        assertThat(heard).containsExactly("acquired", "lost TAKEN");
+    }
+
+    @Test
+    void outage_isToldFromBeginToEnd() {
+        job.lock();
+        redis.down(true);
+        pass(12_000);
+        assertThat(heard).containsExactly("acquired", "outageBegan");
+        redis.down(false);
+        pass(8_000);
+        assertThat(heard.stream().filter(what -> !what.startsWith("renewed")))
+                .containsExactly("acquired", "outageBegan", "outageEnded");
+        List<RedisOutage> outages = events.stream()
+                .filter(RedisOutage.class::isInstance)
+                .map(RedisOutage.class::cast)
+                .toList();
+        assertThat(outages).hasSize(2);
+        assertThat(outages.get(0).failure()).isEqualTo(outages.get(1).failure()).isNotEmpty();
+        assertThat(outages.get(1).lasted()).isBetween(outages.get(0).lasted(), Duration.ofSeconds(10));
+        job.unlock();
+    }
+}

@@ -1,0 +1,55 @@
+package io.github.redislocks;
+
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.quorum.QuorumCalls;
+import io.github.redislocks.quorum.QuorumNode;
+import io.github.redislocks.quorum.QuorumServer;
+import io.github.redislocks.quorum.VotePoll;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Settings;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+
+/** One master of a quorum, which has run for an hour, and the node by which it is asked; its delays are of a clock. */
+abstract class OneMaster {
+
+    static final long SECOND = 1_000_000_000;
+    static final long DELAY_MILLIS = 3_000;
+
+    private static final String PREFIX = "redis-locks:quorum";
+    /** So long that no vote is late on a busy machine. */
+    private static final long LEASE_MILLIS = 60_000;
+
+    static final long HOUR_MILLIS = 3_600_000;
+
+    final AtomicLong now = new AtomicLong(1);
+    final ConcurrentMap<String, Redis> known = new ConcurrentHashMap<>();
+    final QuorumCalls calls = new QuorumCalls(1, DELAY_MILLIS);
+    final LockKeys keys = LockKeys.of(PREFIX, "job");
+    final VotePoll.Candidate candidate =
+            new VotePoll.Candidate(keys.all(), "client:1", 7, LEASE_MILLIS, null, "0", "OK");
+    final InMemoryRedis master = new InMemoryRedis();
+    final QuorumServer server = new QuorumServer(master, PREFIX, DELAY_MILLIS, known, now::get);
+    private final ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
+    final QuorumNode node = new QuorumNode(0, server, Settings.DEFAULTS, calls, scheduler, Threads.DAEMONS);
+
+    @BeforeEach
+    void runForLong() {
+        master.restart();
+        master.stepMillis(HOUR_MILLIS);
+    }
+
+    @AfterEach
+    void close() {
+        scheduler.shutdownNow();
+        node.shutDown();
+        node.close(System.nanoTime() + SECOND);
+    }
+}

@@ -1,0 +1,145 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.fixture.Logged;
+import io.github.redislocks.health.OutageNews;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.LockKeys;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Test;
+
+/** When the log tells of an outage, and how often. */
+class OutageNewsTest {
+
+    private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+
+    private final RedisException silent = new RedisException.Unanswered("no answer", true, null);
+    private final RedisException full = new RedisException.Refused("OOM command not allowed", null);
+    private final Call call = Scripts.locked(LockKeys.of("redis-locks", "job"));
+    private final AtomicBoolean closed = new AtomicBoolean();
+    private final OutageNews news =
+            new OutageNews("Redis", () -> "host:6379", closed::get, new EventNotifier(List.of()));
+
+    private static String said(Runnable events) {
+        return Logged.infoBy(Loggers.CONNECTION, events);
+    }
+
+    private static String pairs(String log) {
+        return log.replaceAll(
+                        "(?s).*?(WARN|INFO) connection - Redis (is away|is back|refuses|at host:6379 has been replaced)",
+                        "$2;")
+                .replaceAll(";[^;]*\\n", ";");
+    }
+
+    @Test
+    void outage_isToldOnceAndEndedOnce() {
+        String log = said(() -> {
+            news.heard(1);
+            news.away(silent, 1 * SECOND, 2 * SECOND);
+            news.away(silent, 1 * SECOND, 3 * SECOND);
+            news.heard(5 * SECOND);
+            news.heard(6 * SECOND);
+        });
+        assertThat(pairs(log)).isEqualTo("is away;is back;");
+        assertThat(log).contains("Redis is away: no answer.", "Redis is back: host:6379 answers again after 4000 ms");
+    }
+
+    @Test
+    void outagesOnEnd_areToldNoFasterThanOneReads() {
+        String log = said(() -> {
+            for (int i = 0; i < 100; i++) {
+                long now = (20 + i) * SECOND / 10;
+                news.away(silent, now, now);
+                news.heard(now + 1);
+                news.refuses(call, full, now);
+            }
+            news.away(silent, 13 * SECOND, 13 * SECOND);
+            news.refuses(call, full, 70 * SECOND);
+        });
+        assertThat(pairs(log)).isEqualTo("is away;is back;refuses;is away;refuses;");
+    }
+
+    @Test
+    void refusals_areToldByTheirKind() {
+        RedisException readOnly = new RedisException.Refused("READONLY You can't write", null);
+        RedisException denied = new RedisException.Refused("NOPERM: no", null);
+        String log = said(() -> {
+            news.refuses(call, full, 1 * SECOND);
+            news.refuses(call, readOnly, 2 * SECOND);
+            news.refuses(call, denied, 3 * SECOND);
+            news.refuses(call, readOnly, 61 * SECOND);
+            news.refuses(call, full, 61 * SECOND);
+            for (int i = 0; i < 1_000; i++) {
+                news.refuses(call, new RedisException.Refused("E" + i + " of a strange server", null), 62 * SECOND);
+            }
+        });
+        assertThat(log.lines().filter(line -> line.contains("OOM"))).hasSize(2);
+        assertThat(log.lines().filter(line -> line.contains("READONLY"))).hasSize(1);
+        assertThat(log.lines().filter(line -> line.contains("NOPERM"))).hasSize(1);
+        assertThat(log.lines().filter(line -> line.contains("strange"))).hasSizeBetween(2, 32);
+    }
+
+    @Test
+    void serverThatIsReplaced_isNotAwayAnyMore() {
+        String log = said(() -> {
+            news.replaced(1);
+            news.away(silent, 1 * SECOND, 2 * SECOND);
+            news.replaced(4 * SECOND);
+            news.heard(5 * SECOND);
+        });
+        assertThat(pairs(log)).isEqualTo("is away;at host:6379 has been replaced;");
+        assertThat(log).contains("Redis at host:6379 has been replaced after 3000 ms");
+    }
+
+    @Test
+    void beforeTheStartAndAfterTheEnd_isNoNews() {
+        closed.set(true);
+        assertThat(said(() -> {
+                    news.away(silent, 1, 2);
+                    news.refuses(call, full, 2);
+                    news.heard(3);
+                }))
+                .isEmpty();
+    }
+
+    @RepeatedTest(50)
+    void threadsThatMeetIt_tellItOnce() {
+        AtomicInteger errors = new AtomicInteger();
+        String log = said(() -> {
+            CountDownLatch together = new CountDownLatch(4);
+            Thread[] threads = new Thread[4];
+            for (int i = 0; i < threads.length; i++) {
+                threads[i] = new Thread(() -> {
+                    together.countDown();
+                    try {
+                        together.await();
+                        news.away(silent, SECOND, 2 * SECOND);
+                    } catch (InterruptedException e) {
+                        errors.incrementAndGet();
+                    }
+                });
+                threads[i].start();
+            }
+            for (Thread thread : threads) {
+                try {
+                    thread.join();
+                } catch (InterruptedException e) {
+                    errors.incrementAndGet();
+                }
+            }
+            news.heard(3 * SECOND);
+        });
+        assertThat(errors).hasValue(0);
+        assertThat(pairs(log)).isEqualTo("is away;is back;");
+    }
+}

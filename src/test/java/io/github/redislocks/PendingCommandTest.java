@@ -1,0 +1,75 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.watchdog.PendingCommand;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** When a command is sent whose caller has gone, and when no more. */
+class PendingCommandTest {
+
+    private static final long SECOND = 1_000_000_000;
+    private static final long UNTIL = 10 * SECOND;
+
+    private final FakeClock clock = new FakeClock();
+    private final Waiting command = new Waiting();
+
+    /** One that is to be sent once more a second after each answer. */
+    private final class Waiting extends PendingCommand {
+
+        private int givenUp;
+
+        Waiting() {
+            super(clock, "key", UNTIL);
+        }
+
+        @Override
+        public Call call() {
+            return Scripts.locked(LockKeys.of("redis-locks", "job"));
+        }
+
+        @Override
+        public long follow(Reply reply, long sentNanos) {
+            return SECOND;
+        }
+
+        @Override
+        public void giveUp() {
+            givenUp++;
+        }
+    }
+
+    @Test
+    void answered_andToWait_isNotDueSooner() {
+        command.begin();
+        command.answered(new Reply("DONE", List.of()), clock.nanoTime());
+        command.end();
+        assertThat(command.isDue(clock.nanoTime() + SECOND - 1)).isFalse();
+        assertThat(command.isDue(clock.nanoTime() + SECOND)).isTrue();
+    }
+
+    @Test
+    void ended_andNobodyToldWhatBecameOfIt_isDueSoon() {
+        command.begin();
+        assertThat(command.isUnderWay()).isTrue();
+        command.end();
+        assertThat(command.isUnderWay()).isFalse();
+        assertThat(command.isDue(clock.nanoTime())).as("not in a tight loop").isFalse();
+        assertThat(command.isDue(clock.nanoTime() + SECOND / 10)).isTrue();
+    }
+
+    @Test
+    void withoutAnAnswer_untilItsTimeIsOver_isGivenUpOnce() {
+        assertThat(command.isDue(UNTIL)).isTrue();
+        assertThat(command.isDone()).isFalse();
+        assertThat(command.isDue(UNTIL + 1)).isFalse();
+        assertThat(command.isDone()).isTrue();
+        assertThat(command.isDue(UNTIL + 2)).isFalse();
+        assertThat(command.givenUp).isEqualTo(1);
+    }
+}

@@ -1,0 +1,46 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.quorum.QuorumSubscription;
+import io.github.redislocks.redis.RedisException;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedTransferQueue;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The subscription of a quorum's client, on one master, when there is no memory to close it. */
+@Timeout(30)
+class QuorumSubscriptionTest extends OneMaster {
+
+    /** Takes nothing, as for want of memory. */
+    private static BlockingQueue<String> full() {
+        return new LinkedTransferQueue<>() {
+            @Override
+            public boolean add(String message) {
+                throw new OutOfMemoryError("made by the test");
+            }
+        };
+    }
+
+    private static long readers() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals("redis-locks-mailbox-memory"))
+                .count();
+    }
+
+    @Test
+    void closeThatMeetsAnError_endsWhoReadsAndWhoSubscribes() {
+        long before = readers();
+        QuorumSubscription subscription = QuorumSubscription.open(List.of(node), "channel", 10 * SECOND, full());
+        assertThat(readers()).isEqualTo(before + 1);
+        CompletableFuture<String> next = CompletableFuture.supplyAsync(subscription::next);
+        assertThatThrownBy(subscription::close).isInstanceOf(OutOfMemoryError.class);
+        assertThatThrownBy(next::join).hasCauseInstanceOf(RedisException.Unanswered.class);
+        await().until(() -> readers() == before);
+    }
+}

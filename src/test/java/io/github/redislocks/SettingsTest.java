@@ -1,0 +1,121 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.github.redislocks.redis.Acks;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.Timing;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class SettingsTest {
+
+    private static final Duration SECOND = Duration.ofSeconds(1);
+
+    private static final Settings SECONDS =
+            Settings.DEFAULTS.withLease(SECOND).withRetryFor(SECOND).withCommandTimeout(SECOND);
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "a{b", "a}b", "half \uD83D"})
+    void prefix_thatCannotWork_isRefusedWithValueAndRemedy(String prefix) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> SECONDS.withKeyPrefix(prefix))
+                .withMessageContaining("\"" + prefix + "\"")
+                .withMessageContaining("redis-locks");
+    }
+
+    @Test
+    void lease_limits_areInclusive() {
+        assertThat(Settings.checkLease(Duration.ofMillis(100))).isEqualTo(100);
+        assertThat(Settings.checkLease(Duration.ofHours(24))).isEqualTo(86_400_000);
+        assertThatIllegalArgumentException().isThrownBy(() -> Settings.checkLease(Duration.ofNanos(99_999_999)));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Settings.checkLease(Duration.ofHours(24).plusNanos(1)))
+                .withMessageContaining("PT24H")
+                .withMessageContaining("watchdog");
+    }
+
+    @Test
+    void numbers_thatCannotWork_areRefused() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> SECONDS.withRetryFor(Duration.ofSeconds(-1)))
+                .withMessageContaining("PT-1S");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> SECONDS.withCommandTimeout(Duration.ZERO))
+                .withMessageContaining("PT0S");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> SECONDS.withMaxConnections(0))
+                .withMessageContaining("0");
+        Duration endless = Duration.ofSeconds(Long.MAX_VALUE);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> SECONDS.withCommandTimeout(endless))
+                .withMessageContaining(endless.toString())
+                .withMessageContaining("between 1 ms and PT1M");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> SECONDS.withLease(endless))
+                .withMessageContaining(endless.toString())
+                .withMessageContaining("The default is PT30S");
+        assertThatCode(() -> SECONDS.withRetryFor(Duration.ZERO).checked()).doesNotThrowAnyException();
+    }
+
+    @Test
+    void commandTimeout_longerThanTheLease_isRefusedWithTheRemedy() {
+        Settings longer = SECONDS.withCommandTimeout(SECOND.plusMillis(1));
+        assertThatIllegalArgumentException()
+                .isThrownBy(longer::checked)
+                .withMessageContaining("PT1.001S")
+                .withMessageContaining("or a longer lease");
+    }
+
+    @Test
+    void replicaAcks_thatCannotWork_areRefusedWithTheRemedy() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> SECONDS.withReplicaAcks(-1, SECOND))
+                .withMessageContaining("-1")
+                .withMessageContaining("0, to wait for no replica");
+        for (Duration timeout : List.of(
+                Duration.ZERO, Duration.ofNanos(999_999), SECOND.plusNanos(1), Duration.ofSeconds(Long.MAX_VALUE))) {
+            Settings unlucky = SECONDS.withReplicaAcks(1, timeout);
+            assertThatIllegalArgumentException()
+                    .isThrownBy(unlucky::checked)
+                    .withMessageContaining(timeout.toString())
+                    .withMessageContaining("command timeout, which is PT1S");
+        }
+        assertThat(SECONDS.withReplicaAcks(1, SECOND).checked().acks()).isEqualTo(new Acks(1, 1_000_000_000));
+        assertThat(SECONDS.withReplicaAcks(0, Duration.ZERO).checked().acks()).isNull();
+    }
+
+    @Test
+    void failoverGrace_thatCannotWork_isRefusedWithTheRemedy() {
+        for (Duration grace : List.of(Duration.ofNanos(-1), Duration.ofHours(24).plusNanos(1))) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> SECONDS.withFailoverGrace(grace))
+                    .withMessageContaining(grace.toString())
+                    .withMessageContaining("longest lease in use, such as PT1S");
+        }
+    }
+
+    @Test
+    void change_leavesTheOriginalAsItWas() {
+        Settings changed = SECONDS.withLocalReentry(true).withMaxConnections(3);
+        assertThat(changed.localReentry()).isTrue();
+        assertThat(changed.lease()).isEqualTo(SECOND);
+        assertThat(SECONDS.localReentry()).isFalse();
+        assertThat(SECONDS.maxConnections()).isEqualTo(Settings.DEFAULT_MAX_CONNECTIONS);
+    }
+
+    @Test
+    void derivedTimes_followTheLease() {
+        assertThat(Timing.heartbeatMillis(30_000)).isEqualTo(1_500);
+        assertThat(Timing.heartbeatMillis(900)).isEqualTo(300);
+        assertThat(Timing.claimMillis(30_000)).isEqualTo(4_500);
+        assertThat(Timing.claimMillis(100)).isLessThanOrEqualTo(100);
+        assertThat(Timing.validityNanos(30_000)).isEqualTo(29_698_000_000L);
+        assertThat(Timing.validityNanos(100)).isEqualTo(97_000_000L);
+    }
+}

@@ -1,0 +1,105 @@
+package io.github.redislocks.concurrent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class ScalingExecutorTest {
+
+    private static final int MAX = 3;
+
+    private final ScalingExecutor executor = new ScalingExecutor(MAX, 60, Threads.daemons("test-scaling"));
+    private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
+    private final CountDownLatch gate = new CountDownLatch(1);
+    private final AtomicInteger done = new AtomicInteger();
+
+    @AfterEach
+    void close() {
+        gate.countDown();
+        executor.shutdownNow();
+    }
+
+    private void note() {
+        threads.add(Thread.currentThread());
+        done.incrementAndGet();
+    }
+
+    private void waitAndNote() {
+        Uninterruptibles.until(
+                System.nanoTime() + TimeUnit.SECONDS.toNanos(30), nanos -> gate.await(nanos, TimeUnit.NANOSECONDS));
+        note();
+    }
+
+    @Test
+    void tasks_oneAfterTheOther_shareOneThread() {
+        for (int i = 1; i <= 20; i++) {
+            int number = i;
+            executor.execute(this::note);
+            await().until(() -> done.get() == number && executor.getActiveCount() == 0);
+        }
+        assertThat(threads.size())
+                .as("a thread that has just ended its task may not idle yet")
+                .isLessThan(MAX);
+    }
+
+    @Test
+    void tasks_atOnce_haveThreadsUpToTheMost_andTheRestWaits() {
+        for (int i = 0; i < 10; i++) {
+            executor.execute(this::waitAndNote);
+        }
+        await().until(() -> executor.getActiveCount() == MAX);
+        assertThat(executor.getPoolSize()).isEqualTo(MAX);
+        assertThat(done).hasValue(0);
+        gate.countDown();
+        await().until(() -> done.get() == 10);
+        assertThat(threads).hasSize(MAX);
+    }
+
+    @Test
+    void tasks_beyondTheBound_areRefused_andThereIsRoomAgainLater() {
+        for (int i = 0; i < MAX + ScalingExecutor.MAX_WAITING; i++) {
+            executor.execute(this::waitAndNote);
+        }
+        assertThatThrownBy(() -> executor.execute(this::note))
+                .isInstanceOf(RejectedExecutionException.class)
+                .hasMessageContaining("too many calls wait");
+        gate.countDown();
+        await().until(() -> done.get() == MAX + ScalingExecutor.MAX_WAITING);
+        executor.execute(this::note);
+        await().until(() -> done.get() == MAX + ScalingExecutor.MAX_WAITING + 1);
+    }
+
+    @Test
+    void shutdown_whatWaitsIsDone_andNothingIsTakenAnyMore() {
+        for (int i = 0; i < 10; i++) {
+            executor.execute(this::waitAndNote);
+        }
+        executor.shutdown();
+        assertThatThrownBy(() -> executor.execute(this::note))
+                .isInstanceOf(RejectedExecutionException.class)
+                .hasMessageContaining("closed");
+        gate.countDown();
+        await().until(() -> done.get() == 10);
+    }
+
+    @Test
+    void task_afterAllThreadsHaveEnded_isDone() {
+        executor.setKeepAliveTime(1, TimeUnit.MILLISECONDS);
+        for (int i = 1; i <= 50; i++) {
+            int number = i;
+            executor.execute(this::note);
+            await().until(() -> done.get() == number && executor.getPoolSize() == 0);
+        }
+    }
+}

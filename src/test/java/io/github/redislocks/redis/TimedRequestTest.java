@@ -1,0 +1,363 @@
+package io.github.redislocks.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.concurrent.Uninterruptibles;
+import io.github.redislocks.fixture.FaultyProxy;
+import io.github.redislocks.fixture.RedisServer;
+import io.github.redislocks.redis.RedisException.Unanswered;
+import io.github.redislocks.redis.jedis.ConnectionPool;
+import io.github.redislocks.redis.jedis.Endpoint;
+import io.github.redislocks.redis.jedis.IoThreads;
+import io.github.redislocks.redis.jedis.JedisRedis;
+import io.github.redislocks.redis.jedis.PooledConnection;
+import io.github.redislocks.redis.jedis.TimedRequest;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import redis.clients.jedis.Jedis;
+
+@Timeout(60)
+class TimedRequestTest extends JedisRedisFixture {
+
+    @Test
+    void run_serverHangsBeforeFirstCall_endsInTimeUnsent() {
+        RedisServer server = closing(RedisServer.start());
+        JedisRedis redis = to(server);
+        server.pause();
+        Unanswered failure = inTime(() -> redis.run(PING, SHORT));
+        assertThat(failure.sent()).isFalse();
+        assertThat(failure.busy()).isFalse();
+        assertThat(failure).hasMessageContaining("500 ms").hasMessageContaining(redis.address());
+        server.resume();
+        assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
+    }
+
+    @Test
+    void run_serverHangsLater_endsInTimeSent() {
+        RedisServer server = closing(RedisServer.start());
+        JedisRedis redis = to(server);
+        redis.run(PING, LONG);
+        server.pause();
+        assertThat(inTime(() -> redis.run(PING, SHORT)).sent()).isTrue();
+        assertThat(inTime(() -> redis.run(PING, SHORT)).sent()).isFalse();
+        server.resume();
+        assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
+    }
+
+    @Test
+    void run_answerInDrops_endsInTime() throws Exception {
+        // Each drop comes well before the timeout of a read; only the whole is late.
+        try (DrippingServer server = new DrippingServer(Duration.ofMillis(50))) {
+            JedisRedis redis = closing(new JedisRedis(server.address(), resp3(), 1));
+            assertThat(inTime(() -> redis.run(PING, SHORT)).sent()).isFalse();
+            // The only place is free again in time, though the drops would have gone on for ever.
+            await().untilAsserted(() ->
+                    assertThat(inTime(() -> redis.run(PING, SHORT))).hasMessageNotContaining("in use"));
+        }
+    }
+
+    @Test
+    void run_threadThatCannotBeMade_costsNoPlace() {
+        IoThreads workers = new IoThreads(work -> {
+            throw new IllegalStateException("made by the test");
+        });
+        ConnectionPool pool = new ConnectionPool(shared.address(), resp3(), 1);
+        closing(pool::close);
+        TimedRequest<Object> exchange = new TimedRequest<>(new Endpoint("shared", workers), pool, LONG) {
+            @Override
+            public Object on(PooledConnection link) {
+                return link;
+            }
+
+            @Override
+            public String what() {
+                return "nothing";
+            }
+        };
+        assertThatThrownBy(() -> exchange.perform(true)).isInstanceOf(IllegalStateException.class);
+        assertThat(pool.enter(System.nanoTime())).isTrue();
+    }
+
+    @Test
+    void run_nobodyListens_failsAtOnceUnsent() {
+        RedisServer server = closing(RedisServer.start());
+        JedisRedis redis = to(server);
+        server.kill();
+        assertThatThrownBy(() -> redis.run(PING, LONG))
+                .isInstanceOfSatisfying(
+                        Unanswered.class, e -> assertThat(e.sent()).isFalse())
+                .hasMessageContaining(redis.address())
+                .hasMessageContaining("refused");
+    }
+
+    @Test
+    void run_killedSinceLastCall_failsAtOnceSent() {
+        RedisServer server = closing(RedisServer.start());
+        JedisRedis redis = to(server);
+        redis.run(PING, LONG);
+        server.kill();
+        Unanswered failure = catchThrowableOfType(Unanswered.class, () -> redis.run(PING, LONG));
+        assertThat(failure.sent()).isTrue();
+    }
+
+    @Test
+    void run_serverRestarted_nobodyNotices() {
+        RedisServer server = closing(RedisServer.start());
+        FaultyProxy proxy = closing(FaultyProxy.to(server));
+        JedisRedis redis = closing(new JedisRedis(proxy.address(), resp3(), 4));
+        fourAtOnce(redis, proxy);
+        redis.runAll(List.of(PING), LONG);
+        server.restart();
+        assertThat(redis.run(COUNT, LONG)).isEqualTo(new Reply("OK", List.of(1L), true));
+        assertThat(redis.run(COUNT, LONG)).isEqualTo(new Reply("OK", List.of(2L), false));
+        // The first to meet a stale connection has dropped the other three.
+        assertThat(fourAtOnce(redis, proxy)).containsOnly(new Reply("PONG", List.of(), false));
+        assertThat(redis.runAll(List.of(COUNT), LONG)).containsExactly(Outcome.of(new Reply("OK", List.of(3L), true)));
+        redis.publish("news", "x", LONG);
+    }
+
+    /** Calls that need four connections, which are idle afterwards. */
+    private static List<Reply> fourAtOnce(JedisRedis redis, FaultyProxy proxy) {
+        proxy.holdReplies();
+        List<FutureTask<Reply>> four =
+                List.of(started(redis, PING), started(redis, PING), started(redis, PING), started(redis, PING));
+        await().until(() -> proxy.openConnections() >= 4);
+        proxy.pass();
+        return four.stream().map(JedisRedisFixture::got).toList();
+    }
+
+    @Test
+    void run_timedOut_isNotSentAgain() {
+        FaultyProxy proxy = closing(FaultyProxy.to(shared));
+        JedisRedis redis = closing(new JedisRedis(proxy.address(), resp3(), 1));
+        redis.run(PING, LONG);
+        proxy.holdReplies();
+        assertThat(inTime(() -> redis.run(PING, SHORT)).sent()).isTrue();
+        proxy.pass();
+        redis.run(PING, LONG);
+        assertThat(proxy.connections()).isEqualTo(2);
+    }
+
+    @Test
+    void run_connectionCutWhileItRuns_isSentAgainAndSaysSo() throws Exception {
+        RedisServer server = closing(RedisServer.start());
+        FaultyProxy proxy = closing(FaultyProxy.to(server));
+        JedisRedis redis = closing(new JedisRedis(proxy.address(), resp3(), 1));
+        redis.run(COUNT, LONG);
+        proxy.holdReplies();
+        FutureTask<Reply> second = started(redis, COUNT);
+        awaitCount(server, 2);
+        proxy.cut();
+        await().until(() -> proxy.connections() == 2);
+        proxy.pass();
+        assertThat(second.get()).isEqualTo(new Reply("OK", List.of(3L), true));
+    }
+
+    @Test
+    void run_secondCopyRefused_isNoRefusalSinceTheFirstMayHaveRun() throws Exception {
+        RedisServer server = closing(RedisServer.start());
+        FaultyProxy proxy = closing(FaultyProxy.to(server));
+        JedisRedis redis = closing(new JedisRedis(proxy.address(), resp3(), 1));
+        redis.run(COUNT, LONG);
+        proxy.holdReplies();
+        FutureTask<Reply> second = started(redis, COUNT);
+        awaitCount(server, 2);
+        try (Jedis admin = server.client()) {
+            admin.configSet("requirepass", "s3cret");
+        }
+        proxy.cut();
+        proxy.pass();
+        assertThatThrownBy(second::get)
+                .cause()
+                .isInstanceOfSatisfying(
+                        Unanswered.class, e -> assertThat(e.sent()).isTrue())
+                .hasMessageContaining("NOAUTH");
+    }
+
+    @Test
+    void run_freshConnectionCut_isNotSentAgain() {
+        RedisServer server = closing(RedisServer.start("--lua-time-limit", "20"));
+        FaultyProxy proxy = closing(FaultyProxy.to(server));
+        JedisRedis redis = closing(new JedisRedis(proxy.address(), resp3(), 1));
+        FutureTask<Reply> first = started(redis, ENDLESS);
+        await().until(() -> isBusy(server));
+        proxy.cut();
+        assertThatThrownBy(first::get)
+                .cause()
+                .isInstanceOfSatisfying(
+                        Unanswered.class, e -> assertThat(e.sent()).isTrue());
+        assertThat(proxy.connections()).isEqualTo(1);
+    }
+
+    @Test
+    void runAsking_isOnAConnectionOfThePool_notOnThatOfTheBackground() {
+        FaultyProxy proxy = closing(FaultyProxy.to(shared));
+        JedisRedis redis = closing(new JedisRedis(proxy.address(), resp3(), 2));
+        redis.run(PING, LONG);
+        // A single server takes ASKING for an error, and what comes behind it for what it is.
+        assertThat(redis.runAsking(call("echo", "k", "x"), LONG).is("OK")).isTrue();
+        assertThatThrownBy(() -> redis.runAsking(call("error"), LONG)).isInstanceOf(RedisException.Refused.class);
+        assertThat(proxy.connections()).isEqualTo(1);
+    }
+
+    /** An exchange on a worker, whose request does something. */
+    private static TimedRequest<Boolean> exchange(IoThreads workers, ConnectionPool pool, Runnable request) {
+        return new TimedRequest<>(new Endpoint("somewhere", workers), pool, SHORT) {
+            @Override
+            public Boolean on(PooledConnection link) {
+                request.run();
+                return true;
+            }
+
+            @Override
+            public String what() {
+                return "something";
+            }
+        };
+    }
+
+    @Test
+    void workerThatHangsAfterItHasBegunToSend_callFailsSent() {
+        IoThreads workers = new IoThreads(Threads.DAEMONS, "somewhere");
+        closing(workers::close);
+        ConnectionPool pool = new ConnectionPool(shared.address(), resp3(), 1);
+        closing(pool::close);
+        CountDownLatch end = new CountDownLatch(1);
+        TimedRequest<Boolean> hangs = exchange(
+                workers,
+                pool,
+                () -> Uninterruptibles.until(
+                        System.nanoTime() + LONG, nanos -> end.await(nanos, TimeUnit.NANOSECONDS)));
+        assertThat(inTime(() -> hangs.perform(false)).sent()).isTrue();
+        end.countDown();
+    }
+
+    /** As when it meets an error in telling the answer, and another in telling that. */
+    @Test
+    void workerThatHasTheAnswerAndNeverTells_callFailsSent() {
+        IoThreads workers = new IoThreads(Threads.DAEMONS, "somewhere");
+        closing(workers::close);
+        ConnectionPool pool = new ConnectionPool(shared.address(), resp3(), 1);
+        closing(pool::close);
+        CountDownLatch end = new CountDownLatch(1);
+        TimedRequest<Object> silent = new TimedRequest<>(new Endpoint("somewhere", workers), pool, SHORT) {
+            @Override
+            public Object on(PooledConnection link) {
+                return link;
+            }
+
+            @Override
+            public void release(PooledConnection sound) {
+                Uninterruptibles.until(System.nanoTime() + LONG, nanos -> end.await(nanos, TimeUnit.NANOSECONDS));
+            }
+
+            @Override
+            public String what() {
+                return "something";
+            }
+        };
+        Unanswered failure = catchThrowableOfType(Unanswered.class, () -> silent.perform(false));
+        end.countDown();
+        assertThat(failure.sent()).isTrue();
+    }
+
+    /** As for want of memory to keep it. */
+    @Test
+    void errorWhenAConnectionIsGivenBack_leavesNoneOpen() {
+        FaultyProxy proxy = closing(FaultyProxy.to(shared));
+        IoThreads workers = new IoThreads(Threads.DAEMONS, "somewhere");
+        closing(workers::close);
+        AtomicBoolean scarce = new AtomicBoolean();
+        ConnectionPool pool = new ConnectionPool(proxy.address(), resp3(), 1, () -> {
+            if (scarce.getAndSet(false)) {
+                throw new OutOfMemoryError("made by the test");
+            }
+            return System.nanoTime();
+        });
+        closing(pool::close);
+        assertThatThrownBy(() -> exchange(workers, pool, () -> scarce.set(true)).perform(false))
+                .isInstanceOf(OutOfMemoryError.class);
+        await().until(() -> proxy.openConnections() == 0);
+        assertThat(exchange(workers, pool, () -> {}).perform(false)).isTrue();
+    }
+
+    @Test
+    void noThreadCanBeStarted_callFailsUnsentAndKeepsNoPlace() {
+        IoThreads none = new IoThreads((ThreadFactory) work -> {
+            throw new InternalError("unable to create native thread");
+        });
+        ConnectionPool pool = new ConnectionPool(shared.address(), resp3(), 1);
+        closing(pool::close);
+        for (int i = 0; i < 2; i++) {
+            assertThatThrownBy(() -> exchange(none, pool, () -> {}).perform(false))
+                    .isInstanceOfSatisfying(
+                            Unanswered.class, e -> assertThat(e.sent()).isFalse())
+                    .hasMessageContaining("No thread")
+                    .hasMessageContaining("unable to create native thread");
+        }
+    }
+
+    /** As when the worker meets an error on its way to it, inside the executor. */
+    @Test
+    void workThatNoWorkerBegins_callFailsUnsentAndKeepsNoPlace() {
+        List<Runnable> lost = new ArrayList<>();
+        IoThreads workers = new IoThreads((ThreadFactory) work -> {
+            lost.add(work);
+            return new Thread(() -> {});
+        });
+        ConnectionPool pool = new ConnectionPool(shared.address(), resp3(), 1);
+        closing(pool::close);
+        assertThat(inTime(() -> exchange(workers, pool, () -> {}).perform(false))
+                        .sent())
+                .isFalse();
+        assertThat(pool.enter(System.nanoTime())).isTrue();
+        pool.leave();
+        lost.forEach(Runnable::run);
+        assertThat(pool.enter(System.nanoTime())).isTrue();
+        assertThat(pool.enter(System.nanoTime())).as("given back twice").isFalse();
+    }
+
+    @Test
+    void run_allConnectionsInUse_waitingCountsIntoTheTime() {
+        FaultyProxy proxy = closing(FaultyProxy.to(shared));
+        JedisRedis redis = closing(new JedisRedis(proxy.address(), resp3(), 2));
+        proxy.holdReplies();
+        List<FutureTask<Reply>> both = List.of(started(redis, PING), started(redis, PING));
+        await().until(() -> proxy.openConnections() == 2);
+        Unanswered failure = inTime(() -> redis.run(PING, SHORT));
+        assertThat(failure.sent()).isFalse();
+        assertThat(failure.busy()).isTrue();
+        assertThat(failure).hasMessageContaining("all 2 are in use");
+        proxy.pass();
+        assertThat(both).allSatisfy(one -> assertThat(got(one).is("PONG")).isTrue());
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void run_manyThreads_neverMoreConnectionsThanAllowed(boolean virtual) throws Exception {
+        FaultyProxy proxy = closing(FaultyProxy.to(shared));
+        JedisRedis redis = closing(new JedisRedis(proxy.address(), resp3(), 3));
+        List<FutureTask<Reply>> all = new ArrayList<>();
+        for (int i = 0; i < 100; i++) {
+            all.add(started(virtual, () -> redis.run(PING, LONG)));
+        }
+        for (FutureTask<Reply> one : all) {
+            assertThat(one.get().is("PONG")).isTrue();
+        }
+        assertThat(proxy.connections()).isLessThanOrEqualTo(3);
+    }
+}
