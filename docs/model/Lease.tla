@@ -211,7 +211,7 @@ Settle(me, validity) ==
 \* Whether the transport sent the request more than once, which the answer says: Reply.resent.
 Repeated(c) == \E r \in stray : r.op \in Asks /\ r.c = c /\ r.a = cl[c].a
 
-\* @lua acquire.lua @java Acquisitions.Acquisition#settle
+\* @lua acquire.lua @java Settlements.Settlement#settle
 Receive(c) ==
     LET me == cl[c]
         call == me.call

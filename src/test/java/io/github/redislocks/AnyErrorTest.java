@@ -344,7 +344,7 @@ class AnyErrorTest extends FakeTime {
         Predicate<Call> renewal = verb("renew");
         Watchdog watchdog = locks.client().watchdog;
         Hold hold = locks.client().holds.all().iterator().next();
-        hold.nextRenewalNanos = 0;
+        hold.renewAt(0);
         PendingCommand failing = new PendingCommand(clock, KEY, Long.MAX_VALUE) {
             @Override
             public Call call() {

@@ -31,11 +31,11 @@ class AttemptTest {
     @ParameterizedTest
     @CsvSource({"-2, 1500", "-1, 1500", "0, 1", "400, 401", "1499, 1500", "1500, 1500", "20000, 1500"})
     void queued_isToAskAgainAfterTheHoldersLease_andWithinAHeartbeat(long pttl, long millis) {
-        assertThat(attempt.mayExistInRedis).isFalse();
+        assertThat(attempt.mayExistInRedis()).isFalse();
         attempt.queued(7 * MILLI, 5, pttl);
-        assertThat(attempt.nextHeartbeatNanos).isEqualTo((7 + millis) * MILLI);
-        assertThat(attempt.position).isEqualTo(new Attempt.QueuePosition(7 * MILLI, 5));
-        assertThat(attempt.mayExistInRedis).isTrue();
+        assertThat(attempt.nextHeartbeatNanos()).isEqualTo((7 + millis) * MILLI);
+        assertThat(attempt.position()).isEqualTo(new Attempt.QueuePosition(7 * MILLI, 5));
+        assertThat(attempt.mayExistInRedis()).isTrue();
     }
 
     /** The date of a request that was sent to the server. */

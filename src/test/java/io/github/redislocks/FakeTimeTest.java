@@ -211,7 +211,7 @@ class FakeTimeTest extends FakeTime {
         assertThat(clock.parks(last)).isEqualTo(parks);
         line.get(0).end();
         await().until(() -> clock.parks(last) == parks + 1 && clock.isParked(last));
-        assertThat(locks.client().attempts.all()).noneMatch(attempt -> attempt.nextInLine);
+        assertThat(locks.client().attempts.all()).noneMatch(attempt -> attempt.isTurnNear());
         line.get(1).end();
         await().until(last::holds);
         last.end();

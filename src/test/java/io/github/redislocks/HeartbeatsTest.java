@@ -137,7 +137,7 @@ class HeartbeatsTest extends FakeTime {
         Heartbeats.Heartbeat heartbeat = underWay();
         heartbeat.end();
         assertThat(attempt.mayRun()).isTrue();
-        assertThat(attempt.heartbeatInFlight).isFalse();
+        assertThat(attempt.isHeartbeatInFlight()).isFalse();
     }
 
     @Test

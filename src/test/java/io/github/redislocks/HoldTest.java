@@ -64,7 +64,7 @@ class HoldTest {
     @Test
     void loseIfPast_withAnUnansweredRenewal_isUnconfirmed() {
         Hold hold = hold(true, 100);
-        hold.unanswered = true;
+        hold.unanswered(true);
         assertThat(hold.loseIfPast(99)).isFalse();
         assertThat(hold.loseIfPast(100)).isTrue();
         assertThat(hold.lossReason()).isEqualTo(LockLost.Reason.UNCONFIRMED);
@@ -117,17 +117,17 @@ class HoldTest {
         outerRenewed.reentered(30_000, false, 77);
         outerRenewed.exited();
         assertThat(outerRenewed.isRenewed()).isTrue();
-        assertThat(outerRenewed.nextRenewalNanos).isEqualTo(10);
+        assertThat(outerRenewed.nextRenewalNanos()).isEqualTo(10);
 
         Hold innerRenewed = hold(false, 100);
         assertThat(innerRenewed.isRenewed()).isFalse();
         innerRenewed.reentered(30_000, true, 77);
-        assertThat(innerRenewed.nextRenewalNanos).isEqualTo(77);
+        assertThat(innerRenewed.nextRenewalNanos()).isEqualTo(77);
         innerRenewed.reentered(30_000, true, 88);
         innerRenewed.exited();
         assertThat(innerRenewed.isRenewed()).isTrue();
         innerRenewed.exited();
         assertThat(innerRenewed.isRenewed()).isFalse();
-        assertThat(innerRenewed.nextRenewalNanos).isEqualTo(Long.MAX_VALUE);
+        assertThat(innerRenewed.nextRenewalNanos()).isEqualTo(Long.MAX_VALUE);
     }
 }

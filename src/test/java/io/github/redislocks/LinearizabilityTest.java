@@ -121,7 +121,7 @@ class LinearizabilityTest {
 
         @Operation
         public boolean hasTurn(@Param(name = "who") int who) {
-            return attempts.get(who).localTurn;
+            return !attempts.get(who).isBehind();
         }
     }
 

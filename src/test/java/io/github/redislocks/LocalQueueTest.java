@@ -37,10 +37,10 @@ class LocalQueueTest {
         assertThat(localQueue.enter(second)).isFalse();
         assertThat(localQueue.enter(third)).isFalse();
         localQueue.exit(keys, first.number);
-        assertThat(second.localTurn).isTrue();
-        assertThat(third.localTurn).isFalse();
+        assertThat(second.isBehind()).isFalse();
+        assertThat(third.isBehind()).isTrue();
         localQueue.exit(keys, second.number);
-        assertThat(third.localTurn).isTrue();
+        assertThat(third.isBehind()).isFalse();
         localQueue.exit(keys, third.number);
         assertThat(localQueue.size()).isZero();
     }
@@ -53,7 +53,7 @@ class LocalQueueTest {
         localQueue.enter(second);
         localQueue.exit(keys, second.number);
         localQueue.exit(keys, 99);
-        assertThat(second.localTurn).isFalse();
+        assertThat(second.isBehind()).isTrue();
         assertThat(localQueue.successor(keys, first.number)).isSameAs(second);
         assertThat(localQueue.successor(keys, second.number)).isNull();
     }
@@ -86,7 +86,7 @@ class LocalQueueTest {
         line.add(last);
         for (int i = 0; i < line.size(); i++) {
             assertThat(line)
-                    .filteredOn(attempt -> attempt.localTurn)
+                    .filteredOn(attempt -> !attempt.isBehind())
                     .hasSize(i + 1)
                     .endsWith(line.get(i));
             localQueue.exit(keys, line.get(i).number);
@@ -102,11 +102,11 @@ class LocalQueueTest {
         localQueue.enter(successor);
         localQueue.leave(successor);
         assertThat(localQueue.inherit(first.number, successor)).isFalse();
-        assertThat(successor.localTurn).isFalse();
+        assertThat(successor.isBehind()).isTrue();
         Attempt next = attempt();
         localQueue.enter(next);
         assertThat(localQueue.inherit(first.number, next)).isTrue();
-        assertThat(next.localTurn).isTrue();
+        assertThat(next.isBehind()).isFalse();
     }
 
     private void succeed(Attempt holder, Attempt successor) {
@@ -119,13 +119,13 @@ class LocalQueueTest {
         List<Attempt> line = Stream.generate(this::attempt).limit(6).toList();
         line.forEach(localQueue::enter);
         succeed(line.get(0), line.get(1));
-        assertThat(line).as("nothing is known of turns yet").noneMatch(attempt -> attempt.nextInLine);
+        assertThat(line).as("nothing is known of turns yet").noneMatch(attempt -> attempt.isTurnNear());
         succeed(line.get(1), line.get(2));
-        assertThat(line.get(3).nextInLine).isTrue();
-        assertThat(line.get(4).nextInLine).isFalse();
+        assertThat(line.get(3).isTurnNear()).isTrue();
+        assertThat(line.get(4).isTurnNear()).isFalse();
         clock.advanceMillis(1);
         succeed(line.get(2), line.get(3));
-        assertThat(line.get(4).nextInLine).as("that turn took long").isFalse();
+        assertThat(line.get(4).isTurnNear()).as("that turn took long").isFalse();
     }
 
     @Test
@@ -135,7 +135,7 @@ class LocalQueueTest {
         succeed(line.get(0), line.get(1));
         localQueue.exit(keys, line.get(1).number);
         localQueue.succeeded(keys, line.get(1).number);
-        assertThat(line.get(3).nextInLine).isFalse();
+        assertThat(line.get(3).isTurnNear()).isFalse();
     }
 
     @Test
@@ -145,17 +145,17 @@ class LocalQueueTest {
         succeed(line.get(0), line.get(1));
         Attempt behindAnother = attempt();
         localQueue.enter(behindAnother);
-        assertThat(behindAnother.nextInLine).isFalse();
+        assertThat(behindAnother.isTurnNear()).isFalse();
         localQueue.leave(line.get(2));
         localQueue.leave(behindAnother);
         Attempt first = attempt();
         localQueue.enter(first);
-        assertThat(first.nextInLine).isTrue();
+        assertThat(first.isTurnNear()).isTrue();
         localQueue.leave(first);
         clock.advanceMillis(1);
         Attempt late = attempt();
         localQueue.enter(late);
-        assertThat(late.nextInLine).isFalse();
+        assertThat(late.isTurnNear()).isFalse();
     }
 
     @Test
@@ -164,10 +164,10 @@ class LocalQueueTest {
         line.forEach(localQueue::enter);
         succeed(line.get(0), line.get(1));
         succeed(line.get(1), line.get(2));
-        assertThat(line.get(3).nextInLine).isTrue();
+        assertThat(line.get(3).isTurnNear()).isTrue();
         localQueue.exit(keys, line.get(2).number);
-        assertThat(line.get(3).localTurn).isTrue();
-        assertThat(line.get(3).nextInLine).isFalse();
+        assertThat(line.get(3).isBehind()).isFalse();
+        assertThat(line.get(3).isTurnNear()).isFalse();
     }
 
     @Test

@@ -62,7 +62,7 @@ class ManyHoldsTest extends FakeTime {
         await().until(() -> redis.log().count("renew_all") == 3);
         settle();
         assertThat(locks.client().holds.all().stream()
-                        .map(hold -> hold.nextRenewalNanos - clock.nanoTime())
+                        .map(hold -> hold.nextRenewalNanos() - clock.nanoTime())
                         .distinct())
                 .containsExactlyInAnyOrder(10_000_000_000L, 9_999_000_000L, 9_998_000_000L);
     }

@@ -17,7 +17,7 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
-import io.github.redislocks.waiting.Acquisitions;
+import io.github.redislocks.waiting.Settlements;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -386,14 +386,14 @@ class ReplicaAcksTest extends FakeTime {
         Attempt attempt = locks.client()
                 .attempts
                 .make(LockKeys.of("redis-locks", "job"), new Attempt.Request(30_000, true, false), WaitLimit.endless());
-        Acquisitions.Acquisition acquisition = locks.client().acquisitions.of(attempt, WaitLimit.endless(), null);
-        assertThat(acquisition.pauseNanos(1)).isEqualTo(Long.MAX_VALUE);
+        Settlements.Settlement settlement = locks.client().settlements.of(attempt, WaitLimit.endless(), null);
+        assertThat(settlement.pauseNanos(1)).isEqualTo(Long.MAX_VALUE);
         attempt.decide(new Attempt.Grant(1, false, 0, 0, false));
-        assertThat(acquisition.pauseNanos(1))
+        assertThat(settlement.pauseNanos(1))
                 .as("whoever hands the turn on wakes it")
                 .isEqualTo(Long.MAX_VALUE);
-        attempt.localTurn = true;
-        assertThat(acquisition.pauseNanos(1)).as("nobody will").isZero();
+        attempt.hasTurn();
+        assertThat(settlement.pauseNanos(1)).as("nobody will").isZero();
     }
 
     private static long writes(Jedis admin) {

@@ -41,8 +41,8 @@ class WatchdogTest extends FakeTime {
         lock.lock(Duration.ofSeconds(25));
         settle();
         lock.lock();
-        assertThat(hold().nextRenewalNanos).isEqualTo(clock.nanoTime() + 10_000_000_000L);
-        await().until(() -> clock.nextWake() <= hold().nextRenewalNanos);
+        assertThat(hold().nextRenewalNanos()).isEqualTo(clock.nanoTime() + 10_000_000_000L);
+        await().until(() -> clock.nextWake() <= hold().nextRenewalNanos());
         clock.advanceMillis(10_000);
         await().until(() -> redis.log().count("renew") == 1);
     }

@@ -75,7 +75,7 @@ public class RenewalRacesReentry {
 
         @Arbiter
         public void look(L_Result r) {
-            r.r1 = words(hold.nextRenewalNanos);
+            r.r1 = words(hold.nextRenewalNanos());
         }
     }
 

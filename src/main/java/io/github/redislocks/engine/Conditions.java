@@ -18,10 +18,10 @@ import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
-import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Attempts;
 import io.github.redislocks.waiting.Handoff;
 import io.github.redislocks.waiting.Mailbox;
+import io.github.redislocks.waiting.Settlements;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
@@ -43,7 +43,7 @@ public final class Conditions {
     private final Handoff handoff;
     private final Losses losses;
     private final Watchdog watchdog;
-    private final Acquisitions acquisitions;
+    private final Settlements settlements;
 
     public Conditions(
             Clock clock,
@@ -58,7 +58,7 @@ public final class Conditions {
             Handoff handoff,
             Losses losses,
             Watchdog watchdog,
-            Acquisitions acquisitions) {
+            Settlements settlements) {
         this.clock = clock;
         this.settings = settings;
         this.epoch = epoch;
@@ -71,7 +71,7 @@ public final class Conditions {
         this.handoff = handoff;
         this.losses = losses;
         this.watchdog = watchdog;
-        this.acquisitions = acquisitions;
+        this.settlements = settlements;
     }
 
     /**
@@ -127,8 +127,8 @@ public final class Conditions {
     private void moved(String id, String place) {
         int end = place.lastIndexOf(':');
         Attempt attempt = attempts.get(Long.valueOf(place.substring(end + 1)));
-        if (attempt != null && attempt.owner.id.equals(place.substring(0, end)) && id.equals(attempt.condition)) {
-            attempt.condition = null;
+        if (attempt != null && attempt.owner.id.equals(place.substring(0, end)) && id.equals(attempt.condition())) {
+            attempt.leftCondition();
         }
     }
 
@@ -142,13 +142,27 @@ public final class Conditions {
      *     else                      park
      *   restore the count
      * </pre>
+     *
+     * Its stages:
+     *
+     * <pre>
+     *   HOLDING    -> GIVING_UP                         the release begins; from here on only Redis ends it
+     *   GIVING_UP  -> HOLDING                           Redis refused it, and changed nothing: throws
+     *   GIVING_UP  -> WAITING                           answered: the place is in the Condition
+     *   WAITING    -> SIGNALLED, INTERRUPTED, TIMED_OUT   what came first, as Redis says when it is asked to leave
+     *   WAITING, SIGNALLED, INTERRUPTED, TIMED_OUT      a grant ends each; in WAITING it came by a signal
+     * </pre>
      */
     public final class ConditionWait {
 
         /** How often a wait until a time of the wall clock looks at that clock. */
         private static final long WALL_CLOCK_NANOS = 500_000_000;
 
-        public enum Ending {
+        /** See the table of the class. */
+        public enum Stage {
+            HOLDING,
+            GIVING_UP,
+            WAITING,
             SIGNALLED,
             INTERRUPTED,
             TIMED_OUT
@@ -158,11 +172,10 @@ public final class Conditions {
         private final WaitLimit limit;
         private final String condition;
         private final @Nullable Instant until;
-        private Ending ending = Ending.SIGNALLED;
-        private boolean settled;
+        private Stage stage = Stage.HOLDING;
         private long rejoinAtNanos;
         /** Its way back to the lock; null before. */
-        private Acquisitions.@Nullable Acquisition acquisition;
+        private Settlements.@Nullable Settlement settlement;
 
         /**
          * Condition: its id. Until: a time of the wall clock, which may be set meanwhile, at which it ends besides; or
@@ -188,14 +201,11 @@ public final class Conditions {
                 giveUp(attempt);
                 awaitGrant(attempt);
             } catch (Throwable e) {
-                // The lock is not held here: the client is closed, or Redis is away for good.
-                hold.stranded = hold.isReleasing();
-                // Also one that an error has kept from coming back with it. Without a call, for which there may be no
-                // room
-                // on the stack.
-                Hold made = acquisition == null ? null : acquisition.made;
-                if (made != null) {
-                    made.stranded = true;
+                // Without a call, for which there may be no room on the stack.
+                hold.stranded = stage == Stage.GIVING_UP;
+                if (settlement != null && settlement.made != null) {
+                    // An error has kept the thread from coming back with it.
+                    settlement.made.stranded = true;
                 }
                 watchdog.stranded = true;
                 try {
@@ -208,11 +218,11 @@ public final class Conditions {
                 }
                 throw e;
             }
-            if (ending == Ending.INTERRUPTED) {
+            if (stage == Stage.INTERRUPTED) {
                 limit.thrown();
                 throw new InterruptedException();
             }
-            return ending == Ending.SIGNALLED;
+            return stage != Stage.TIMED_OUT;
         }
 
         /** Sends the script that ends the hold, until it is answered: before the answer the holder is unknown. */
@@ -225,9 +235,10 @@ public final class Conditions {
                 attempts.end(attempt);
                 throw LockEngine.lost(hold);
             }
+            stage = Stage.GIVING_UP;
             LockEngine.publish();
             Attempt successor = handoff.successor(hold);
-            hold.successor = successor;
+            hold.names(successor);
             boolean keep = began - hold.turnStartNanos < Timing.LOCAL_TURN_NANOS;
             boolean repeated = false;
             while (true) {
@@ -252,9 +263,10 @@ public final class Conditions {
                     }
                     handoff.handOn(hold.keys(), hold.attempt, successor, hold.turnStartNanos, reply, sent);
                     holds.remove(hold);
+                    stage = Stage.WAITING;
                     // A grant to this attempt has a greater token than the hold that was given up.
                     attempt.queued(began, hold.token, -1);
-                    watchdog.wakeAt(attempt.nextHeartbeatNanos);
+                    watchdog.wakeAt(attempt.nextHeartbeatNanos());
                     return;
                 } catch (RedisException e) {
                     attempt.unanswered(e, notAfter);
@@ -295,6 +307,7 @@ public final class Conditions {
             if (e instanceof RedisException.Refused && !repeated) {
                 // Refused before it changed anything.
                 hold.notReleased(deadline);
+                stage = Stage.HOLDING;
                 // It has not looked after the hold meanwhile.
                 watchdog.wakeAt(0);
                 attempts.end(attempt);
@@ -322,19 +335,22 @@ public final class Conditions {
         }
 
         private void awaitGrant(Attempt attempt) {
-            Acquisitions.Acquisition wayBack =
-                    acquisitions.of(attempt, WaitLimit.endless(limit.retryForNanos()), hold.below);
-            acquisition = wayBack;
+            Settlements.Settlement wayBack =
+                    settlements.of(attempt, WaitLimit.endless(limit.retryForNanos()), hold.below);
+            settlement = wayBack;
             while (true) {
                 Attempt.Verdict verdict = attempt.verdict();
                 if (verdict instanceof Attempt.Grant grant) {
-                    Hold back = settle(wayBack, grant);
+                    Settlements.Result result = settle(wayBack, grant);
+                    Hold back = wayBack.made;
                     if (back != null) {
                         back.resume(hold);
                         LockEngine.publish();
                         return;
                     }
-                    if (attempt.verdict() == grant) {
+                    if (result == Settlements.Result.LAPSED) {
+                        goOnWithout(attempt, grant);
+                    } else {
                         clock.park(this, wayBack.pauseNanos(clock.nanoTime()));
                     }
                     continue;
@@ -347,22 +363,30 @@ public final class Conditions {
                 boolean over = interrupted || remaining(now) <= 0;
                 // Queueing would take a lock that is free.
                 long pause = Math.max(rejoinAtNanos - now, epoch.graceNanos(now));
-                if (settled) {
+                if (stage != Stage.WAITING) {
                     clock.park(this, Long.MAX_VALUE);
                 } else if (!over) {
                     // A wall clock that is set wakes nobody.
                     long left = remaining(now);
                     clock.park(this, until == null ? left : Math.min(left, WALL_CLOCK_NANOS));
                 } else if (pause <= 0) {
-                    rejoin(attempt, interrupted ? Ending.INTERRUPTED : Ending.TIMED_OUT);
+                    rejoin(attempt, interrupted ? Stage.INTERRUPTED : Stage.TIMED_OUT);
                 } else {
                     clock.park(this, pause);
                 }
             }
         }
 
-        /** Like Acquisition.settle, but retries until enough replicas have confirmed. */
-        private @Nullable Hold settle(Acquisitions.Acquisition wayBack, Attempt.Grant grant) {
+        /** Goes on without a grant that has lapsed: it asks by its place, which knows the count of the hold. */
+        private void goOnWithout(Attempt attempt, Attempt.Grant lapsed) {
+            attempt.heartbeatAt(0);
+            attempt.reopen(lapsed);
+            attempts.failIfClosed(attempt);
+            watchdog.wakeAt(0);
+        }
+
+        /** Also open, to be tried once more, if too few replicas have confirmed. */
+        private Settlements.Result settle(Settlements.Settlement wayBack, Attempt.Grant grant) {
             try {
                 return wayBack.settle(grant);
             } catch (RedisException.Unacknowledged e) {
@@ -370,7 +394,7 @@ public final class Conditions {
                 if (tried > limit.retryForNanos()) {
                     throw unavailable.notBack(hold.keys(), tried, e);
                 }
-                return null;
+                return Settlements.Result.OPEN;
             }
         }
 
@@ -382,7 +406,7 @@ public final class Conditions {
         }
 
         /** Queues for the lock; what came first, the signal or the reason to go, is decided in Redis. */
-        private void rejoin(Attempt attempt, Ending reason) {
+        private void rejoin(Attempt attempt, Stage reason) {
             long sent = clock.nanoTime();
             long timeout = settings.commandTimeoutNanos();
             ServerTimes.Date notAfter = serverTimes.date(sent, timeout);
@@ -391,19 +415,17 @@ public final class Conditions {
                 attempt.answered(reply, notAfter);
                 notAfter.saw(reply);
                 if (reply.is("QUEUED")) {
-                    ending = reason;
                     attempt.queued(sent, reply.number(0), reply.number(1));
-                    watchdog.wakeAt(attempt.nextHeartbeatNanos);
+                    watchdog.wakeAt(attempt.nextHeartbeatNanos());
                 }
                 if (reply.is("GRANTED")) {
-                    ending = reason;
                     attempt.queued(sent, reply.number(0), -1);
                     attempt.decide(Attempt.Grant.claimed(
                             reply, sent, clock.nanoTime(), Timing.claimMillis(attempt.leaseMillis)));
                 }
                 if (!reply.is("LATE")) {
-                    settled = true;
-                    attempt.condition = null;
+                    stage = reply.is("QUEUED") || reply.is("GRANTED") ? reason : Stage.SIGNALLED;
+                    attempt.leftCondition();
                     attempt.mustReturn(sent);
                 }
             } catch (RedisException e) {

@@ -14,7 +14,9 @@ import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.LocalQueue;
+import io.github.redislocks.waiting.Settlements;
 import io.github.redislocks.watchdog.BatchSender;
 import io.github.redislocks.watchdog.PendingCommand;
 import java.lang.invoke.MethodHandles;
@@ -35,10 +37,14 @@ public final class EagerClasses {
             Hold.class,
             LockLost.Reason.class,
             Attempt.Left.class,
+            Attempt.Way.class,
+            Acquisitions.Asked.class,
+            Acquisitions.Told.class,
+            Settlements.Result.class,
             LocalQueue.Left.class,
             PendingCommand.Need.class,
             BatchSender.class,
-            Conditions.ConditionWait.Ending.class,
+            Conditions.ConditionWait.Stage.class,
             WithdrawPoll.End.class,
             WithdrawPoll.Place.class,
             RenewPoll.Round.class,

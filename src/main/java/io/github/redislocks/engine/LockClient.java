@@ -28,6 +28,7 @@ import io.github.redislocks.waiting.Heartbeats;
 import io.github.redislocks.waiting.LocalQueue;
 import io.github.redislocks.waiting.Lookout;
 import io.github.redislocks.waiting.Mailbox;
+import io.github.redislocks.waiting.Settlements;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -63,6 +64,7 @@ public final class LockClient {
     public final Handoff handoff;
     public final Owners owners;
     public final Acquisitions acquisitions;
+    public final Settlements settlements;
     private final LockEngine engine;
     private final Conditions conditions;
     private final LockQueries queries;
@@ -105,6 +107,7 @@ public final class LockClient {
                 attempts::hurry,
                 threads);
         this.handoff = new Handoff(clock, settings, monitored, holds, localQueue, attempts, mailbox, watchdog, losses);
+        this.settlements = new Settlements(clock, settings, epoch, monitored, holds, attempts, handoff, watchdog);
         this.acquisitions = new Acquisitions(
                 clock,
                 settings,
@@ -112,12 +115,12 @@ public final class LockClient {
                 serverTimes,
                 monitored,
                 unavailable,
-                holds,
                 localQueue,
                 attempts,
                 mailbox,
                 handoff,
                 losses,
+                settlements,
                 watchdog);
         this.renewals = renewals(Renewals.LOSSES);
         this.queries = new LockQueries(id, clock, settings, monitored, unavailable, holds, attempts, losses);
@@ -150,7 +153,7 @@ public final class LockClient {
                 handoff,
                 losses,
                 watchdog,
-                acquisitions);
+                settlements);
         this.serverWatch =
                 new FailoverGuard(id, settings, clock, redis, monitored, serverTimes, epoch, watchdog, attempts);
     }

@@ -237,7 +237,7 @@ public final class LockEngine {
                 return false;
             }
             checkCount(hold);
-            hold.reentered(leaseMillis, renewed, hold.nextRenewalNanos);
+            hold.reentered(leaseMillis, renewed, hold.nextRenewalNanos());
             return true;
         }
 
@@ -304,9 +304,10 @@ public final class LockEngine {
                 Attempt attempt = attempts.make(keys, request, limit);
                 try {
                     attempts.begin(attempt);
-                    attempt.fastPath = !crowded && redis.hasLines();
-                    Hold hold = acquisitions.of(attempt, limit, lost).contend();
-                    crowded = !attempt.fastPath;
+                    Acquisitions.Acquisition acquisition =
+                            acquisitions.of(attempt, limit, lost, !crowded && redis.hasLines());
+                    Hold hold = acquisition.contend();
+                    crowded = !acquisition.stayedOnFastPath();
                     publish();
                     return hold;
                 } catch (RedisException.Unacknowledged e) {
@@ -352,7 +353,7 @@ public final class LockEngine {
                         losses.lose(hold, LockLost.Reason.TAKEN);
                     } else if (hold.extend(clock.nanoTime(), sent + Timing.validityNanos(leaseMillis))) {
                         hold.reentered(leaseMillis, renewed, sent + Timing.renewalNanos(leaseMillis));
-                        watchdog.wakeAt(hold.nextRenewalNanos);
+                        watchdog.wakeAt(hold.nextRenewalNanos());
                         return true;
                     }
                 } catch (RedisException e) {
@@ -372,7 +373,7 @@ public final class LockEngine {
                     }
                     limit.throwIfInterrupted();
                     if (!unacknowledged) {
-                        hold.unanswered = true;
+                        hold.unanswered(true);
                     }
                     clock.pause(this, REENTRY_PAUSE_NANOS);
                 }
@@ -459,8 +460,8 @@ public final class LockEngine {
             boolean keep = sent - hold.turnStartNanos < Timing.LOCAL_TURN_NANOS;
             boolean found = true;
             try {
-                hold.successor = handoff.successor(hold);
-                Reply freed = hold.successor == null && isQuick(hold, sent)
+                hold.names(handoff.successor(hold));
+                Reply freed = hold.successor() == null && isQuick(hold, sent)
                         ? monitored.run(Scripts.free(hold), settings.commandTimeoutNanos())
                         : null;
                 if (freed != null && freed.is("OK")) {
@@ -469,12 +470,12 @@ public final class LockEngine {
                     found = handOn(hold, sent, keep, false);
                 } else {
                     crowded = true;
-                    hold.successor = handoff.successor(hold);
+                    hold.names(handoff.successor(hold));
                     found = handOn(hold, sent, keep, freed.resent());
                 }
             } catch (RedisException e) {
-                Call call = Scripts.release(hold, hold.successor, keep, mailbox.isOpen());
-                handoff.releaseLater(hold, call, hold.successor);
+                Call call = Scripts.release(hold, hold.successor(), keep, mailbox.isOpen());
+                handoff.releaseLater(hold, call, hold.successor());
                 found = clock.nanoTime() < until || !hold.releasedTooLate();
             }
             if (!found) {
@@ -488,7 +489,7 @@ public final class LockEngine {
 
         /** Ends a hold in Redis and hands the lock on; false if somebody else had ended it. */
         private boolean handOn(Hold hold, long sent, boolean keep, boolean mayHaveRun) {
-            Call call = Scripts.release(hold, hold.successor, keep, mailbox.isOpen());
+            Call call = Scripts.release(hold, hold.successor(), keep, mailbox.isOpen());
             long left = sent + settings.commandTimeoutNanos() - clock.nanoTime();
             Reply reply = monitored.run(call, Math.max(1, left));
             // Found nothing although nothing of it had run before.
@@ -496,7 +497,7 @@ public final class LockEngine {
                 return false;
             }
             crowded = !reply.is("FREED") || reply.values().contains(1L);
-            handoff.handOn(keys, hold.attempt, hold.successor, hold.turnStartNanos, reply, sent);
+            handoff.handOn(keys, hold.attempt, hold.successor(), hold.turnStartNanos, reply, sent);
             return true;
         }
 

@@ -62,7 +62,7 @@ public final class LockQueries {
         List<Thread> threads = new ArrayList<>();
         for (Attempt attempt : attempts.all()) {
             if (attempt.waits
-                    && attempt.condition == null
+                    && attempt.condition() == null
                     && attempt.keys.lock().equals(keys.lock())) {
                 threads.add(attempt.owner.thread);
             }
@@ -74,7 +74,7 @@ public final class LockQueries {
     public List<Thread> waitingThreads(LockKeys keys, String condition) {
         List<Thread> threads = new ArrayList<>();
         for (Attempt attempt : attempts.all()) {
-            if (condition.equals(attempt.condition) && attempt.keys.lock().equals(keys.lock())) {
+            if (condition.equals(attempt.condition()) && attempt.keys.lock().equals(keys.lock())) {
                 threads.add(attempt.owner.thread);
             }
         }

@@ -52,7 +52,7 @@ public final class UnavailableMessages {
     public LockUnavailableException notServed(Attempt attempt, long triedNanos, @Nullable RedisException cause) {
         return attempt.fromCondition
                 ? notBack(attempt.keys, triedNanos, cause)
-                : notAcquired(attempt.keys, triedNanos, attempt.mayExistInRedis, cause);
+                : notAcquired(attempt.keys, triedNanos, attempt.mayExistInRedis(), cause);
     }
 
     /** For a hold that was given up in a Condition and could not be had back. */

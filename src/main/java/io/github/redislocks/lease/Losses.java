@@ -89,7 +89,7 @@ public final class Losses {
 
     /** Whether the hold of an attempt was lost after lock() had returned: then no leave may hide the loss. */
     public boolean hasLost(Attempt attempt) {
-        Attempt.Possession had = attempt.had;
+        Attempt.Possession had = attempt.had();
         return had != null && had.isLost();
     }
 

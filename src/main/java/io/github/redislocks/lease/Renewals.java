@@ -126,11 +126,11 @@ public final class Renewals implements Task {
                 continue;
             }
             next = Math.min(next, hold.deadlineNanos());
-            boolean renewing = hold.renewing;
-            if (!renewing && hold.failoverEpoch != moves && (moved || !isAskedSoon(hold))) {
-                hold.nextRenewalNanos = now;
+            boolean renewing = hold.isRenewing();
+            if (!renewing && hold.failoverEpoch() != moves && (moved || !isAskedSoon(hold))) {
+                hold.renewAt(now);
             }
-            long renewal = hold.nextRenewalNanos;
+            long renewal = hold.nextRenewalNanos();
             if (renewal > horizon) {
                 next = Math.min(next, renewal);
             } else if (hold.isRenewed() && !hold.thread().isAlive()) {
@@ -167,7 +167,7 @@ public final class Renewals implements Task {
      */
     private boolean isAskedSoon(Hold hold) {
         // The clock is read anew, since the failure may have come after the walk began.
-        return hold.nextRenewalNanos <= clock.nanoTime() + pauseNanos(hold);
+        return hold.nextRenewalNanos() <= clock.nanoTime() + pauseNanos(hold);
     }
 
     /** How long after a failure it is tried again. */
@@ -230,7 +230,7 @@ public final class Renewals implements Task {
         @Override
         public boolean begin() {
             for (int i = 0; i < holds.size(); i++) {
-                holds.get(i).renewing = true;
+                holds.get(i).renewing(true);
             }
             return true;
         }
@@ -238,7 +238,7 @@ public final class Renewals implements Task {
         @Override
         public void end() {
             for (int i = 0; i < holds.size(); i++) {
-                holds.get(i).renewing = false;
+                holds.get(i).renewing(false);
             }
         }
 
@@ -250,7 +250,7 @@ public final class Renewals implements Task {
         @Override
         public Call call(long sentNanos, long timeoutNanos) {
             for (Hold hold : holds) {
-                hold.unanswered = true;
+                hold.unanswered(true);
             }
             Hold first = holds.get(0);
             // One of several was to be renewed when they were put together; an unlock may have ended that meanwhile.
@@ -294,7 +294,7 @@ public final class Renewals implements Task {
                     }
                 } finally {
                     // Last: an answer of the server before must not be taken for one to the check after a move.
-                    hold.renewing = false;
+                    hold.renewing(false);
                 }
             }
             losses.renewed(renewed);
@@ -306,11 +306,11 @@ public final class Renewals implements Task {
 
         private void judge(Hold hold, boolean held, long sentNanos) {
             long now = clock.nanoTime();
-            hold.failoverEpoch = moves;
+            hold.answeredIn(moves);
             if (held) {
                 hold.renewNext(sentNanos + renewalNanos(hold) - spreadNanos());
                 if (hold.extend(now, sentNanos + Timing.validityNanos(leaseMillis))) {
-                    hold.unanswered = false;
+                    hold.unanswered(false);
                 }
             } else if (losses.isValid(hold)) {
                 losses.lose(hold, LockLost.Reason.TAKEN);
@@ -334,13 +334,13 @@ public final class Renewals implements Task {
             }
             for (Hold hold : holds) {
                 tryAgain(hold);
-                hold.renewing = false;
+                hold.renewing(false);
             }
         }
 
         private void tryAgain(Hold hold) {
             long now = clock.nanoTime();
-            hold.nextRenewalNanos = moves == epoch.count() ? now + pauseNanos(hold) : now;
+            hold.renewAt(moves == epoch.count() ? now + pauseNanos(hold) : now);
         }
     }
 }

@@ -8,9 +8,24 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call that wants a lock: its number, what it wants, and what becomes of it. Its thread parks on it. The mailbox,
- * the watchdog and releasing threads leave their news here and wake the thread. Exactly one verdict wins: a grant, a
- * failure, or that its caller has left.
+ * One call that wants a lock: its number, what it wants, on which stage of its way it is, and what becomes of it. Its
+ * thread parks on it. The mailbox, the watchdog and releasing threads leave their news here and wake the thread.
+ *
+ * <p>The stage says who asks Redis for the lock:
+ *
+ * <pre>
+ *   BEHIND         nobody: another attempt of the client has the local turn
+ *   CONTENDING     its thread: it has the local turn, or needs none
+ *   QueuePosition  heartbeats: it has a place in Redis; its thread asks only if it was told that the lock is free
+ *
+ *   begins         BEHIND if it waits and is not fair, else CONTENDING
+ *   hasTurn()      BEHIND -> CONTENDING                      the local queue gives it the turn
+ *   queued()       CONTENDING, QueuePosition -> QueuePosition  an answer says that it has a place
+ *   placeLost()    QueuePosition -> CONTENDING               its grant lapsed, and its place with it
+ * </pre>
+ *
+ * <p>Exactly one verdict wins, on any stage: a grant, a failure, or that its caller has left. A grant that has lapsed
+ * is taken back, and the attempt goes on.
  */
 public final class Attempt {
 
@@ -48,6 +63,15 @@ public final class Attempt {
         }
     }
 
+    /** How far it is on its way to the lock. */
+    public sealed interface Stage permits Way, QueuePosition {}
+
+    /** The stages before it has a place in Redis. */
+    public enum Way implements Stage {
+        BEHIND,
+        CONTENDING
+    }
+
     /** What its caller has had by it. */
     @FunctionalInterface
     public interface Possession {
@@ -67,7 +91,7 @@ public final class Attempt {
      * @param sentNanos when the request was sent that was answered
      * @param lastToken the last token then: a grant with a greater one was made after that sending
      */
-    public record QueuePosition(long sentNanos, long lastToken) {}
+    public record QueuePosition(long sentNanos, long lastToken) implements Stage {}
 
     /**
      * What a caller wants.
@@ -97,40 +121,38 @@ public final class Attempt {
     /** Whether it is to get back a hold that was given up in a Condition. */
     public final boolean fromCondition;
     /** The id of the Condition in which it waits, until it is signalled or gives up; null for any other attempt. */
-    public volatile @Nullable String condition;
+    private volatile @Nullable String condition;
 
     private final AtomicReference<@Nullable Verdict> verdict = new AtomicReference<>();
 
-    /** Whether it asks first whether the lock is free and nobody waits, which costs less than to queue. */
-    public boolean fastPath;
+    private volatile Stage stage;
     /** How often Redis had become another server when it began. */
-    public int failoverEpoch;
+    private int failoverEpoch;
     /** Since when its caller has wanted the lock; not yet while it waits in a Condition. */
-    public volatile long beganNanos = Long.MAX_VALUE;
-    /** Whether it is the one of its client that contends in Redis; set by the local queue. */
-    public volatile boolean localTurn;
-    /** Its neighbours while it waits in the local queue; of the local queue. */
+    private volatile long beganNanos = Long.MAX_VALUE;
+    /** Its neighbours in an {@link AttemptList}. */
     @Nullable
-    public Attempt ahead;
+    Attempt ahead;
 
     @Nullable
-    public Attempt behind;
-    /** Whether its turn is likely to come in a moment, for which its thread stays awake; set by the local queue. */
-    public volatile boolean nextInLine;
+    Attempt behind;
+    /** Whether its turn is likely to come in a moment, for which its thread stays awake. */
+    private volatile boolean turnNear;
     /** The hold that its caller has had by it while it was in doubt, so that a leave may follow; or null. */
-    public volatile @Nullable Possession had;
-    /** Whether anything in Redis may bear its number. */
-    public volatile boolean mayExistInRedis;
-    /** Its place, or null if it has none that it knows of. */
-    public volatile @Nullable QueuePosition position;
+    private volatile @Nullable Possession had;
+    /** Whether Redis has been told its number and has not said that nothing bears it. */
+    private volatile boolean known;
     /** Whether it was told that the lock is free, and is to ask for it, since it was not granted. */
-    public volatile boolean toldFree;
-    /** When to ask again: by a heartbeat with a standing, or after the hold before it in the local queue. */
-    public volatile long nextHeartbeatNanos;
-    /** Whether its caller has gone by an error, and could not leave Redis: the watchdog does it. */
+    private volatile boolean toldFree;
+    /** When to ask again: by a heartbeat with a place, or after the hold before it in the local queue. */
+    private volatile long nextHeartbeatNanos;
+    /**
+     * Whether its caller has gone by an error, and could not leave Redis: the watchdog does it. Set without a call, for
+     * which there may be no room on the stack.
+     */
     public volatile boolean stranded;
     /** Whether a heartbeat is under way; set by the watchdog, and only as long as there is no verdict. */
-    public volatile boolean heartbeatInFlight;
+    private volatile boolean heartbeatInFlight;
     /** The date of the request of it that may still run for longest, since a copy of it was not answered; or null. */
     private volatile ServerTimes.@Nullable Date mayRun;
 
@@ -147,6 +169,7 @@ public final class Attempt {
         this.retryForNanos = limit.retryForNanos();
         this.holds = 1;
         this.fromCondition = false;
+        this.stage = waits && !fair ? Way.BEHIND : Way.CONTENDING;
     }
 
     /**
@@ -177,7 +200,69 @@ public final class Attempt {
         this.holds = holds;
         this.fromCondition = true;
         this.condition = condition;
-        this.localTurn = true;
+        this.stage = Way.CONTENDING;
+    }
+
+    /** Its caller wants the lock from now on; epoch: how often Redis has become another server. */
+    public void begins(long now, int epoch) {
+        failoverEpoch = epoch;
+        beganNanos = now;
+    }
+
+    /** Since when its caller has wanted the lock; {@link Long#MAX_VALUE} before that. */
+    public long beganNanos() {
+        return beganNanos;
+    }
+
+    int failoverEpoch() {
+        return failoverEpoch;
+    }
+
+    public Stage stage() {
+        return stage;
+    }
+
+    /** Its place in Redis as of the last answer, or null if it has none that it knows of. */
+    @Nullable
+    public QueuePosition position() {
+        return stage instanceof QueuePosition position ? position : null;
+    }
+
+    /** Whether another attempt of its client has the turn before it. */
+    public boolean isBehind() {
+        return stage == Way.BEHIND;
+    }
+
+    /** The local queue has given it the turn. */
+    public void hasTurn() {
+        stage = Way.CONTENDING;
+    }
+
+    /** The place went with a grant that lapsed: its thread asks anew. */
+    public void placeLost() {
+        if (stage instanceof QueuePosition) {
+            stage = Way.CONTENDING;
+        }
+    }
+
+    /** Whether its thread is to ask Redis as long as there is no verdict. */
+    public boolean mayAsk() {
+        return stage == Way.CONTENDING || (toldFree && !isBehind());
+    }
+
+    /** Its thread asks now, so that what it was told before is no news any more. */
+    public void asks() {
+        toldFree = false;
+    }
+
+    /** Whether its turn is likely to come in a moment, for which its thread stays awake. */
+    public boolean isTurnNear() {
+        return turnNear;
+    }
+
+    /** Its turn is likely to come in a moment; or it has come, or was not near. */
+    public void turnIsNear(boolean near) {
+        turnNear = near;
     }
 
     @Nullable
@@ -222,7 +307,17 @@ public final class Attempt {
 
     /** Whether it waits behind another of its client, without a request of its own. */
     public boolean isAtGate() {
-        return waits && !fair && !localTurn && undecided();
+        return isBehind() && undecided();
+    }
+
+    /** When a heartbeat, or a look at the hold before it, is due. */
+    public long nextHeartbeatNanos() {
+        return nextHeartbeatNanos;
+    }
+
+    /** Puts the next heartbeat off, or brings it forward. */
+    public void heartbeatAt(long nanos) {
+        nextHeartbeatNanos = nanos;
     }
 
     /** Puts the next look at the hold before it off, by a heartbeat. */
@@ -230,13 +325,68 @@ public final class Attempt {
         nextHeartbeatNanos = now + Timing.heartbeatMillis(leaseMillis) * 1_000_000;
     }
 
+    /** Begins a heartbeat, unless there is a verdict already. */
+    public boolean beginHeartbeat() {
+        // The thread that settles an attempt reads this after its verdict, so one of the two sees the other.
+        heartbeatInFlight = true;
+        if (!undecided()) {
+            heartbeatInFlight = false;
+        }
+        return heartbeatInFlight;
+    }
+
+    public void endHeartbeat() {
+        heartbeatInFlight = false;
+    }
+
+    public boolean isHeartbeatInFlight() {
+        return heartbeatInFlight;
+    }
+
     /** Notes an answer that says that it still waits. */
     public void queued(long sentNanos, long lastToken, long holderPttlMillis) {
-        mayExistInRedis = true;
-        position = new QueuePosition(sentNanos, lastToken);
+        known = true;
+        stage = new QueuePosition(sentNanos, lastToken);
         long heartbeat = Timing.heartbeatMillis(leaseMillis);
         long wait = holderPttlMillis < 0 ? heartbeat : Math.min(heartbeat, holderPttlMillis + 1);
         nextHeartbeatNanos = sentNanos + wait * 1_000_000;
+    }
+
+    /** Something in Redis may bear its number from now on. */
+    public void known() {
+        known = true;
+    }
+
+    /** An answer says that nothing in Redis bears its number, unless an earlier copy may still run. */
+    public void unknown() {
+        known = false;
+    }
+
+    /** Whether anything in Redis may bear its number. */
+    public boolean mayExistInRedis() {
+        return known || mayRun();
+    }
+
+    /** The id of the Condition in which it waits; null if it waits in none any more. */
+    @Nullable
+    public String condition() {
+        return condition;
+    }
+
+    /** It has been signalled, or has given up: it waits for the lock. */
+    public void leftCondition() {
+        condition = null;
+    }
+
+    /** Its caller has the lock by it; possession: what a leave of it may follow, or null if none can. */
+    public void had(@Nullable Possession possession) {
+        had = possession;
+    }
+
+    /** What its caller has had by it while it was in doubt; or null. */
+    @Nullable
+    public Possession had() {
+        return had;
     }
 
     /** Notes that a request brought no answer: it may run nevertheless, until its date. */
@@ -255,7 +405,6 @@ public final class Attempt {
 
     /** Notes that a copy of a request may have run, or may still run until its date. */
     public void mayHaveRun(ServerTimes.Date date) {
-        mayExistInRedis = true;
         if (date.mayRunLongerThan(mayRun)) {
             mayRun = date;
         }

@@ -58,8 +58,7 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
     /** Whether a request of its attempt may still run: see the package waiting. */
     public final boolean inDoubt;
     /** The successor that its release names, from before the release is sent; or null. */
-    @Nullable
-    public Attempt successor;
+    private @Nullable Attempt successor;
 
     private volatile long state;
 
@@ -76,17 +75,17 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
     /** The longest lease of an acquisition that is renewed. */
     private volatile int renewedMillis;
     /** When the watchdog has to renew or confirm it, or {@link Long#MAX_VALUE}. */
-    public volatile long nextRenewalNanos;
+    private volatile long nextRenewalNanos;
     /** When the watchdog first saw that it is lost; 0 before that. Of the watchdog. */
     private long lossSeenNanos;
     /** Whether a renewal that should have been answered was not, since the last that was. */
-    public volatile boolean unanswered;
+    private volatile boolean unanswered;
 
     private int fenceRefreshedSeconds;
     /** The failover epoch of the last answer for this hold; of the thread that has it renewed. */
-    public int failoverEpoch;
+    private int failoverEpoch;
     /** Whether a renewal is under way. */
-    public volatile boolean renewing;
+    private volatile boolean renewing;
     /**
      * Whether its thread has met an error when it released it, and the watchdog has to go on with that. Set by the
      * thread, without a call for which there may be no room on the stack.
@@ -111,7 +110,7 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
         this.renewedMillis = attempt.renewed ? leaseMillis : 0;
         this.wantedMillis = leaseMillis;
         this.fenceRefreshedSeconds = seconds(now);
-        this.failoverEpoch = attempt.failoverEpoch;
+        this.failoverEpoch = attempt.failoverEpoch();
         this.state = grant.deadlineNanos();
     }
 
@@ -173,6 +172,52 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
     /** Notes that the memory of its token is kept alive now; of the watchdog. */
     public void fenceRefreshed(long now) {
         fenceRefreshedSeconds = seconds(now);
+    }
+
+    /** The successor that its release names; null if it names none. */
+    @Nullable
+    public Attempt successor() {
+        return successor;
+    }
+
+    /** Its release, not sent yet, names a successor, or none if null. */
+    public void names(@Nullable Attempt next) {
+        successor = next;
+    }
+
+    /** When the watchdog has to renew or confirm it, or {@link Long#MAX_VALUE}. */
+    public long nextRenewalNanos() {
+        return nextRenewalNanos;
+    }
+
+    /** Brings the next renewal or confirmation forward, or puts it off. */
+    public void renewAt(long nanos) {
+        nextRenewalNanos = nanos;
+    }
+
+    /** The failover epoch of the last answer for this hold; of the thread that has it renewed. */
+    public int failoverEpoch() {
+        return failoverEpoch;
+    }
+
+    /** The server of an epoch has answered for this hold; of the thread that has it renewed. */
+    public void answeredIn(int epoch) {
+        failoverEpoch = epoch;
+    }
+
+    /** Whether a renewal is under way. */
+    public boolean isRenewing() {
+        return renewing;
+    }
+
+    /** A renewal is under way, or no longer. */
+    public void renewing(boolean underWay) {
+        renewing = underWay;
+    }
+
+    /** Whether a request that should have confirmed it has brought no answer, since the last that did. */
+    public void unanswered(boolean now) {
+        unanswered = now;
     }
 
     /** Whether it is held and its validity deadline lies ahead. */

@@ -51,11 +51,10 @@ public final class Attempts {
 
     /** Begins an attempt. If it meets an error, the attempt may have begun all the same. */
     public void begin(Attempt attempt) {
-        attempt.failoverEpoch = epoch.count();
-        attempt.beganNanos = clock.nanoTime();
+        attempt.begins(clock.nanoTime(), epoch.count());
         underWay.put(attempt.number, attempt);
         // So that the watchdog looks up now and then, should the caller be cut short.
-        watchdog.wakeAt(attempt.beganNanos + settings.renewalNanos());
+        watchdog.wakeAt(attempt.beganNanos() + settings.renewalNanos());
         if (isRefused(attempt)) {
             end(attempt);
             throw closedException();
@@ -102,14 +101,14 @@ public final class Attempts {
     /** Has every waiter ask for its place at once. */
     public void hurry() {
         for (Attempt attempt : underWay.values()) {
-            attempt.nextHeartbeatNanos = 0;
+            attempt.heartbeatAt(0);
         }
         watchdog.wakeAt(0);
     }
 
     /** Has a waiter ask for its place at once. */
     public void hurry(Attempt attempt) {
-        attempt.nextHeartbeatNanos = 0;
+        attempt.heartbeatAt(0);
         watchdog.wakeAt(0);
     }
 

@@ -79,7 +79,7 @@ public final class Handoff implements Renewals.Rescue {
         // A thread that waits while the client closes will not be there to take over.
         Attempt successor = attempts.isClosed() ? null : localQueue.successor(keys, contender);
         if (successor != null) {
-            successor.mayExistInRedis = true;
+            successor.known();
         }
         return successor;
     }
@@ -143,7 +143,7 @@ public final class Handoff implements Renewals.Rescue {
                     new Attempt.Grant(reply.number(0), reply.number(1) == 1, deadline, turnStartNanos, true));
         } else {
             successor.queued(sentNanos, reply.number(0), reply.number(1));
-            watchdog.wakeAt(successor.nextHeartbeatNanos);
+            watchdog.wakeAt(successor.nextHeartbeatNanos());
             undecided = successor.undecided();
         }
         if (!undecided) {
@@ -184,15 +184,15 @@ public final class Handoff implements Renewals.Rescue {
 
     /** Begins to take an attempt out of Redis; whether it may have anything there. Away: whether nobody will answer. */
     private boolean leaves(Attempt attempt, boolean away, @Nullable Remainder rest) {
-        Turn turn = away || !attempt.mayExistInRedis || attempt.isInDoubt() ? null : new Turn(attempt.number);
-        if (attempt.mayExistInRedis) {
+        Turn turn = away || !attempt.mayExistInRedis() || attempt.isInDoubt() ? null : new Turn(attempt.number);
+        if (attempt.mayExistInRedis()) {
             watchdog.run(new Leave(attempt, turn, rest));
         }
         if (turn == null) {
             // The threads in the local queue do not wait for that.
             localQueue.exit(attempt.keys, attempt.number);
         }
-        return attempt.mayExistInRedis;
+        return attempt.mayExistInRedis();
     }
 
     /**
@@ -228,7 +228,7 @@ public final class Handoff implements Renewals.Rescue {
         hold.beginRelease(clock.nanoTime());
         if (hold.isReleasing()) {
             boolean takePlace = mailbox.isOpen();
-            releaseLater(hold, Scripts.release(hold, hold.successor, false, takePlace), hold.successor);
+            releaseLater(hold, Scripts.release(hold, hold.successor(), false, takePlace), hold.successor());
             holds.remove(hold);
         }
         hold.stranded = false;

@@ -64,20 +64,20 @@ public final class Heartbeats implements Task {
             long outage = server.age(now);
             if (outage > 0 && !attempt.bearsOutages()) {
                 long bearable = attempt.retryForNanos;
-                if (outage > bearable && server.met(attempt.beganNanos)) {
+                if (outage > bearable && server.met(attempt.beganNanos())) {
                     attempt.decide(new Attempt.Failure(unavailable.notServed(attempt, outage, server.cause())));
                     continue;
                 }
                 next = Math.min(next, now + Math.max(PAUSE_NANOS, bearable - outage + 1));
             }
-            if (attempt.position == null || attempt.heartbeatInFlight) {
+            if (attempt.position() == null || attempt.isHeartbeatInFlight()) {
                 continue;
             }
             if (grace > 0) {
                 // It would take a lock that is free, or let another waiter have it.
                 next = Math.min(next, now + grace);
-            } else if (attempt.nextHeartbeatNanos > horizon) {
-                next = Math.min(next, attempt.nextHeartbeatNanos);
+            } else if (attempt.nextHeartbeatNanos() > horizon) {
+                next = Math.min(next, attempt.nextHeartbeatNanos());
             } else {
                 due.add(attempt.keys.lock(), new Heartbeat(attempt));
             }
@@ -97,12 +97,7 @@ public final class Heartbeats implements Task {
 
         @Override
         public boolean begin() {
-            // The thread that settles an attempt reads this after its verdict, so one of the two sees the other.
-            attempt.heartbeatInFlight = true;
-            if (!attempt.undecided()) {
-                attempt.heartbeatInFlight = false;
-            }
-            return attempt.heartbeatInFlight;
+            return attempt.beginHeartbeat();
         }
 
         @Override
@@ -124,13 +119,13 @@ public final class Heartbeats implements Task {
         @Override
         public void answered(Reply reply, long sentNanos) {
             attempt.answered(reply, notAfter);
-            attempt.heartbeatInFlight = false;
+            attempt.endHeartbeat();
             switch (reply.code()) {
                 case "GRANTED" -> granted(reply, sentNanos);
                 case "QUEUED" -> {
                     notAfter.saw(reply);
                     attempt.queued(sentNanos, reply.number(0), reply.number(1));
-                    attempt.condition = null;
+                    attempt.leftCondition();
                     leaveIfEnded();
                 }
                 case "WAITING" -> {
@@ -144,7 +139,7 @@ public final class Heartbeats implements Task {
                     leaveIfEnded();
                 }
                 default -> {
-                    attempt.nextHeartbeatNanos = clock.nanoTime() + PAUSE_NANOS;
+                    attempt.heartbeatAt(clock.nanoTime() + PAUSE_NANOS);
                     leaveIfEnded();
                 }
             }
@@ -163,20 +158,20 @@ public final class Heartbeats implements Task {
         @Override
         public void failed(RedisException failure, long sentNanos) {
             attempt.unanswered(failure, notAfter);
-            attempt.heartbeatInFlight = false;
+            attempt.endHeartbeat();
             long pause = failure instanceof RedisException.Unready
                     ? Timing.heartbeatMillis(attempt.leaseMillis) * 1_000_000
                     : PAUSE_NANOS;
-            attempt.nextHeartbeatNanos = clock.nanoTime() + pause;
+            attempt.heartbeatAt(clock.nanoTime() + pause);
             leaveIfEnded();
         }
 
         @Override
         public void end() {
-            if (attempt.heartbeatInFlight) {
+            if (attempt.isHeartbeatInFlight()) {
                 // Something went wrong here, so that nobody was told what became of it.
                 attempt.mayHaveRun(notAfter);
-                attempt.heartbeatInFlight = false;
+                attempt.endHeartbeat();
                 try {
                     leaveIfEnded();
                 } catch (Throwable e) {

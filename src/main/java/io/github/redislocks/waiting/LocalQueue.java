@@ -3,6 +3,7 @@ package io.github.redislocks.waiting;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.AttemptList;
 import io.github.redislocks.state.LockKeys;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
@@ -31,49 +32,11 @@ public final class LocalQueue implements Losses.Turns {
      */
     private static final long QUICK_TURN_NANOS = 300_000;
 
-    /**
-     * The waiters of one lock, in order of arrival. The attempts themselves are the nodes of the list, so that no step
-     * allocates: memory might be wanting in the middle of one.
-     */
-    private static final class Waiters {
-
-        @Nullable
-        Attempt first;
-
-        @Nullable
-        Attempt last;
+    /** The waiters of one lock. */
+    private static final class Waiters extends AttemptList {
 
         /** Until when the next turn that goes on together with the lock is a quick one. */
-        long quickUntilNanos;
-
-        void add(Attempt attempt) {
-            attempt.ahead = last;
-            if (last == null) {
-                first = attempt;
-            } else {
-                last.behind = attempt;
-            }
-            last = attempt;
-        }
-
-        boolean remove(Attempt attempt) {
-            if (attempt.ahead == null && attempt != first) {
-                return false;
-            }
-            if (attempt.ahead == null) {
-                first = attempt.behind;
-            } else {
-                attempt.ahead.behind = attempt.behind;
-            }
-            if (attempt.behind == null) {
-                last = attempt.ahead;
-            } else {
-                attempt.behind.ahead = attempt.ahead;
-            }
-            attempt.ahead = null;
-            attempt.behind = null;
-            return true;
-        }
+        private long quickUntilNanos;
     }
 
     /** Small, since each lock that is held has one: it keeps no attempt that has its hold, and no empty line. */
@@ -93,13 +56,13 @@ public final class LocalQueue implements Losses.Turns {
             if (waiting == null) {
                 waiting = new Waiters();
             }
-            attempt.nextInLine = waiting.first == null && now < waiting.quickUntilNanos;
+            attempt.turnIsNear(waiting.first() == null && now < waiting.quickUntilNanos);
             waiting.add(attempt);
         }
 
         @Nullable
         Attempt first() {
-            return waiting == null ? null : waiting.first;
+            return waiting == null ? null : waiting.first();
         }
 
         boolean remove(Attempt attempt) {
@@ -109,7 +72,7 @@ public final class LocalQueue implements Losses.Turns {
         /** The turn is this attempt's, which waits no more. */
         void turn(Attempt attempt) {
             contender = attempt.number;
-            attempt.localTurn = true;
+            attempt.hasTurn();
         }
 
         /** Notes that its contender got the lock with the turn; returns the waiter to wake one turn early, or null. */
@@ -118,10 +81,10 @@ public final class LocalQueue implements Losses.Turns {
             if (waiting == null) {
                 return null;
             }
-            Attempt next = now < waiting.quickUntilNanos ? waiting.first : null;
+            Attempt next = now < waiting.quickUntilNanos ? waiting.first() : null;
             waiting.quickUntilNanos = now + QUICK_TURN_NANOS;
             if (next != null) {
-                next.nextInLine = true;
+                next.turnIsNear(true);
             }
             return next;
         }
@@ -138,18 +101,18 @@ public final class LocalQueue implements Losses.Turns {
     public boolean enter(Attempt attempt) {
         String lock = attempt.keys.lock();
         if (!lines.containsKey(lock) && lines.putIfAbsent(lock, new Line(attempt.number)) == null) {
-            attempt.localTurn = true;
+            attempt.hasTurn();
             return true;
         }
         lines.compute(lock, (key, line) -> {
             if (line == null) {
-                attempt.localTurn = true;
+                attempt.hasTurn();
                 return new Line(attempt.number);
             }
             line.add(attempt, clock.nanoTime());
             return line;
         });
-        return attempt.localTurn;
+        return !attempt.isBehind();
     }
 
     /** The first that waits behind the turn of this attempt, or null. */
@@ -218,7 +181,7 @@ public final class LocalQueue implements Losses.Turns {
             }
             line.remove(successor);
             line.turn(successor);
-            successor.nextInLine = false;
+            successor.turnIsNear(false);
             next[0] = successor;
             return line;
         });

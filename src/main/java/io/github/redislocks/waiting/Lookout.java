@@ -39,8 +39,8 @@ public final class Lookout implements Task {
         boolean any = false;
         for (Attempt attempt : attempts.all()) {
             if (attempt.isAtGate()) {
-                any |= attempt.nextHeartbeatNanos <= horizon;
-                next = Math.min(next, attempt.nextHeartbeatNanos);
+                any |= attempt.nextHeartbeatNanos() <= horizon;
+                next = Math.min(next, attempt.nextHeartbeatNanos());
             }
         }
         return any ? lookBehind(now, due) : next;
@@ -54,11 +54,11 @@ public final class Lookout implements Task {
             if (attempt.isAtGate()) {
                 locks.add(attempt.keys.lock());
                 attempt.lookAgain(now);
-                next = Math.min(next, attempt.nextHeartbeatNanos);
+                next = Math.min(next, attempt.nextHeartbeatNanos());
             }
         }
         for (Hold hold : holds.all()) {
-            if (locks.contains(hold.lock()) && hold.isValid(now) && !hold.renewing) {
+            if (locks.contains(hold.lock()) && hold.isValid(now) && !hold.isRenewing()) {
                 due.add(hold.lock(), new Look(hold));
             }
         }

@@ -43,8 +43,8 @@ class FarRedisTest {
 
     private final ExecutorService threads = Executors.newFixedThreadPool(THREADS);
     private final FaultyProxy way = FaultyProxy.to(server);
-    private final RedisLocks nextInLine = RedisLocks.connect(server.uri());
-    private final RedisReentrantLock other = nextInLine.reentrantLock("job");
+    private final RedisLocks near = RedisLocks.connect(server.uri());
+    private final RedisReentrantLock other = near.reentrantLock("job");
     private final List<Object> losses = new CopyOnWriteArrayList<>();
     /** The longest time for which a thread that had next to nothing to do was not run. */
     private final AtomicLong stallNanos = new AtomicLong();
@@ -65,7 +65,7 @@ class FarRedisTest {
     void close() {
         control.interrupt();
         threads.shutdownNow();
-        nextInLine.close();
+        near.close();
         way.close();
     }
 

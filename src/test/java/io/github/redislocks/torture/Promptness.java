@@ -90,21 +90,20 @@ final class Promptness {
     private void idle() {
         for (Idle idle : Idle.of(history)) {
             report.longestIdleNanos = Math.max(report.longestIdleNanos, idle.nanos());
-            List<History.Strike> nextInLine = history.strikes.stream()
+            List<History.Strike> near = history.strikes.stream()
                     .filter(strike -> strike.touches(idle.fromNanos() - 2 * LEASE, idle.toNanos()))
                     .toList();
             long from = idle.fromNanos();
-            long millis = nextInLine.isEmpty() ? Fault.NOTHING.idleMillis : 0;
-            if (nextInLine.stream().anyMatch(strike -> strike.fault().tellsNobody)) {
+            long millis = near.isEmpty() ? Fault.NOTHING.idleMillis : 0;
+            if (near.stream().anyMatch(strike -> strike.fault().tellsNobody)) {
                 from = Math.max(from, lastGivenUp(idle));
             }
-            for (History.Strike strike : nextInLine) {
+            for (History.Strike strike : near) {
                 boolean unbounded = strike.fault().idleMillis == Fault.Bounds.NONE;
                 from = unbounded ? Math.max(from, strike.endNanos()) : from;
                 millis = Math.max(millis, unbounded ? strike.fault().recoveryMillis : strike.fault().idleMillis);
             }
-            String faults =
-                    nextInLine.stream().map(strike -> strike.fault().name()).collect(Collectors.joining(","));
+            String faults = near.stream().map(strike -> strike.fault().name()).collect(Collectors.joining(","));
             String what = idle.lock() + " was free while somebody waited (" + faults + ")";
             if (idle.toNanos() > from) {
                 bound(from, idle.toNanos(), millis * 1_000_000, what);

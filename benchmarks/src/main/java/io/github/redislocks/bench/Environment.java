@@ -24,7 +24,7 @@ final class Environment {
         Map<String, String> all = new LinkedHashMap<>();
         all.put(
                 "run",
-                Instant.now().truncatedTo(ChronoUnit.MINUTES) + (settings.fastPath() ? ", quick, " : ", ")
+                Instant.now().truncatedTo(ChronoUnit.MINUTES) + (settings.quick() ? ", quick, " : ", ")
                         + settings.rounds() + " rounds of " + settings.roundMillis() + " ms");
         all.put("JDK", System.getProperty("java.vm.name") + " " + System.getProperty("java.vm.version"));
         all.put(

@@ -25,7 +25,7 @@ final class Main implements Callable<Integer> {
     private CommandSpec spec;
 
     @Option(names = "--quick", description = "All works in less than 5 minutes, and less exactly.")
-    private boolean fastPath;
+    private boolean quick;
 
     @Option(
             names = "--work",
@@ -70,9 +70,9 @@ final class Main implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        int counted = rounds > 0 ? rounds : fastPath ? 3 : 10;
-        int held = locks > 0 ? locks : fastPath ? 10_000 : 100_000;
-        Settings settings = new Settings(fastPath, counted, only, held, jvmArguments);
+        int counted = rounds > 0 ? rounds : quick ? 3 : 10;
+        int held = locks > 0 ? locks : quick ? 10_000 : 100_000;
+        Settings settings = new Settings(quick, counted, only, held, jvmArguments);
         List<Work> chosen = chosen();
         try (Server server = new Server(redis == null || redis.isBlank() ? null : redis)) {
             Results results = new Results(out, Environment.of(server, settings));

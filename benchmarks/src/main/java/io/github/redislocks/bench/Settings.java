@@ -13,15 +13,15 @@ import java.util.List;
  * @param locks how many locks are held at once where many are
  * @param jvmArguments for the JVMs that work
  */
-public record Settings(boolean fastPath, int rounds, List<String> only, int locks, List<String> jvmArguments) {
+public record Settings(boolean quick, int rounds, List<String> only, int locks, List<String> jvmArguments) {
 
     /** How many rounds come first and do not count. */
     public int warmUps() {
-        return fastPath ? 1 : 3;
+        return quick ? 1 : 3;
     }
 
     public long roundMillis() {
-        return fastPath ? 300 : 1_000;
+        return quick ? 300 : 1_000;
     }
 
     /** The contenders that were chosen and can do this, the floor first, whether chosen or not. */

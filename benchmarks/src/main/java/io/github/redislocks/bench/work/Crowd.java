@@ -54,7 +54,7 @@ record Crowd() implements Work {
 
     /** What a client sends that waits, less what the same client sends that does nothing. */
     private double requestsPerSecond(Bench bench, Contender contender) {
-        int seconds = bench.settings().fastPath() ? 1 : 10;
+        int seconds = bench.settings().quick() ? 1 : 10;
         try (Crew crew = bench.crew(1)) {
             // Connects, and waits once: what a client opens for that it may keep.
             begin(bench, crew, contender);
@@ -71,7 +71,7 @@ record Crowd() implements Work {
 
     /** Waits until all who have called wait: for long enough, since the contenders have no common sign of it. */
     private static void settle(Bench bench) {
-        LockSupport.parkNanos(bench.settings().fastPath() ? SETTLE_NANOS / 2 : SETTLE_NANOS);
+        LockSupport.parkNanos(bench.settings().quick() ? SETTLE_NANOS / 2 : SETTLE_NANOS);
     }
 
     private static long requests(Bench bench, int seconds) {

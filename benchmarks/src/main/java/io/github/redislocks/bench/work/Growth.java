@@ -158,11 +158,11 @@ record Growth() implements Work {
         Map<String, Map<Integer, Double>> redis = new LinkedHashMap<>();
         Map<String, Map<Integer, Double>> client = new LinkedHashMap<>();
         Map<String, Map<Integer, Double>> lost = new LinkedHashMap<>();
-        boolean fastPath = bench.settings().fastPath();
+        boolean quick = bench.settings().quick();
         for (Contender contender : bench.settings().contenders(Trait.RENEWS)) {
             for (int locks : few(bench, LOCKS)) {
                 Holding held = Holding.of(
-                        bench, contender, new Holding.Plan(locks, fastPath ? 3_000 : 9_000, fastPath ? 1 : 2, false));
+                        bench, contender, new Holding.Plan(locks, quick ? 3_000 : 9_000, quick ? 1 : 2, false));
                 String name = contender.label();
                 scripts.computeIfAbsent(name, key -> new TreeMap<>()).put(locks, held.scriptsPerSecond());
                 redis.computeIfAbsent(name, key -> new TreeMap<>()).put(locks, held.redisCpu() * 100);
@@ -178,7 +178,7 @@ record Growth() implements Work {
     }
 
     private static List<Integer> few(Bench bench, List<Integer> all) {
-        return bench.settings().fastPath()
+        return bench.settings().quick()
                 ? all.stream().filter(size -> size <= QUICK_MOST).toList()
                 : all;
     }

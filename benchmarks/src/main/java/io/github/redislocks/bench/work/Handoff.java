@@ -29,7 +29,7 @@ record Handoff() implements Work {
 
     @Override
     public void run(Bench bench) {
-        int handoffs = bench.settings().fastPath() ? 5 : 20;
+        int handoffs = bench.settings().quick() ? 5 : 20;
         try (Crew crew = bench.crew(2)) {
             List<Contender> contenders =
                     bench.settings().contenders(Contender.FLOOR_HANDOFF, Trait.WAITS, Trait.CROSSES_JVMS);

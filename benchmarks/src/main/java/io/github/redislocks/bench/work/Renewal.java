@@ -24,9 +24,9 @@ record Renewal() implements Work {
 
     @Override
     public void run(Bench bench) {
-        boolean fastPath = bench.settings().fastPath();
-        long lease = fastPath ? QUICK_LEASE_MILLIS : LEASE_MILLIS;
-        int leases = fastPath ? QUICK_LEASES : LEASES;
+        boolean quick = bench.settings().quick();
+        long lease = quick ? QUICK_LEASE_MILLIS : LEASE_MILLIS;
+        int leases = quick ? QUICK_LEASES : LEASES;
         Holding.Plan plan = new Holding.Plan(bench.settings().locks(), lease, leases, true);
         Map<String, Map<String, Figure>> rows = new LinkedHashMap<>();
         for (Contender contender : bench.settings().contenders(Trait.RENEWS)) {
