@@ -9,11 +9,13 @@ import io.github.redislocks.fixture.twin.Fault;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * How an await ends whose time is over or whose thread is interrupted, when its request runs twice or Redis goes away.
  */
+@Tag("long")
 class AwaitEndTest extends FakeTime {
 
     private final Condition condition = lock.newCondition("ready");

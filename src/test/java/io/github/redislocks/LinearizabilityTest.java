@@ -19,6 +19,7 @@ import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledForJreRange;
 
@@ -28,6 +29,7 @@ import org.junit.jupiter.api.condition.EnabledForJreRange;
  */
 @Order(1) // In a JVM that has run hundreds of other tests, Lincheck takes five times as long.
 @EnabledForJreRange(max = JAVA_21, disabledReason = "Lincheck instruments the JDK's classes, and lags behind it")
+@Tag("long")
 class LinearizabilityTest {
 
     private static ModelCheckingOptions options() {

@@ -19,9 +19,11 @@ import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** That holds in great number are renewed together, and each judged by itself. */
+@Tag("long")
 class ManyHoldsTest extends FakeTime {
 
     private final List<RedisReentrantLock> held = new ArrayList<>();

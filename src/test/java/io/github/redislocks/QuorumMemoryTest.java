@@ -7,11 +7,13 @@ import io.github.redislocks.fixture.twin.HeldCalls;
 import io.github.redislocks.quorum.Quorum;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What a client of a quorum remembers of what is over: nothing, whatever its masters do. */
 @Timeout(60)
+@Tag("long")
 class QuorumMemoryTest {
 
     private static final int ROUNDS = 5;

@@ -18,11 +18,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A quorum of five masters, A to E, in memory. The lease is 3 s. */
 @Timeout(30)
+@Tag("long")
 class QuorumTest {
 
     private static final Duration LEASE = Duration.ofSeconds(3);

@@ -22,6 +22,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.DefaultJedisClientConfig;
@@ -32,6 +33,7 @@ import redis.clients.jedis.Jedis;
  * the scripts, does not count who hears them.
  */
 @Timeout(60)
+@Tag("server")
 class SplitReadsTest {
 
     private static final String QUEUE = "redis-locks:{job}:queue";

@@ -6,12 +6,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.github.redislocks.fixture.ClusterServers;
 import io.github.redislocks.fixture.RedisServer;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
 
 /** How many last tokens Redis remembers, on each topology. */
 @Timeout(60)
+@Tag("server")
 class TokenCountTest {
 
     private static final int NAMES = 2_500;

@@ -20,6 +20,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.IntConsumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledForJreRange;
@@ -32,6 +33,7 @@ import redis.clients.jedis.Jedis;
  */
 @Timeout(120)
 @EnabledForJreRange(min = JRE.JAVA_21)
+@Tag("server")
 class VirtualThreadsTest {
 
     private static final int MANY = 10_000;

@@ -18,6 +18,7 @@ import java.util.stream.IntStream;
 import javax.tools.ToolProvider;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -32,6 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(60)
 @ParameterizedClass
 @ValueSource(strings = {ChangeOneLineTest.JDK, ChangeOneLineTest.OURS})
+@Tag("server")
 public class ChangeOneLineTest {
 
     static final String JDK = "    private final Lock lock = new ReentrantLock();";

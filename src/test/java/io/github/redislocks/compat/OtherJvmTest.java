@@ -15,6 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
@@ -26,6 +27,7 @@ import redis.clients.jedis.Jedis;
 @Timeout(90)
 @ParameterizedClass
 @ValueSource(strings = {"plain", "fair"})
+@Tag("server")
 class OtherJvmTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(30);

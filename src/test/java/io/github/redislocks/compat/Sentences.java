@@ -12,11 +12,13 @@ import java.util.concurrent.locks.Condition;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
 
 /** A lock of one kind, and threads that use it: what the tests of all sentences share. */
 @Timeout(60)
+@Tag("server")
 abstract class Sentences {
 
     @Parameter

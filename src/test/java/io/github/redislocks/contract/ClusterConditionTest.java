@@ -3,8 +3,10 @@ package io.github.redislocks.contract;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.ClusterServers;
+import org.junit.jupiter.api.Tag;
 
 /** The contract of Conditions, for {@code reentrantLock} in a cluster. */
+@Tag("server")
 class ClusterConditionTest extends ConditionContractTest {
 
     @Override

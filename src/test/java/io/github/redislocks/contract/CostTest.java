@@ -15,12 +15,14 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
 
 /** What locking costs Redis: requests per lock and unlock, per hand-off, and while threads wait. */
 @Timeout(60)
+@Tag("server")
 class CostTest {
 
     private RedisServer server;

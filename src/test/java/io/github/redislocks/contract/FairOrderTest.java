@@ -15,12 +15,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
 
 /** The order and the cost of the fair lock, with two clients for two JVMs. */
 @Timeout(120)
+@Tag("server")
 class FairOrderTest {
 
     private static final String QUEUE = "redis-locks:{item}:queue";

@@ -24,6 +24,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
@@ -34,6 +35,7 @@ import redis.clients.jedis.Jedis;
  * and nothing is left. Replay with {@code -Dstorm.seed=}.
  */
 @Timeout(120)
+@Tag("server")
 class LockStormTest {
 
     private static final int CLIENTS = 3;

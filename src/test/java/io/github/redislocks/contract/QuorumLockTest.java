@@ -4,8 +4,10 @@ import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.QuorumServers;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 
 /** The contract, for the lock of a quorum of five. */
+@Tag("server")
 class QuorumLockTest extends LockContractTest {
 
     @Override

@@ -3,8 +3,10 @@ package io.github.redislocks.contract;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.RedisServers;
+import org.junit.jupiter.api.Tag;
 
 /** The contract of Conditions, for {@code fairLock} on one server. */
+@Tag("server")
 class SingleServerFairConditionTest extends ConditionContractTest {
 
     @Override

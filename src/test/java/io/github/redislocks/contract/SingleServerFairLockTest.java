@@ -3,8 +3,10 @@ package io.github.redislocks.contract;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.RedisServers;
+import org.junit.jupiter.api.Tag;
 
 /** The contract, for the fair lock on one server. */
+@Tag("server")
 class SingleServerFairLockTest extends LockContractTest {
 
     @Override

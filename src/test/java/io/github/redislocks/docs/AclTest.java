@@ -39,6 +39,7 @@ import redis.clients.jedis.Protocol.Command;
 /** The README's ACL rule on real servers: a client that has no other right does all it has to, and uses every right. */
 @Tag("once")
 @Timeout(60)
+@Tag("server")
 class AclTest {
 
     /** What every user may call, and what the library's connection asks for but can do without. */

@@ -31,11 +31,13 @@ import javax.sql.DataSource;
 import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The README's example of a database that refuses stale holders by their fencing tokens, on H2. */
 @Timeout(60)
+@Tag("server")
 class FencedDatabaseTest {
 
     static final String TABLE = "CREATE TABLE account (id BIGINT PRIMARY KEY, balance BIGINT NOT NULL,"

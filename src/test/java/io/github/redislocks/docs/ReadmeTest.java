@@ -23,11 +23,13 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The README against the code: its snippets are parts of the tests, and so compiled and run; its numbers are ours. */
 @Timeout(60)
+@Tag("server")
 class ReadmeTest {
 
     private static final Path TESTS = Path.of("src", "test", "java", "io", "github", "redislocks");

@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Test;
  * {@code replicaAcks} and with {@code failoverGrace}. The short form is two failovers of each; {@code mvn -B verify
  * -Pfailover} runs 100 of each, or as many as {@code -Dfailovers=} says, and leaves the table in target/failovers.md.
  */
+@Tag("server")
 class FailoverTest {
 
     @Test

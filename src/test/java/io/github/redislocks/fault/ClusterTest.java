@@ -36,6 +36,7 @@ import redis.clients.jedis.params.ClientKillParams;
 /** What becomes of locks when slots move and nodes of a cluster die or hang, on real servers. */
 @Tag("once")
 @Timeout(120)
+@Tag("server")
 class ClusterTest {
 
     /** Longer than a failover, so that a hold outlives it. */

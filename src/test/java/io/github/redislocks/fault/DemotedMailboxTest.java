@@ -11,6 +11,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
@@ -19,6 +20,7 @@ import redis.clients.jedis.params.ClientKillParams;
 
 /** A mailbox that is still open at the server that was the master before. */
 @Timeout(60)
+@Tag("server")
 class DemotedMailboxTest {
 
     private final ExecutorService threads = Executors.newCachedThreadPool();

@@ -33,6 +33,7 @@ import redis.clients.jedis.Jedis;
  */
 @Tag("once")
 @Timeout(120)
+@Tag("server")
 class FarRedisTest {
 
     private static final int THREADS = 4;

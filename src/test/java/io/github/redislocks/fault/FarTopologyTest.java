@@ -28,6 +28,7 @@ import redis.clients.jedis.HostAndPort;
 /** Sentinels and nodes of a cluster that are far away: the time for a command says what is worth waiting for. */
 @Tag("once")
 @Timeout(60)
+@Tag("server")
 class FarTopologyTest {
 
     private final List<FaultyProxy> proxies = new ArrayList<>();

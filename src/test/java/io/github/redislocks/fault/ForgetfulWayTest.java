@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Timeout;
  */
 @Tag("once")
 @Timeout(value = 15, unit = TimeUnit.MINUTES)
+@Tag("server")
 class ForgetfulWayTest {
 
     private static final Duration FORGETS = Duration.ofSeconds(4);

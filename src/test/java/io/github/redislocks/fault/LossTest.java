@@ -17,12 +17,14 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
 
 /** What a holder is told when its hold ends without its unlock, on a real server. */
 @Timeout(60)
+@Tag("server")
 class LossTest {
 
     private static final Duration LEASE = Duration.ofMillis(900);

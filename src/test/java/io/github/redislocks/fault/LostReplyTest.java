@@ -18,12 +18,14 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
 
 /** Requests that were executed and not answered, or executed long after their caller had gone. */
 @Timeout(60)
+@Tag("server")
 class LostReplyTest {
 
     private static final String KEY = "redis-locks:{job}";

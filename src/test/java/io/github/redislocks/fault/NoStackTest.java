@@ -9,11 +9,13 @@ import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Locking and unlocking at the end of the stack: whatever is thrown, the lock is soon had by others. */
 @Timeout(120)
+@Tag("server")
 class NoStackTest {
 
     private static final int DEPTHS = 100;

@@ -25,6 +25,7 @@ import redis.clients.jedis.Jedis;
 /** What an operator reads in the log and in CLIENT LIST of who is connected to what, and of outages. */
 @Tag("once")
 @Timeout(60)
+@Tag("server")
 class OutageLogTest {
 
     private static RedisLocks.Builder impatient(RedisServer server) {

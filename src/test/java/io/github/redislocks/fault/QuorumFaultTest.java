@@ -24,6 +24,7 @@ import redis.clients.jedis.Jedis;
 /** Five real masters, A to E, some of which are killed, frozen and started anew. */
 @Tag("once")
 @Timeout(60)
+@Tag("server")
 class QuorumFaultTest {
 
     private static final Duration LEASE = Duration.ofSeconds(2);

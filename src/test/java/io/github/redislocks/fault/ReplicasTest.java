@@ -20,12 +20,14 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
 
 /** Holds that count only when a replica has them, on a master and a replica that freezes. */
 @Timeout(60)
+@Tag("server")
 class ReplicasTest {
 
     private static final Duration ACKS = Duration.ofMillis(200);

@@ -35,6 +35,7 @@ import redis.clients.jedis.JedisClientConfig;
 /** What becomes of locks when Sentinels make another server the master, on real servers. */
 @Tag("once")
 @Timeout(120)
+@Tag("server")
 class SentinelTest {
 
     /** Longer than a failover, so that a hold outlives it. */

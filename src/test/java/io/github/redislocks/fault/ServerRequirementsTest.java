@@ -24,6 +24,7 @@ import redis.clients.jedis.Jedis;
 /** What a client is told about its server when it connects. */
 @Tag("once")
 @Timeout(60)
+@Tag("server")
 class ServerRequirementsTest {
 
     private static final List<String> RIGHTS = List.of(

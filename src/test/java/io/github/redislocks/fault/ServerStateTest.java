@@ -34,6 +34,7 @@ import redis.clients.jedis.Jedis;
 /** A server that is full, forbids messages, forgets, or goes deaf on one connection. */
 @Tag("once")
 @Timeout(60)
+@Tag("server")
 class ServerStateTest {
 
     private static final String KEY = "redis-locks:{job}";

@@ -27,6 +27,7 @@ import redis.clients.jedis.Jedis;
 /** One address whose server keeps to the slots of a cluster: all of them, as managed services have it, or some. */
 @Tag("once")
 @Timeout(60)
+@Tag("server")
 class SingleShardTest {
 
     private static final int SLOTS = 16_384;

@@ -11,12 +11,14 @@ import io.github.redislocks.fixture.RedisServer;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
 
 /** An address that leads to the promoted server, while the connections made before lead to the demoted one. */
 @Timeout(60)
+@Tag("server")
 class VirtualAddressTest {
 
     private static final String KEY = "redis-locks:{job}";

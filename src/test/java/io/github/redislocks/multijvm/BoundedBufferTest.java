@@ -16,6 +16,7 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
@@ -26,6 +27,7 @@ import redis.clients.jedis.Jedis;
  * Replay with {@code -Dbuffer.seed=}; {@code -Dbuffer.items=100000} is the long form.
  */
 @Timeout(value = 30, unit = TimeUnit.MINUTES) // For the long form: what hangs is noticed after STANDSTILL.
+@Tag("server")
 class BoundedBufferTest {
 
     private static final List<String> PRODUCERS = List.of("producer0", "producer1");

@@ -12,11 +12,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A process whose heap was full for some time, at any moment, goes on as soon as there is memory again. */
 @Timeout(180)
+@Tag("server")
 class ExhaustedHeapTest {
 
     private static final String TIMES = "40";

@@ -10,12 +10,14 @@ import io.github.redislocks.fixture.WorkerJvm;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
 
 /** A process that is killed with kill -9 while it holds, or while it waits. */
 @Timeout(90)
+@Tag("server")
 class KilledProcessTest {
 
     private static final Duration START = Duration.ofSeconds(30);

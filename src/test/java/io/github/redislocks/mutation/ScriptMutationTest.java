@@ -29,6 +29,7 @@ import org.junit.jupiter.api.Test;
  * that no test can notice, or none of these, each with the reason.
  */
 @Tag("once")
+@Tag("long")
 class ScriptMutationTest {
 
     private static final int BAR_PERCENT = 80;

@@ -12,12 +12,14 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
 
 /** What a reply says of the replicas behind it. */
 @Timeout(60)
+@Tag("server")
 class AcksTest extends JedisRedisFixture {
 
     private static final Acks SOON = new Acks(1, TimeUnit.MILLISECONDS.toNanos(100));

@@ -28,6 +28,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.DefaultJedisClientConfig;
@@ -37,6 +38,7 @@ import redis.clients.jedis.JedisClientConfig;
 
 /** How calls find their way when slots move and masters change, on real servers. */
 @Timeout(60)
+@Tag("server")
 class ClusterRedisTest {
 
     private static ClusterServers servers;

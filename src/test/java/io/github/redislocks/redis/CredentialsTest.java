@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.authentication.core.IdentityProvider;
@@ -23,6 +24,7 @@ import redis.clients.jedis.authentication.AuthXManager;
 
 /** Credentials that change while a client lives. */
 @Timeout(60)
+@Tag("server")
 class CredentialsTest extends JedisRedisFixture {
 
     private static final long TOKEN_MILLIS = 600;

@@ -15,12 +15,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
 
 /** An address that leads to another server after a failover, while the connections still lead to the demoted one. */
 @Timeout(60)
+@Tag("server")
 class DemotedServerTest extends JedisRedisFixture {
 
     private static final Outcome FIRST = Outcome.of(new Reply("OK", List.of(1L)));

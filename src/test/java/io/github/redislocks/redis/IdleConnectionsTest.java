@@ -14,6 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.DefaultJedisClientConfig;
@@ -21,6 +22,7 @@ import redis.clients.jedis.Jedis;
 
 /** Connections that nobody has used for long, and that a firewall or a load balancer may have forgotten. */
 @Timeout(60)
+@Tag("server")
 class IdleConnectionsTest extends JedisRedisFixture {
 
     private static final long HOUR = TimeUnit.HOURS.toNanos(1);

@@ -12,6 +12,7 @@ import io.github.redislocks.redis.RedisException.Unanswered;
 import io.github.redislocks.redis.jedis.JedisRedis;
 import java.util.List;
 import java.util.concurrent.FutureTask;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,6 +24,7 @@ import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.RedisProtocol;
 
 @Timeout(60)
+@Tag("server")
 class JedisRedisTest extends JedisRedisFixture {
 
     @ParameterizedTest

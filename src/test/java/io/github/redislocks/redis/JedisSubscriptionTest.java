@@ -13,6 +13,7 @@ import io.github.redislocks.redis.jedis.JedisRedis;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -24,6 +25,7 @@ import redis.clients.jedis.Protocol.Command;
 import redis.clients.jedis.RedisProtocol;
 
 @Timeout(60)
+@Tag("server")
 class JedisSubscriptionTest extends JedisRedisFixture {
 
     @ParameterizedTest

@@ -20,6 +20,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLSocketFactory;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -32,6 +33,7 @@ import redis.clients.jedis.SslOptions;
 
 /** TLS changes how a connection ends: closing one waits for the other side, unless the plain socket below is closed. */
 @Timeout(60)
+@Tag("server")
 class JedisTlsTest extends JedisRedisFixture {
 
     @TempDir

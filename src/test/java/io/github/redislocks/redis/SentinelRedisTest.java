@@ -32,6 +32,7 @@ import redis.clients.jedis.JedisClientConfig;
 /** What becomes of calls and subscriptions when the master becomes another, on real servers. */
 @Tag("once")
 @Timeout(60)
+@Tag("server")
 class SentinelRedisTest {
 
     private static final long LONG = TimeUnit.SECONDS.toNanos(60);

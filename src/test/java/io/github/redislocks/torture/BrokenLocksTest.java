@@ -9,6 +9,7 @@ import org.junit.jupiter.api.Timeout;
 /** The workload and the checker against locks that are wrong: each must be caught, and for its own fault. */
 @Tag("once")
 @Timeout(120)
+@Tag("server")
 class BrokenLocksTest {
 
     private static final int RUN_MILLIS = 3_000;

@@ -1,0 +1,75 @@
+package io.github.redislocks.docs;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaField;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.lang.ArchCondition;
+import com.tngtech.archunit.lang.ConditionEvents;
+import com.tngtech.archunit.lang.SimpleConditionEvent;
+import io.github.redislocks.fixture.Processes;
+import java.util.Set;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What {@code mvn -Pfast test} leaves out: classes that bear the tag "server", since they keep a process for their
+ * tests. Of other classes the tests that start one are skipped.
+ */
+class FastTagTest {
+
+    private static final Set<String> KEPT = Set.of(
+            "RedisServer",
+            "ClusterServers",
+            "SentinelServers",
+            "SentinelServer",
+            "QuorumServers",
+            "TlsServer",
+            "Shared");
+
+    @Test
+    void classThatKeepsAServer_isTagged() {
+        classes()
+                .that(new DescribedPredicate<JavaClass>("keep a server in a field, and do not ask whether they may") {
+                    @Override
+                    public boolean test(JavaClass each) {
+                        return isTestClass(each)
+                                && each.getAllFields().stream().anyMatch(FastTagTest::isServer)
+                                && each.getDirectDependenciesFromSelf().stream()
+                                        .noneMatch(to -> to.getTargetClass().isEquivalentTo(Processes.class));
+                    }
+                })
+                .should(new ArchCondition<JavaClass>("bear the tag \"server\"") {
+                    @Override
+                    public void check(JavaClass each, ConditionEvents events) {
+                        events.add(new SimpleConditionEvent(
+                                each, isTagged(each.reflect()), each.getName() + ": @Tag(\"server\")"));
+                    }
+                })
+                .check(new ClassFileImporter()
+                        .withImportOption(new ImportOption.OnlyIncludeTests())
+                        .importPackages("io.github.redislocks"));
+    }
+
+    private static boolean isTestClass(JavaClass each) {
+        return each.getSimpleName().endsWith("Test") && each.isTopLevelClass();
+    }
+
+    private static boolean isServer(JavaField field) {
+        return field.getRawType().getPackageName().endsWith(".fixture")
+                && KEPT.contains(field.getRawType().getSimpleName());
+    }
+
+    /** Any other tag that leaves a class out will do as well. */
+    private static boolean isTagged(Class<?> test) {
+        for (Tag tag : test.getAnnotationsByType(Tag.class)) {
+            if (Set.of("server", "failover", "torture", "stress").contains(tag.value())) {
+                return true;
+            }
+        }
+        return false;
+    }
+}
