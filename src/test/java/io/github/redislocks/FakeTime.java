@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.watchdog.Watchdog;

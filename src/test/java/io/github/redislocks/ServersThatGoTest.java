@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.fixture.Logged;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.health.MonitoredRedis;

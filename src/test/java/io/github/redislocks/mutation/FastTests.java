@@ -31,6 +31,7 @@ import org.junit.platform.launcher.core.LauncherFactory;
 final class FastTests {
 
     private static final String CORE = "io.github.redislocks.";
+    private static final String SCRIPT = CORE + "script.";
 
     private final Launcher launcher = LauncherFactory.create(LauncherConfig.builder()
             .enableLauncherSessionListenerAutoRegistration(false)
@@ -53,16 +54,16 @@ final class FastTests {
         return List.of(
                 onTheTwin("ScriptTest"),
                 onTheTwin("ShortScriptTest"),
-                selectClass(CORE + "QuorumScriptTest"),
+                selectClass(SCRIPT + "QuorumScriptTest"),
                 selectMethod(CORE + "ToldScriptTest#release_onTheTwin_doesAsTheServerThatItImitates"),
-                selectClass(CORE + "LineScriptTest"),
-                selectClass(CORE + "LineModelTest"));
+                selectClass(SCRIPT + "LineScriptTest"),
+                selectClass(SCRIPT + "LineModelTest"));
     }
 
     /** The last of the targets of the class. */
     private static DiscoverySelector onTheTwin(String test) {
         return selectUniqueId(
-                "[engine:junit-jupiter]/[class-template:" + CORE + test + "]/[class-template-invocation:#5]");
+                "[engine:junit-jupiter]/[class-template:" + SCRIPT + test + "]/[class-template-invocation:#5]");
     }
 
     /** Runs all tests up to the first that fails; returns what each of them did, by its id. */

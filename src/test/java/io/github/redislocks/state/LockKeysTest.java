@@ -1,10 +1,9 @@
-package io.github.redislocks;
+package io.github.redislocks.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
-import io.github.redislocks.state.LockKeys;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

@@ -1,9 +1,7 @@
-package io.github.redislocks;
+package io.github.redislocks.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.redislocks.redis.Reply;
-import io.github.redislocks.redis.ServerTime;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -1,4 +1,4 @@
-package io.github.redislocks;
+package io.github.redislocks.quorum;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -6,10 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.fixture.twin.TwoServers;
 import io.github.redislocks.health.ServerRequirements;
-import io.github.redislocks.quorum.Poll;
-import io.github.redislocks.quorum.QuorumCalls;
-import io.github.redislocks.quorum.QuorumServer;
-import io.github.redislocks.quorum.VotePoll;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;

@@ -1,13 +1,10 @@
-package io.github.redislocks;
+package io.github.redislocks.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.ServerTimes;
-import io.github.redislocks.state.Attempt;
-import io.github.redislocks.state.LockKeys;
-import io.github.redislocks.state.Owner;
-import io.github.redislocks.state.WaitLimit;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -1,8 +1,7 @@
-package io.github.redislocks;
+package io.github.redislocks.concurrent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.redislocks.concurrent.Backoff;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

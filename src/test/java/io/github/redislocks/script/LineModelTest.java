@@ -1,4 +1,4 @@
-package io.github.redislocks;
+package io.github.redislocks.script;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -7,7 +7,6 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.Script;
-import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.LockKeys;
 import java.util.ArrayList;
 import java.util.HashMap;

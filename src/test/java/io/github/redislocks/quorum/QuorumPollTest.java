@@ -1,18 +1,9 @@
-package io.github.redislocks;
+package io.github.redislocks.quorum;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
-import io.github.redislocks.quorum.Poll;
-import io.github.redislocks.quorum.QuorumCalls;
-import io.github.redislocks.quorum.QuorumNode;
-import io.github.redislocks.quorum.QuorumServer;
-import io.github.redislocks.quorum.RenewPoll;
-import io.github.redislocks.quorum.UnansweredVotes;
-import io.github.redislocks.quorum.VotePoll;
-import io.github.redislocks.quorum.WithdrawPoll;
-import io.github.redislocks.quorum.WithdrawRetries;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;

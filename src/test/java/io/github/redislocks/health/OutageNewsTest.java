@@ -1,11 +1,10 @@
-package io.github.redislocks;
+package io.github.redislocks.health;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.fixture.Logged;
-import io.github.redislocks.health.OutageNews;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.script.Scripts;

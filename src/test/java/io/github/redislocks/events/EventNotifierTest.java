@@ -1,11 +1,12 @@
-package io.github.redislocks;
+package io.github.redislocks.events;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.LockLost;
+import io.github.redislocks.LossListener;
 import io.github.redislocks.concurrent.Uninterruptibles;
-import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.state.LossSubject;
 import java.time.Duration;
 import java.util.List;

@@ -1,8 +1,7 @@
-package io.github.redislocks;
+package io.github.redislocks.concurrent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.redislocks.concurrent.ThreadIds;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.Test;

@@ -1,7 +1,8 @@
-package io.github.redislocks;
+package io.github.redislocks.waiting;
 
 import static org.junit.jupiter.api.condition.JRE.JAVA_21;
 
+import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
@@ -9,7 +10,6 @@ import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.WaitLimit;
-import io.github.redislocks.waiting.LocalQueue;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;

@@ -1,4 +1,4 @@
-package io.github.redislocks;
+package io.github.redislocks.script;
 
 import io.github.redislocks.redis.Reply;
 import java.util.ArrayList;

@@ -1,12 +1,12 @@
-package io.github.redislocks;
+package io.github.redislocks.waiting;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.WaitLimit;
-import io.github.redislocks.waiting.LocalQueue;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;

@@ -1,12 +1,12 @@
-package io.github.redislocks;
+package io.github.redislocks.watchdog;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.LockKeys;
-import io.github.redislocks.watchdog.PendingCommand;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -1,12 +1,10 @@
-package io.github.redislocks;
+package io.github.redislocks.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.github.redislocks.redis.Acks;
-import io.github.redislocks.state.Settings;
-import io.github.redislocks.state.Timing;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -1,13 +1,12 @@
-package io.github.redislocks;
+package io.github.redislocks.script;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.redislocks.ScriptTest.Target;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.Script;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.ScriptTest.Target;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;

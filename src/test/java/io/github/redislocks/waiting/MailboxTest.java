@@ -1,14 +1,14 @@
-package io.github.redislocks;
+package io.github.redislocks.waiting;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
-import io.github.redislocks.waiting.Mailbox;
 import java.lang.reflect.Proxy;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;

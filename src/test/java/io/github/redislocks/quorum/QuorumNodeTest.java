@@ -1,13 +1,8 @@
-package io.github.redislocks;
+package io.github.redislocks.quorum;
 
-import static io.github.redislocks.QuorumTwins.script;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.fixture.twin.Fault;
-import io.github.redislocks.quorum.MajorityPoll;
-import io.github.redislocks.quorum.Poll;
-import io.github.redislocks.quorum.QuorumNode;
-import io.github.redislocks.quorum.VotePoll;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.script.Scripts;
@@ -78,7 +73,7 @@ class QuorumNodeTest extends OneMaster {
     void serverThatIsMetAndDoesNotSayWhatItIs_leavesTheOthersTheirAnswers() {
         server.checkOnce(SECOND);
         master.promoteReplica(true);
-        master.failNext(script("check"), Fault.REQUEST_LOST);
+        master.failNext(call -> call.script().name().equals("check"), Fault.REQUEST_LOST);
         Question before = new Question();
         Question after = new Question();
         Poll vote = new VotePoll(calls, candidate, 1);

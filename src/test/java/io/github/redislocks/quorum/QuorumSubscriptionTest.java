@@ -1,10 +1,9 @@
-package io.github.redislocks;
+package io.github.redislocks.quorum;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.quorum.QuorumSubscription;
 import io.github.redislocks.redis.RedisException;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;

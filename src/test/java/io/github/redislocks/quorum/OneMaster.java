@@ -1,11 +1,7 @@
-package io.github.redislocks;
+package io.github.redislocks.quorum;
 
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
-import io.github.redislocks.quorum.QuorumCalls;
-import io.github.redislocks.quorum.QuorumNode;
-import io.github.redislocks.quorum.QuorumServer;
-import io.github.redislocks.quorum.VotePoll;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;

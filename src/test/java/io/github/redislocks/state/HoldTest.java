@@ -1,12 +1,8 @@
-package io.github.redislocks;
+package io.github.redislocks.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.redislocks.state.Attempt;
-import io.github.redislocks.state.Hold;
-import io.github.redislocks.state.LockKeys;
-import io.github.redislocks.state.Owner;
-import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.LockLost;
 import org.junit.jupiter.api.Test;
 
 class HoldTest {

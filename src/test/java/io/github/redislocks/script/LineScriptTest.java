@@ -1,4 +1,4 @@
-package io.github.redislocks;
+package io.github.redislocks.script;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -6,7 +6,6 @@ import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.Script;
-import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.LockKeys;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;

@@ -1,8 +1,7 @@
-package io.github.redislocks;
+package io.github.redislocks.health;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.redislocks.health.ServerRequirements;
 import io.github.redislocks.redis.Reply;
 import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
