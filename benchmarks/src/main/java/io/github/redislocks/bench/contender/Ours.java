@@ -15,13 +15,15 @@ final class Ours implements LockClient {
         LOCAL_REENTRY
     }
 
+    private static final String KEY_PREFIX = "redis-locks";
+
     private final LongAdder losses = new LongAdder();
     private final RedisLocks locks;
     private final Kind kind;
 
     Ours(Setting setting, Kind kind) {
         this.kind = kind;
-        RedisLocks.Builder builder = RedisLocks.builder().uri(setting.uri());
+        RedisLocks.Builder builder = RedisLocks.builder().uri(setting.uri()).keyPrefix(KEY_PREFIX);
         if (setting.leaseMillis() > 0) {
             builder.lease(Duration.ofMillis(setting.leaseMillis()));
         }
@@ -37,7 +39,7 @@ final class Ours implements LockClient {
 
     @Override
     public String redisKey(String key) {
-        return locks.options().keyPrefix() + ":{" + key + "}";
+        return KEY_PREFIX + ":{" + key + "}";
     }
 
     @Override
