@@ -32,7 +32,7 @@ public class LocalBenchmark {
     /** What the threads of a client share. */
     @State(Scope.Benchmark)
     public static class Shared {
-        final LocalQueue localQueue = new LocalQueue(Clock.SYSTEM);
+        final LocalQueue localQueue = new LocalQueue();
         final Holds holds = new Holds();
     }
 

@@ -125,7 +125,7 @@ public class GrantRacesTimeout {
     @Outcome(id = Handover.LEFT, expect = Expect.ACCEPTABLE, desc = "It left before it was its turn.")
     @State
     public static class CoreGate {
-        private final LocalQueue localQueue = new LocalQueue(Clock.SYSTEM);
+        private final LocalQueue localQueue = new LocalQueue();
         private final Attempt contender = attempt(1);
         private final Attempt waiter = attempt(2);
         private String story;

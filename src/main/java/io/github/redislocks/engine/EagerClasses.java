@@ -2,7 +2,6 @@ package io.github.redislocks.engine;
 
 import com.github.benmanes.caffeine.cache.RemovalCause;
 import io.github.redislocks.LockLost;
-import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.ThreadIds;
 import io.github.redislocks.quorum.RenewPoll;
 import io.github.redislocks.quorum.UnansweredVotes;
@@ -65,14 +64,13 @@ public final class EagerClasses {
         LockKeys keys = LockKeys.of("redis-locks", "drill");
         Owner nobody = new Owner("drill");
         Attempt[] attempts = new Attempt[3];
-        LocalQueue localQueue = new LocalQueue(Clock.SYSTEM);
+        LocalQueue localQueue = new LocalQueue();
         for (int i = 0; i < attempts.length; i++) {
             attempts[i] = new Attempt(i, keys, nobody, new Attempt.Request(1, false, false), WaitLimit.endless());
             localQueue.enter(attempts[i]);
         }
         localQueue.successor(keys, 0);
         localQueue.inherit(0, attempts[1]);
-        localQueue.succeeded(keys, 1);
         localQueue.leave(attempts[2]);
         localQueue.exit(keys, 1);
         Hold hold = new Hold(attempts[1], new Attempt.Grant(1, false, 1, 1, true), 1, Long.MAX_VALUE, null);

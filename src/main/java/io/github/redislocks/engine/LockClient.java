@@ -89,7 +89,7 @@ public final class LockClient {
         this.redis = redis;
         this.events = new EventNotifier(listeners, threads.factory(EventNotifier.ROLE));
         this.owners = new Owners(id);
-        this.localQueue = new LocalQueue(clock);
+        this.localQueue = new LocalQueue();
         this.serverTimes = new ServerTimes(clock);
         this.monitored = new MonitoredRedis(settings, clock, redis, events);
         this.unavailable = new UnavailableMessages(settings, redis);

@@ -83,6 +83,7 @@ public abstract class Poll {
     public void asked(QuorumNode node, long quietFromNanos, Outcome outcome) {}
 
     public final void heard(QuorumNode node, Outcome outcome) {
+        boolean changed = false;
         hearing.lock();
         try {
             if (result == null && outcomes.get(node.index) == null) {
@@ -92,13 +93,18 @@ public abstract class Poll {
                     long now = System.nanoTime();
                     long more = stragglersNanos(now - beganNanos);
                     stragglersUntilNanos = more == Long.MAX_VALUE ? more : now + more;
+                    changed = true;
                 }
                 result = judge(new Heard(outcomes, false));
+                changed |= result != null;
             }
         } finally {
             hearing.unlock();
         }
-        news.ring();
+        if (changed) {
+            // Not at each answer: what waits would wake for nothing, as often as there are nodes.
+            news.ring();
+        }
     }
 
     /** Waits until it is decided, at most until a time; then by what was heard. An interrupt is kept. */

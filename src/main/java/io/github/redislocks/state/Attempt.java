@@ -136,8 +136,6 @@ public final class Attempt {
 
     @Nullable
     Attempt behind;
-    /** Whether its turn is likely to come in a moment, for which its thread stays awake. */
-    private volatile boolean turnNear;
     /** The hold that its caller has had by it while it was in doubt, so that a leave may follow; or null. */
     private volatile @Nullable Possession had;
     /** Whether Redis has been told its number and has not said that nothing bears it. */
@@ -253,16 +251,6 @@ public final class Attempt {
     /** Its thread asks now, so that what it was told before is no news any more. */
     public void asks() {
         toldFree = false;
-    }
-
-    /** Whether its turn is likely to come in a moment, for which its thread stays awake. */
-    public boolean isTurnNear() {
-        return turnNear;
-    }
-
-    /** Its turn is likely to come in a moment; or it has come, or was not near. */
-    public void turnIsNear(boolean near) {
-        turnNear = near;
     }
 
     @Nullable

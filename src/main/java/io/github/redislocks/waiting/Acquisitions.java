@@ -219,8 +219,6 @@ public final class Acquisitions {
                     if (attempt.leave(verdict)) {
                         return giveUp(now);
                     }
-                } else if (attempt.isTurnNear()) {
-                    linger(now);
                 } else {
                     long pause = mayAsk ? Math.max(askAtNanos - now, grace) : settlement.pauseNanos(now);
                     clock.park(this, Math.min(limit.remaining(now), pause));
@@ -231,20 +229,6 @@ public final class Acquisitions {
         /** One request is sent whatever time is left. */
         private boolean wantsToAsk(long now) {
             return told != Told.DECLINED && (asked.isOutstanding() || limit.remaining(now) > 0);
-        }
-
-        /** Stays awake while the turn before this one lasts, and lets every other thread go first. */
-        @SuppressWarnings("ThreadPriorityCheck") // Nothing but the cost of waiting depends on it.
-        private void linger(long now) {
-            // Not by the client's clock: what is limited is the processor time that it takes.
-            long end = System.nanoTime() + Math.min(LocalQueue.AWAKE_NANOS, limit.remaining(now));
-            do {
-                Thread.yield();
-            } while (attempt.isTurnNear()
-                    && attempt.undecided()
-                    && !Thread.currentThread().isInterrupted()
-                    && System.nanoTime() - end < 0);
-            attempt.turnIsNear(false);
         }
 
         private @Nullable Hold giveUp(long now) {

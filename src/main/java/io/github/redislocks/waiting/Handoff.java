@@ -150,9 +150,6 @@ public final class Handoff implements Renewals.Rescue {
             // A message told of a grant before this answer, and the successor slept on until it had the turn.
             LockSupport.unpark(successor.owner.thread);
         }
-        if (reply.is("SUCCEEDED")) {
-            localQueue.succeeded(keys, successor.number);
-        }
         return null;
     }
 

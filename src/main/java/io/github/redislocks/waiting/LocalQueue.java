@@ -1,6 +1,5 @@
 package io.github.redislocks.waiting;
 
-import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.AttemptList;
@@ -24,21 +23,6 @@ public final class LocalQueue implements Losses.Turns {
         NOWHERE
     }
 
-    /** How long a thread that was woken one turn early stays awake: about what it costs to be woken. */
-    public static final long AWAKE_NANOS = 100_000;
-
-    /**
-     * What a turn takes at most for the thread behind the next one to be woken early: a round trip and two wake-ups.
-     */
-    private static final long QUICK_TURN_NANOS = 300_000;
-
-    /** The waiters of one lock. */
-    private static final class Waiters extends AttemptList {
-
-        /** Until when the next turn that goes on together with the lock is a quick one. */
-        private long quickUntilNanos;
-    }
-
     /** Small, since each lock that is held has one: it keeps no attempt that has its hold, and no empty line. */
     private static final class Line {
 
@@ -46,17 +30,16 @@ public final class LocalQueue implements Losses.Turns {
         long contender;
 
         /** Made for the first that waits; changed by the steps of the map only. */
-        private volatile @Nullable Waiters waiting;
+        private volatile @Nullable AttemptList waiting;
 
         Line(long contender) {
             this.contender = contender;
         }
 
-        void add(Attempt attempt, long now) {
+        void add(Attempt attempt) {
             if (waiting == null) {
-                waiting = new Waiters();
+                waiting = new AttemptList();
             }
-            attempt.turnIsNear(waiting.first() == null && now < waiting.quickUntilNanos);
             waiting.add(attempt);
         }
 
@@ -74,28 +57,9 @@ public final class LocalQueue implements Losses.Turns {
             contender = attempt.number;
             attempt.hasTurn();
         }
-
-        /** Notes that its contender got the lock with the turn; returns the waiter to wake one turn early, or null. */
-        @Nullable
-        Attempt succeeded(long now) {
-            if (waiting == null) {
-                return null;
-            }
-            Attempt next = now < waiting.quickUntilNanos ? waiting.first() : null;
-            waiting.quickUntilNanos = now + QUICK_TURN_NANOS;
-            if (next != null) {
-                next.turnIsNear(true);
-            }
-            return next;
-        }
     }
 
     private final ConcurrentMap<String, Line> lines = new ConcurrentHashMap<>();
-    private final Clock clock;
-
-    public LocalQueue(Clock clock) {
-        this.clock = clock;
-    }
 
     /** Joins the line; returns whether the turn is its already. */
     public boolean enter(Attempt attempt) {
@@ -109,7 +73,7 @@ public final class LocalQueue implements Losses.Turns {
                 attempt.hasTurn();
                 return new Line(attempt.number);
             }
-            line.add(attempt, clock.nanoTime());
+            line.add(attempt);
             return line;
         });
         return !attempt.isBehind();
@@ -149,24 +113,6 @@ public final class LocalQueue implements Losses.Turns {
         return done[0];
     }
 
-    /**
-     * To be said once the contender has the turn and the lock: while turns are quick, the first that waits is woken for
-     * the next one while this one lasts.
-     */
-    public void succeeded(LockKeys keys, long contender) {
-        Attempt[] next = new Attempt[1];
-        long now = clock.nanoTime();
-        lines.computeIfPresent(keys.lock(), (key, line) -> {
-            if (line.contender == contender) {
-                next[0] = line.succeeded(now);
-            }
-            return line;
-        });
-        if (next[0] != null) {
-            LockSupport.unpark(next[0].owner.thread);
-        }
-    }
-
     /** Ends the turn of an attempt; the first that waits has it next and is woken. Nothing if it has no turn. */
     @Override
     public void exit(LockKeys keys, long contender) {
@@ -181,7 +127,6 @@ public final class LocalQueue implements Losses.Turns {
             }
             line.remove(successor);
             line.turn(successor);
-            successor.turnIsNear(false);
             next[0] = successor;
             return line;
         });

@@ -3,7 +3,6 @@ package io.github.redislocks.waiting;
 import static org.junit.jupiter.api.condition.JRE.JAVA_21;
 
 import io.github.redislocks.LockLost;
-import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
@@ -86,7 +85,7 @@ class LinearizabilityTest {
     @Param(name = "who", gen = IntGen.class, conf = "0:2")
     public static class GateSubject {
 
-        private final LocalQueue localQueue = new LocalQueue(Clock.SYSTEM);
+        private final LocalQueue localQueue = new LocalQueue();
         private final List<Attempt> attempts =
                 IntStream.range(0, 3).mapToObj(LinearizabilityTest::attempt).toList();
 

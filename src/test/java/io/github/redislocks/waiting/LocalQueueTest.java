@@ -2,7 +2,6 @@ package io.github.redislocks.waiting;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
@@ -14,8 +13,7 @@ import org.junit.jupiter.api.Test;
 
 class LocalQueueTest {
 
-    private final FakeClock clock = new FakeClock();
-    private final LocalQueue localQueue = new LocalQueue(clock);
+    private final LocalQueue localQueue = new LocalQueue();
     private final LockKeys keys = LockKeys.of("p", "a");
     private long numbers;
 
@@ -107,67 +105,6 @@ class LocalQueueTest {
         localQueue.enter(next);
         assertThat(localQueue.inherit(first.number, next)).isTrue();
         assertThat(next.isBehind()).isFalse();
-    }
-
-    private void succeed(Attempt holder, Attempt successor) {
-        assertThat(localQueue.inherit(holder.number, successor)).isTrue();
-        localQueue.succeeded(keys, successor.number);
-    }
-
-    @Test
-    void succeeded_whileTurnsAreQuick_hasTheNextAwake() {
-        List<Attempt> line = Stream.generate(this::attempt).limit(6).toList();
-        line.forEach(localQueue::enter);
-        succeed(line.get(0), line.get(1));
-        assertThat(line).as("nothing is known of turns yet").noneMatch(attempt -> attempt.isTurnNear());
-        succeed(line.get(1), line.get(2));
-        assertThat(line.get(3).isTurnNear()).isTrue();
-        assertThat(line.get(4).isTurnNear()).isFalse();
-        clock.advanceMillis(1);
-        succeed(line.get(2), line.get(3));
-        assertThat(line.get(4).isTurnNear()).as("that turn took long").isFalse();
-    }
-
-    @Test
-    void succeeded_ofOneWhoseTurnIsOver_saysNothingOfTurns() {
-        List<Attempt> line = Stream.generate(this::attempt).limit(4).toList();
-        line.forEach(localQueue::enter);
-        succeed(line.get(0), line.get(1));
-        localQueue.exit(keys, line.get(1).number);
-        localQueue.succeeded(keys, line.get(1).number);
-        assertThat(line.get(3).isTurnNear()).isFalse();
-    }
-
-    @Test
-    void enter_asTheFirstBehindAQuickTurn_staysAwakeForIt() {
-        List<Attempt> line = Stream.generate(this::attempt).limit(3).toList();
-        line.forEach(localQueue::enter);
-        succeed(line.get(0), line.get(1));
-        Attempt behindAnother = attempt();
-        localQueue.enter(behindAnother);
-        assertThat(behindAnother.isTurnNear()).isFalse();
-        localQueue.leave(line.get(2));
-        localQueue.leave(behindAnother);
-        Attempt first = attempt();
-        localQueue.enter(first);
-        assertThat(first.isTurnNear()).isTrue();
-        localQueue.leave(first);
-        clock.advanceMillis(1);
-        Attempt late = attempt();
-        localQueue.enter(late);
-        assertThat(late.isTurnNear()).isFalse();
-    }
-
-    @Test
-    void exit_toOneThatIsAwakeForItsTurn_hasItAskAtOnce() {
-        List<Attempt> line = Stream.generate(this::attempt).limit(4).toList();
-        line.forEach(localQueue::enter);
-        succeed(line.get(0), line.get(1));
-        succeed(line.get(1), line.get(2));
-        assertThat(line.get(3).isTurnNear()).isTrue();
-        localQueue.exit(keys, line.get(2).number);
-        assertThat(line.get(3).isBehind()).isFalse();
-        assertThat(line.get(3).isTurnNear()).isFalse();
     }
 
     @Test
