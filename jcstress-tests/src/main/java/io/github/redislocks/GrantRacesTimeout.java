@@ -1,6 +1,5 @@
 package io.github.redislocks;
 
-import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Owner;

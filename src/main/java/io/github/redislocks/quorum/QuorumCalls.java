@@ -169,7 +169,7 @@ public final class QuorumCalls {
             public void asked(QuorumNode node, long quietFromNanos, Outcome outcome) {
                 Reply reply = outcome.reply();
                 if (reply == null || reply.is("OK")) {
-                    node.lateVotes.kept(
+                    node.unanswered.kept(
                             new UnansweredVotes.Question(attempt, ballot, false, leaseMillis, quietFromNanos));
                 }
             }

@@ -39,7 +39,7 @@ public final class QuorumNode {
     public final Redis redis;
     public final ServerTime time;
     public final Threads threads;
-    public final UnansweredVotes lateVotes = new UnansweredVotes();
+    public final UnansweredVotes unanswered = new UnansweredVotes();
 
     public final ThreadPoolExecutor calls;
     public final ThreadPoolExecutor lane;
@@ -48,7 +48,7 @@ public final class QuorumNode {
     private final Outage silence = new Outage(Long.MAX_VALUE);
     private volatile boolean closing;
     private final long awayNanos;
-    private final WithdrawRetries reminders;
+    private final WithdrawRetries retries;
 
     public QuorumNode(
             int index,
@@ -65,7 +65,7 @@ public final class QuorumNode {
         this.news =
                 new OutageNews("A master of the quorum", redis::address, () -> closing, new EventNotifier(List.of()));
         this.awayNanos = settings.commandTimeoutNanos() / 2;
-        this.reminders = new WithdrawRetries(this, quorum, scheduler);
+        this.retries = new WithdrawRetries(this, quorum, scheduler);
         this.calls = new ScalingExecutor(
                 settings.maxConnections(), IDLE_SECONDS, threads.factory("node-" + redis.address()));
         this.lane = new ScalingExecutor(1, IDLE_SECONDS, threads.factory("lane-" + redis.address()));
@@ -74,7 +74,7 @@ public final class QuorumNode {
     /** Puts these questions to the node and returns at once; each poll hears what became of its own. */
     public void ask(List<? extends Poll> polls, long deadlineNanos, boolean background) {
         long quiet = deadlineNanos + QuorumServer.LATE_MARGIN_NANOS;
-        reminders.resume();
+        retries.resume();
         List<Poll> concerned = concerned(polls);
         if (concerned.isEmpty()) {
             return;
@@ -106,12 +106,12 @@ public final class QuorumNode {
 
     /** Asks once more from a time on. */
     public void again(WithdrawPoll.Order order, long notBeforeNanos) {
-        reminders.add(order, notBeforeNanos);
+        retries.add(order, notBeforeNanos);
     }
 
     /** Of how many attempts it remembers something. */
     public int remembered() {
-        return lateVotes.size() + reminders.size();
+        return unanswered.size() + retries.size();
     }
 
     private void answer(List<? extends Poll> asked, long deadlineNanos, boolean background) {

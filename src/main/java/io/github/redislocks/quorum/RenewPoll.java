@@ -82,12 +82,12 @@ public final class RenewPoll extends MajorityPoll {
 
     @Override
     public void asking(QuorumNode node, long quietFromNanos) {
-        node.lateVotes.asking(holder.question(ballot, quietFromNanos));
+        node.unanswered.asking(holder.question(ballot, quietFromNanos));
     }
 
     @Override
     public void asked(QuorumNode node, long quietFromNanos, Outcome outcome) {
-        node.lateVotes.asked(holder.question(ballot, quietFromNanos), outcome);
+        node.unanswered.asked(holder.question(ballot, quietFromNanos), outcome);
         round.heard(node.index, outcome.reply());
     }
 }

@@ -88,12 +88,12 @@ public final class VotePoll extends Poll {
 
     @Override
     public void asking(QuorumNode node, long quietFromNanos) {
-        node.lateVotes.asking(candidate.question(ballot, quietFromNanos));
+        node.unanswered.asking(candidate.question(ballot, quietFromNanos));
     }
 
     @Override
     public void asked(QuorumNode node, long quietFromNanos, Outcome outcome) {
-        node.lateVotes.asked(candidate.question(ballot, quietFromNanos), outcome);
+        node.unanswered.asked(candidate.question(ballot, quietFromNanos), outcome);
     }
 
     @Override

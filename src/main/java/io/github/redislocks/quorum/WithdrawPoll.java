@@ -62,13 +62,13 @@ public final class WithdrawPoll extends MajorityPoll {
 
     private boolean mayEnd(QuorumNode node) {
         return order.place == Place.DROP
-                ? node.lateVotes.mayHave(order.attempt)
-                : node.lateVotes.mayHaveVote(order.attempt);
+                ? node.unanswered.mayHave(order.attempt)
+                : node.unanswered.mayHaveVote(order.attempt);
     }
 
     @Override
     public void sending(QuorumNode node) {
-        quietFromNanos.set(node.index, node.lateVotes.quietFromNanos(order.attempt));
+        quietFromNanos.set(node.index, node.unanswered.quietFromNanos(order.attempt));
     }
 
     @Override
@@ -82,11 +82,11 @@ public final class WithdrawPoll extends MajorityPoll {
         }
         // A vote that was asked for and not answered may still be given, after this; and one that has been answered
         // since this was sent may have been.
-        long quiet = node.lateVotes.quietFromNanos(order.attempt);
+        long quiet = node.unanswered.quietFromNanos(order.attempt);
         if (quiet != 0 || quietFromNanos.get(node.index) != 0) {
             node.again(order, quiet != 0 ? quiet : System.nanoTime());
         } else {
-            node.lateVotes.withdrawn(order.attempt, order.ballot, order.place == Place.DROP);
+            node.unanswered.withdrawn(order.attempt, order.ballot, order.place == Place.DROP);
         }
     }
 }

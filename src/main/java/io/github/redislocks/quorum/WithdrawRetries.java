@@ -25,7 +25,7 @@ public final class WithdrawRetries {
     private final QuorumCalls calls;
     private final ScheduledExecutorService scheduler;
     /** The last one of each attempt: it ends what the ones before would have ended. */
-    private final ConcurrentMap<Long, Reminder> reminders = new ConcurrentHashMap<>();
+    private final ConcurrentMap<Long, Reminder> retries = new ConcurrentHashMap<>();
 
     private final AtomicBoolean scheduled = new AtomicBoolean();
 
@@ -38,11 +38,11 @@ public final class WithdrawRetries {
     private record Reminder(WithdrawPoll.Order order, long notBeforeNanos) {}
 
     public void add(WithdrawPoll.Order order, long notBeforeNanos) {
-        if (reminders.size() >= MOST && !reminders.containsKey(order.attempt())) {
-            node.lateVotes.forget(order.attempt());
+        if (retries.size() >= MOST && !retries.containsKey(order.attempt())) {
+            node.unanswered.forget(order.attempt());
             return;
         }
-        reminders.merge(
+        retries.merge(
                 order.attempt(),
                 new Reminder(order, notBeforeNanos),
                 (one, other) -> one.order.ballot() > other.order.ballot() ? one : other);
@@ -50,7 +50,7 @@ public final class WithdrawRetries {
     }
 
     public int size() {
-        return reminders.size();
+        return retries.size();
     }
 
     private void schedule() {
@@ -80,20 +80,20 @@ public final class WithdrawRetries {
 
     /** Sees to it that what waits is sent. */
     public void resume() {
-        if (!reminders.isEmpty()) {
+        if (!retries.isEmpty()) {
             schedule();
         }
     }
 
     private List<WithdrawPoll> due(long now) {
         List<WithdrawPoll> due = new ArrayList<>();
-        for (Map.Entry<Long, Reminder> each : reminders.entrySet()) {
+        for (Map.Entry<Long, Reminder> each : retries.entrySet()) {
             Reminder reminder = each.getValue();
-            if (!node.lateVotes.mayHave(each.getKey())) {
-                reminders.remove(each.getKey(), reminder);
+            if (!node.unanswered.mayHave(each.getKey())) {
+                retries.remove(each.getKey(), reminder);
             } else if (now - reminder.notBeforeNanos >= 0
                     && due.size() < BATCH
-                    && reminders.remove(each.getKey(), reminder)) {
+                    && retries.remove(each.getKey(), reminder)) {
                 due.add(new WithdrawPoll(calls, reminder.order));
             }
         }

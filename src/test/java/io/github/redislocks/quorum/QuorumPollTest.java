@@ -34,11 +34,11 @@ class QuorumPollTest {
     private final VotePoll.Candidate candidate =
             new VotePoll.Candidate(keys.all(), "client:1", ATTEMPT, 3_000, null, "0", "OK");
     private final InMemoryRedis redis = new InMemoryRedis();
-    private final AtomicInteger reminders = new AtomicInteger();
+    private final AtomicInteger retries = new AtomicInteger();
     private final ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1) {
         @Override
         public ScheduledFuture<?> schedule(Runnable work, long delay, TimeUnit unit) {
-            reminders.incrementAndGet();
+            retries.incrementAndGet();
             return super.schedule(work, 1, TimeUnit.HOURS);
         }
     };
@@ -169,8 +169,8 @@ class QuorumPollTest {
     /** A vote that the node was asked for, and what became of it. */
     private void voted(Outcome outcome, boolean place) {
         UnansweredVotes.Question question = question(1, place);
-        node.lateVotes.asking(question);
-        node.lateVotes.asked(question, outcome);
+        node.unanswered.asking(question);
+        node.unanswered.asked(question, outcome);
     }
 
     private static Outcome unanswered(boolean sent) {
@@ -180,7 +180,7 @@ class QuorumPollTest {
     /** Whether the master will be asked once more, after a withdrawal that it did not hear. */
     private boolean isRepeated(WithdrawPoll.End end, WithdrawPoll.Place place) {
         withdrawal(end, place).asked(node, System.nanoTime() + SECOND, unanswered(false));
-        return reminders.get() > 0;
+        return retries.get() > 0;
     }
 
     private boolean isRepeated(WithdrawPoll.End end) {
@@ -213,7 +213,7 @@ class QuorumPollTest {
 
     @Test
     void withdrawal_ofAVoteOnItsWay_isRepeated() {
-        node.lateVotes.asking(question(1, false));
+        node.unanswered.asking(question(1, false));
         assertThat(isRepeated(WithdrawPoll.End.UNHELD)).isTrue();
     }
 
@@ -249,14 +249,14 @@ class QuorumPollTest {
         Outcome ended = Outcome.of(new Reply("ENDED", List.of()));
         UnansweredVotes.Question question = question(1, false);
         WithdrawPoll withdrawal = withdrawal(WithdrawPoll.End.RELEASED);
-        node.lateVotes.asking(question);
+        node.unanswered.asking(question);
         withdrawal.sending(node);
-        node.lateVotes.asked(question, Outcome.of(takenBy("other:1")));
+        node.unanswered.asked(question, Outcome.of(takenBy("other:1")));
         withdrawal.asked(node, 0, ended);
-        assertThat(reminders).hasValue(1);
+        assertThat(retries).hasValue(1);
         withdrawal.sending(node);
         withdrawal.asked(node, 0, ended);
-        assertThat(reminders).hasValue(1);
+        assertThat(retries).hasValue(1);
     }
 
     @Test
@@ -265,7 +265,7 @@ class QuorumPollTest {
         voted(Outcome.of(voted(10, 0, 0)), true);
         withdrawal.sending(node);
         withdrawal.asked(node, 0, Outcome.of(new Reply("ENDED", List.of())));
-        assertThat(reminders).hasValue(0);
+        assertThat(retries).hasValue(0);
         assertThat(node.remembered()).isZero();
     }
 
@@ -275,7 +275,7 @@ class QuorumPollTest {
         voted(Outcome.of(new Reply("VOTED", List.of(10L, 0L, 0L, 0L, 1L), true)), false);
         withdrawal.sending(node);
         withdrawal.asked(node, 0, Outcome.of(new Reply("ENDED", List.of())));
-        assertThat(reminders).hasValue(1);
+        assertThat(retries).hasValue(1);
     }
 
     /** The vote of the later ballot may have been given behind it. */
@@ -284,26 +284,26 @@ class QuorumPollTest {
         WithdrawPoll earlier = withdrawal(WithdrawPoll.End.UNHELD, WithdrawPoll.Place.KEEP);
         earlier.sending(node);
         UnansweredVotes.Question later = question(calls.nextBallot(), false);
-        node.lateVotes.asking(later);
-        node.lateVotes.asked(later, Outcome.of(voted(10, 0, 0)));
+        node.unanswered.asking(later);
+        node.unanswered.asked(later, Outcome.of(voted(10, 0, 0)));
         earlier.asked(node, 0, Outcome.of(new Reply("GONE", List.of())));
-        assertThat(node.lateVotes.mayHaveVote(ATTEMPT)).isTrue();
+        assertThat(node.unanswered.mayHaveVote(ATTEMPT)).isTrue();
     }
 
     @Test
     void lease_thatWasMadeLonger_isRememberedForAsLong() {
         long past = System.nanoTime() - 3 * SECOND;
-        node.lateVotes.kept(new UnansweredVotes.Question(1, 1, false, 2_999, past));
-        node.lateVotes.kept(new UnansweredVotes.Question(2, 1, false, 2_999, past));
-        node.lateVotes.kept(new UnansweredVotes.Question(2, 2, false, 60_000, past));
-        assertThat(node.lateVotes.mayHave(1)).isFalse();
-        assertThat(node.lateVotes.mayHave(2)).isTrue();
+        node.unanswered.kept(new UnansweredVotes.Question(1, 1, false, 2_999, past));
+        node.unanswered.kept(new UnansweredVotes.Question(2, 1, false, 2_999, past));
+        node.unanswered.kept(new UnansweredVotes.Question(2, 2, false, 60_000, past));
+        assertThat(node.unanswered.mayHave(1)).isFalse();
+        assertThat(node.unanswered.mayHave(2)).isTrue();
     }
 
     @Test
     void withdrawals_beyondABound_areForgotten() {
         for (int attempt = 0; attempt < WithdrawRetries.MOST + 100; attempt++) {
-            node.lateVotes.kept(new UnansweredVotes.Question(attempt, 1, false, 60_000, System.nanoTime()));
+            node.unanswered.kept(new UnansweredVotes.Question(attempt, 1, false, 60_000, System.nanoTime()));
             WithdrawPoll.Order order = new WithdrawPoll.Order(
                     keys.all(), candidate.owner(), attempt, 2, WithdrawPoll.End.LOST, WithdrawPoll.Place.DROP);
             new WithdrawPoll(calls, order).asked(node, 0, unanswered(false));
@@ -316,10 +316,10 @@ class QuorumPollTest {
         long soon = System.nanoTime() + 10 * SECOND;
         for (long quiet : List.of(soon, soon + 2 * SECOND, soon + SECOND)) {
             UnansweredVotes.Question question = new UnansweredVotes.Question(ATTEMPT, 1, false, 3_000, quiet);
-            node.lateVotes.asking(question);
-            node.lateVotes.asked(question, unanswered(true));
+            node.unanswered.asking(question);
+            node.unanswered.asked(question, unanswered(true));
         }
-        assertThat(node.lateVotes.quietFromNanos(ATTEMPT)).isEqualTo(soon + 2 * SECOND);
+        assertThat(node.unanswered.quietFromNanos(ATTEMPT)).isEqualTo(soon + 2 * SECOND);
     }
 
     @Test
@@ -328,12 +328,12 @@ class QuorumPollTest {
         List<UnansweredVotes.Question> questions = List.of(
                 new UnansweredVotes.Question(ATTEMPT, 1, false, 3_000, soon + SECOND),
                 new UnansweredVotes.Question(ATTEMPT, 2, false, 3_000, soon));
-        questions.forEach(node.lateVotes::asking);
-        assertThat(node.lateVotes.quietFromNanos(ATTEMPT)).isEqualTo(soon + SECOND);
-        node.lateVotes.asked(questions.get(0), unanswered(false));
-        assertThat(node.lateVotes.quietFromNanos(ATTEMPT)).isEqualTo(soon);
-        node.lateVotes.asked(questions.get(1), unanswered(false));
-        assertThat(node.lateVotes.quietFromNanos(ATTEMPT)).isZero();
+        questions.forEach(node.unanswered::asking);
+        assertThat(node.unanswered.quietFromNanos(ATTEMPT)).isEqualTo(soon + SECOND);
+        node.unanswered.asked(questions.get(0), unanswered(false));
+        assertThat(node.unanswered.quietFromNanos(ATTEMPT)).isEqualTo(soon);
+        node.unanswered.asked(questions.get(1), unanswered(false));
+        assertThat(node.unanswered.quietFromNanos(ATTEMPT)).isZero();
     }
 
     private String endOf(Call call) {

@@ -90,11 +90,11 @@ class DemotedServerTest extends JedisRedisFixture {
         ConnectionPool pool = new ConnectionPool(shared.address(), resp3(), 2, time::get);
         closing(pool::close);
         long deadline = System.nanoTime() + LONG;
-        PooledConnection inUse = new PooledConnection(pool.newDoor(deadline));
+        PooledConnection inUse = new PooledConnection(pool.newSocketFactory(deadline));
         time.incrementAndGet();
         pool.renew();
         time.incrementAndGet();
-        PooledConnection later = new PooledConnection(pool.newDoor(deadline));
+        PooledConnection later = new PooledConnection(pool.newSocketFactory(deadline));
         pool.giveBack(inUse);
         assertThat(pool.takeIdle()).isNull();
         pool.giveBack(later);

@@ -105,7 +105,7 @@ public final class ConnectionPool {
         // First: whatever a token throws, no connection is lost by it.
         int inForce = credentials();
         PooledConnection link = idle.pollFirst();
-        while (link != null && link.door().credentials() != inForce) {
+        while (link != null && link.sockets().credentials() != inForce) {
             link.cut();
             link = idle.pollFirst();
         }
@@ -115,7 +115,7 @@ public final class ConnectionPool {
     /**
      * The way to a new connection, which may take a while longer than until the deadline. The caller needs a permit.
      */
-    public AbortableSocketFactory newDoor(long deadline) {
+    public AbortableSocketFactory newSocketFactory(long deadline) {
         awaitToken();
         long least = System.nanoTime() + LEAST_CONNECT_NANOS;
         long until = deadline - least > 0 ? deadline : least;
@@ -123,16 +123,16 @@ public final class ConnectionPool {
     }
 
     /** Makes the connection. */
-    public PooledConnection connected(AbortableSocketFactory door) {
-        making.add(door);
+    public PooledConnection connected(AbortableSocketFactory sockets) {
+        making.add(sockets);
         try {
-            PooledConnection link = new PooledConnection(door);
+            PooledConnection link = new PooledConnection(sockets);
             if (!namesChecked) {
                 checkName(link);
             }
             return link;
         } finally {
-            making.remove(door);
+            making.remove(sockets);
         }
     }
 
@@ -173,8 +173,8 @@ public final class ConnectionPool {
 
     private long firstOverdue(long deadline) {
         long first = deadline;
-        for (AbortableSocketFactory door : making) {
-            first = door.untilNanos() - first < 0 ? door.untilNanos() : first;
+        for (AbortableSocketFactory sockets : making) {
+            first = sockets.untilNanos() - first < 0 ? sockets.untilNanos() : first;
         }
         return first;
     }
@@ -183,10 +183,10 @@ public final class ConnectionPool {
     private void shutOverdue() {
         long now = System.nanoTime();
         for (Iterator<AbortableSocketFactory> all = making.iterator(); all.hasNext(); ) {
-            AbortableSocketFactory door = all.next();
-            if (now - door.untilNanos() >= 0) {
+            AbortableSocketFactory sockets = all.next();
+            if (now - sockets.untilNanos() >= 0) {
                 all.remove();
-                door.shut();
+                sockets.shut();
             }
         }
     }

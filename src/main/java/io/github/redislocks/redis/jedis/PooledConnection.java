@@ -9,33 +9,35 @@ import redis.clients.jedis.exceptions.JedisDataException;
 /** One connection to the server, of which each use has a deadline of its own. */
 public final class PooledConnection {
 
-    private final AbortableSocketFactory door;
+    private final AbortableSocketFactory sockets;
     private final Connection connection;
     private int timeoutMillis;
     /** Of the pool, while it lies there. */
     private volatile long idleSince;
 
-    /** Connects and greets: TCP, TLS, HELLO, AUTH, SELECT. Each step is given the door's timeout, not all together. */
-    public PooledConnection(AbortableSocketFactory door) {
-        this.door = door;
-        this.timeoutMillis = door.timeoutMillis();
+    /**
+     * Connects and greets: TCP, TLS, HELLO, AUTH, SELECT. Each step is given the socket's timeout, not all together.
+     */
+    public PooledConnection(AbortableSocketFactory sockets) {
+        this.sockets = sockets;
+        this.timeoutMillis = sockets.timeoutMillis();
         boolean made = false;
         try {
-            connection = new Connection(door, door.config());
+            connection = new Connection(sockets, sockets.config());
             made = true;
         } finally {
             if (!made) {
-                door.shut();
+                sockets.shut();
             }
         }
     }
 
-    public AbortableSocketFactory door() {
-        return door;
+    public AbortableSocketFactory sockets() {
+        return sockets;
     }
 
     public long madeAt() {
-        return door.madeAt();
+        return sockets.madeAt();
     }
 
     public void idleSince(long nanos) {
@@ -93,7 +95,7 @@ public final class PooledConnection {
 
     /** Closes the connection at once, from any thread; whoever reads or writes on it fails. */
     public void cut() {
-        door.shut();
+        sockets.shut();
     }
 
     /** Rounded up, so that calls with the same timeout need the same value and the socket's is seldom changed. */

@@ -44,7 +44,7 @@ public abstract class TimedRequest<T> {
     private final long timeoutNanos;
     private final long deadline;
     private final AtomicReference<Stage> stage = new AtomicReference<>(Stage.UNSENT);
-    private volatile @Nullable AbortableSocketFactory door;
+    private volatile @Nullable AbortableSocketFactory sockets;
     private boolean resent;
     /** Whether the caller has to leave the place, whatever is thrown. */
     private boolean hasPlace;
@@ -193,7 +193,7 @@ public abstract class TimedRequest<T> {
      * left to say so: the rest must do to connect and ask.
      */
     private boolean answers(PooledConnection aged) {
-        door = aged.door();
+        sockets = aged.sockets();
         boolean sound = false;
         try {
             aged.arm(deadline - leftNanos() / 2);
@@ -215,8 +215,8 @@ public abstract class TimedRequest<T> {
     }
 
     private T onFresh() {
-        AbortableSocketFactory fresh = pool.newDoor(deadline);
-        door = fresh;
+        AbortableSocketFactory fresh = pool.newSocketFactory(deadline);
+        sockets = fresh;
         if (stage.get() == Stage.ABANDONED) {
             throw new CancellationException();
         }
@@ -224,7 +224,7 @@ public abstract class TimedRequest<T> {
     }
 
     private T talk(PooledConnection current) {
-        door = current.door();
+        sockets = current.sockets();
         if (stage.get() != Stage.SENT && !stage.compareAndSet(Stage.UNSENT, Stage.SENT)) {
             pool.giveBack(current);
             throw new CancellationException();
@@ -278,7 +278,7 @@ public abstract class TimedRequest<T> {
     private void abandon() {
         boolean unsent = stage.compareAndSet(Stage.UNSENT, Stage.ABANDONED);
         if (unsent || stage.compareAndSet(Stage.SENT, Stage.ABANDONED)) {
-            AbortableSocketFactory current = door;
+            AbortableSocketFactory current = sockets;
             if (current != null && !unsent) {
                 current.shut();
             }
@@ -287,7 +287,7 @@ public abstract class TimedRequest<T> {
     }
 
     private boolean wantsTls() {
-        AbortableSocketFactory last = door;
+        AbortableSocketFactory last = sockets;
         return last != null && last.wantsTls();
     }
 
