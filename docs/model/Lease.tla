@@ -201,12 +201,12 @@ Validity(call) ==
     IN IF call.r.lease > gone THEN call.r.lease - gone ELSE 0
 
 \* Doubt: whether the leave says until when a request may still run. Again: whether it waits for Redis to have passed that.
-Errand(op, a, doubt) == {[op |-> op, a |-> a, doubt |-> doubt /\ Broken # "leaveOnce", again |-> FALSE]}
+Command(op, a, doubt) == {[op |-> op, a |-> a, doubt |-> doubt /\ Broken # "leaveOnce", again |-> FALSE]}
 
 \* Contention.settle: the hold begins. A copy of the request that went unanswered may still run: Succession.leaveLater.
 Settle(me, validity) ==
     [me EXCEPT !.st = "held", !.count = 1, !.left = validity, !.open = @ \union {me.a},
-               !.errands = @ \union (IF me.doubt /\ Broken # "noLateLeave" THEN Errand("leave", me.a, TRUE) ELSE {})]
+               !.commands = @ \union (IF me.doubt /\ Broken # "noLateLeave" THEN Command("leave", me.a, TRUE) ELSE {})]
 
 \* Whether the transport sent the request more than once, which the answer says: Reply.resent.
 Repeated(c) == \E r \in stray : r.op \in Asks /\ r.c = c /\ r.a = cl[c].a
@@ -245,14 +245,14 @@ Unanswered(c) ==
           [] me.call.op = "reenter" -> [me EXCEPT !.call = NoCall]
           [] me.call.op = "exit" -> [me EXCEPT !.call = NoCall, !.count = @ - 1]
           [] me.call.op = "release" ->
-                [Idle(me) EXCEPT !.errands = @ \union Errand("release", me.a, FALSE)]]
+                [Idle(me) EXCEPT !.commands = @ \union Command("release", me.a, FALSE)]]
     /\ UNCHANGED <<srv, stray, owed, silent>>
 
 \* Contention.giveUp -> Succession.depart: a leave at once, which says what may still run.
 \* @lua leave.lua @java Acquisitions.Acquisition#giveUp
 GiveUp(c) ==
     /\ cl[c].st = "trying" /\ cl[c].call = NoCall
-    /\ cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.errands = @ \union Errand("leave", cl[c].a, cl[c].doubt)]]
+    /\ cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.commands = @ \union Command("leave", cl[c].a, cl[c].doubt)]]
     /\ UNCHANGED <<srv, stray, owed, silent>>
 
 \* Sync.reenter
@@ -303,16 +303,16 @@ EndRenewal(c) ==
 \* Errand: sent until it is answered; a leave only while its attempt holds nothing (Succession.leaveLater), and again as
 \* long as Redis says, by its own clock, that a request of the attempt may run.
 \* @lua leave.lua @java PendingCommand#call
-DoErrand(c, e) ==
+DoCommand(c, e) ==
     LET me == cl[c]
         r == [op |-> e.op, c |-> c, a |-> e.a, n |-> 0, lease |-> 0, suspect |-> me.suspect, na |-> 0]
         late == {x \in stray : x.op \in Asks /\ x.c = c /\ x.a = e.a /\ x.na > 0}
-        done == (me.errands \ {e}) \union (IF e.doubt /\ late # {} THEN {[e EXCEPT !.again = TRUE]} ELSE {})
+        done == (me.commands \ {e}) \union (IF e.doubt /\ late # {} THEN {[e EXCEPT !.again = TRUE]} ELSE {})
     IN
     /\ me.st \in {"held", "releasing"} => me.a # e.a
     /\ e.again => late = {}
     /\ srv' = Run(srv, r).s
-    /\ cl' \in {cl, [cl EXCEPT ![c].errands = done]}
+    /\ cl' \in {cl, [cl EXCEPT ![c].commands = done]}
     /\ Keep(r)
     /\ Owe(srv')
     /\ UNCHANGED silent
@@ -360,7 +360,7 @@ Init ==
     /\ srv = [owner |-> None, a |-> 0, holds |-> 0, ttl |-> 0, lost |-> FALSE, good |-> TRUE]
     /\ cl = [c \in Clients |->
                 [st |-> "idle", a |-> 0, count |-> 0, left |-> 0, call |-> NoCall, ren |-> NoCall, tries |-> 0,
-                 doubt |-> FALSE, errands |-> {}, open |-> {}, suspect |-> 0, slow |-> 0]]
+                 doubt |-> FALSE, commands |-> {}, open |-> {}, suspect |-> 0, slow |-> 0]]
     /\ stray = {}
     /\ owed = FALSE
     /\ silent = FALSE
@@ -374,7 +374,7 @@ Next ==
         \/ StartReenter(c) \/ StartExit(c) \/ StartRelease(c) \/ Lapse(c)
         \/ StartRenewal(c) \/ EndRenewal(c)
         \/ Serve(c, "call") \/ Serve(c, "ren")
-        \/ \E e \in cl[c].errands : DoErrand(c, e)
+        \/ \E e \in cl[c].commands : DoCommand(c, e)
 
 Symmetry == Permutations(Clients)
 
@@ -394,7 +394,7 @@ NoOrphan ==
         LET me == cl[srv.owner] IN
         \/ me.a = srv.a /\ me.st # "idle"
         \/ srv.a \in me.open
-        \/ \E e \in me.errands : e.a = srv.a
+        \/ \E e \in me.commands : e.a = srv.a
 
 \* The next who holds is told of a hold that was lost after its caller had it.
 Told == ~silent

@@ -14,7 +14,7 @@
 EXTENDS Naturals, Sequences, FiniteSets, TLC
 
 CONSTANTS
-    Clients,    \* each is one client, of which one thread passes the gate
+    Clients,    \* each is one client, of which one thread passes the local queue
     Attempts,   \* calls of lock() per client
     Fair,       \* whether a free lock goes to the first in line only
     Quick,      \* whether the short forms take.lua and free.lua may come first
@@ -115,7 +115,7 @@ Beat(s, r) ==
     ELSE IF s.owner # None THEN Out(lined, Ans("QUEUED", s.last), {})
     ELSE Out(won.s, IF won.ans.code = "OK" THEN Ans("GRANTED", won.ans.token) ELSE Ans("QUEUED", won.s.last), won.msgs)
 
-\* release.lua and leave.lua, without an heir; and free.lua, which looks no further if nobody has come to wait.
+\* release.lua and leave.lua, without a successor; and free.lua, which looks no further if nobody has come to wait.
 End(s, c, a, quick) ==
     LET left == Without(s, c, a) IN
     IF s.owner # c \/ s.a # a \/ Broken = "leavePlaceOnly" THEN Out(left, Ans("DONE", 0), {})
@@ -140,7 +140,7 @@ Fault == faults > 0 /\ faults' = faults - 1
 NoFault == UNCHANGED faults
 Holds(c) == cl[c].st = "held" /\ cl[c].left > 0
 
-Later(errands, a, wait) == errands \union {[a |-> a, wait |-> wait, quick |-> FALSE]}
+Later(commands, a, wait) == commands \union {[a |-> a, wait |-> wait, quick |-> FALSE]}
 
 \* Client.begin, Contention.ask
 \* @lua acquire.lua @java Attempts#begin
@@ -191,7 +191,7 @@ Idle(me) == [me EXCEPT !.st = "idle", !.stand = NoStand, !.hb = 0, !.left = 0, !
 Settle(me, a, validity, conf) ==
     IF validity = 0 THEN [me EXCEPT !.stand = NoStand]
     ELSE [Idle(me) EXCEPT !.st = "held", !.left = validity, !.conf = conf,
-             !.errands = IF me.quiet > 0 /\ Broken # "noLateLeave" THEN Later(@, a, me.quiet) ELSE @]
+             !.commands = IF me.quiet > 0 /\ Broken # "noLateLeave" THEN Later(@, a, me.quiet) ELSE @]
 
 ClaimOf == IF Broken = "fullLease" THEN Lease ELSE Claim
 
@@ -213,7 +213,7 @@ Receive(c) ==
                 [me EXCEPT !.stand = [age |-> call.age, last |-> call.ans.token, is |-> TRUE], !.hb = Heartbeat]
           \* The attempt ended while it was asked for, so it may have a place or the lock again.
           [] ~mine /\ ~(held /\ code = "GRANTED") /\ code \in {"GRANTED", "QUEUED"} /\ Broken # "endedBeat" ->
-                [me EXCEPT !.errands = Later(@, call.r.a, 0)]
+                [me EXCEPT !.commands = Later(@, call.r.a, 0)]
           [] OTHER -> me]
     /\ UNCHANGED <<srv, mail, stray, faults>>
 
@@ -229,7 +229,7 @@ Unanswered(c) ==
         [me EXCEPT !.call = NoCall,
                    !.hb = IF mine /\ me.stand.is THEN Heartbeat ELSE @,
                    !.quiet = IF mine THEN Max(@, rest) ELSE @,
-                   !.errands = IF mine THEN @ ELSE Later(@, me.call.r.a, rest)]]
+                   !.commands = IF mine THEN @ ELSE Later(@, me.call.r.a, rest)]]
     /\ stray' \in {stray, stray \union (IF me.call.ans.code = None THEN {me.call.r} ELSE {})}
     /\ UNCHANGED <<srv, mail>>
 
@@ -266,7 +266,7 @@ Confirm(c) ==
 Release(c) ==
     /\ cl[c].live /\ Holds(c)
     /\ \E quick \in IF Quick THEN BOOLEAN ELSE {FALSE} :
-        cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.errands = @ \union {[a |-> cl[c].a, wait |-> 0, quick |-> quick]}]]
+        cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.commands = @ \union {[a |-> cl[c].a, wait |-> 0, quick |-> quick]}]]
     /\ UNCHANGED <<srv, mail, stray, faults>>
 
 \* Client.isValid
@@ -281,21 +281,21 @@ Lapse(c) ==
 \* @lua leave.lua @java Acquisitions.Acquisition#giveUp
 GiveUp(c) ==
     /\ cl[c].live /\ cl[c].st = "wait" /\ (cl[c].call = NoCall \/ cl[c].call.op = "beat")
-    /\ cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.errands = Later(Later(@, cl[c].a, 0), cl[c].a, cl[c].quiet)]]
+    /\ cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.commands = Later(Later(@, cl[c].a, 0), cl[c].a, cl[c].quiet)]]
     /\ UNCHANGED <<srv, mail, stray, faults>>
 
 \* Errand: a leave is sent only while its attempt holds nothing; a hold that is over is declared lost first: Client.holds.
 MayDo(c, e) ==
     cl[c].live /\ e.wait = 0 /\ (cl[c].st = "held" /\ cl[c].a = e.a => cl[c].left > 0)
 \* @lua leave.lua @java PendingCommand#call
-DoErrand(c, e) ==
+DoCommand(c, e) ==
     LET out == End(srv, c, e.a, e.quick) IN
     /\ MayDo(c, e)
     /\ IF cl[c].st = "held" /\ cl[c].a = e.a
-       THEN UNCHANGED <<srv, mail, faults>> /\ cl' = [cl EXCEPT ![c].errands = @ \ {e}]
+       THEN UNCHANGED <<srv, mail, faults>> /\ cl' = [cl EXCEPT ![c].commands = @ \ {e}]
        ELSE /\ srv' = out.s
             /\ Publish(out.msgs)
-            /\ \/ cl' = [cl EXCEPT ![c].errands = @ \ {e}] /\ NoFault
+            /\ \/ cl' = [cl EXCEPT ![c].commands = @ \ {e}] /\ NoFault
                \/ UNCHANGED cl /\ Fault
     /\ UNCHANGED stray
 
@@ -304,7 +304,7 @@ DoErrand(c, e) ==
 Crash(c) ==
     /\ cl[c].live /\ Fault
     /\ \E sub \in {cl[c].sub, FALSE} :
-        cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.live = FALSE, !.sub = sub, !.errands = {}, !.open = {},
+        cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.live = FALSE, !.sub = sub, !.commands = {}, !.open = {},
                                                 !.call = NoCall, !.slow = 0]]
     /\ stray' = stray \union (IF MayServe(c) THEN {cl[c].call.r} ELSE {})
     /\ UNCHANGED <<srv, mail>>
@@ -325,7 +325,7 @@ Due ==
     \E c \in Clients :
         \/ MayAsk(c) \/ MayBeat(c) \/ MayServe(c) \/ MayReceive(c) \/ MayLapse(c)
         \/ MayConfirm(c) /\ cl[c].left = 1
-        \/ \E e \in cl[c].errands : MayDo(c, e)
+        \/ \E e \in cl[c].commands : MayDo(c, e)
 
 OlderCall(call) ==
     IF call = NoCall \/ call.ans.code # None THEN call ELSE [call EXCEPT !.r.na = Less(@)]
@@ -338,7 +338,7 @@ Moved(me, slow) ==
     IF slow THEN [m EXCEPT !.slow = @ + 1]
     ELSE [m EXCEPT !.left = Less(@), !.hb = Less(@), !.quiet = Less(@), !.call = Aged(@),
                    !.stand = IF @.is /\ @.age < Claim THEN [@ EXCEPT !.age = @ + 1] ELSE @,
-                   !.errands = {[e EXCEPT !.wait = Less(@)] : e \in @}]
+                   !.commands = {[e EXCEPT !.wait = Less(@)] : e \in @}]
 
 \* While it does not wait, a client's clock drifts as long as it likes.
 Drifted(me) ==
@@ -369,12 +369,12 @@ Init ==
     /\ srv = [owner |-> None, a |-> 0, ttl |-> 0, token |-> 0, last |-> 0, q |-> <<>>, waited |-> FALSE, plus |-> TRUE]
     /\ cl = [c \in Clients |->
                 [live |-> TRUE, sub |-> TRUE, st |-> "idle", a |-> 0, stand |-> NoStand, hb |-> 0, left |-> 0,
-                 conf |-> FALSE, call |-> NoCall, quiet |-> 0, errands |-> {}, open |-> {}, slow |-> 0, behind |-> 0]]
+                 conf |-> FALSE, call |-> NoCall, quiet |-> 0, commands |-> {}, open |-> {}, slow |-> 0, behind |-> 0]]
     /\ mail = {} /\ stray = {} /\ faults = Faults
 
 Steps(c) ==
     \/ Ask(c) \/ StartBeat(c) \/ Serve(c) \/ Receive(c) \/ Confirm(c) \/ Lapse(c)
-    \/ \E e \in cl[c].errands : DoErrand(c, e)
+    \/ \E e \in cl[c].commands : DoCommand(c, e)
 
 Next ==
     \/ Tick \/ Step
@@ -401,7 +401,7 @@ Wanted(c, a, states) ==
     \/ ~cl[c].live
     \/ cl[c].a = a /\ cl[c].st \in states
     \/ a \in cl[c].open
-    \/ \E e \in cl[c].errands : e.a = a
+    \/ \E e \in cl[c].commands : e.a = a
     \/ cl[c].call # NoCall /\ cl[c].call.r.a = a
 
 NoOrphan ==

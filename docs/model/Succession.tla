@@ -1,11 +1,11 @@
 ----------------------------- MODULE Succession -----------------------------
 (***************************************************************************)
 (* Who of one client has its turn next, and what an attempt that is over    *)
-(* may leave in Redis: one lock, the threads of one client at their gate,   *)
+(* may leave in Redis: one lock, the threads of one client in its queue,    *)
 (* and a rival in another client. A request is sent, runs, is answered; it  *)
 (* may run late, or twice, and its answer may be lost. Release and leave    *)
-(* name the first thread at the gate as heir, which may go meanwhile.       *)
-(*                                                                         *)
+(* name the first thread that waits as successor, which may go meanwhile.   *)
+(*                                                                          *)
 (* No time: a request of an acquire or a heartbeat that nobody waits for    *)
 (* may end unrun at any moment (notAfter), a release or a leave never does. *)
 (* Each copy, each answer lost and each lease that ends costs one of Faults.*)
@@ -14,7 +14,7 @@ EXTENDS Naturals, Sequences, FiniteSets, TLC
 
 CONSTANTS
     Threads,    \* of the client
-    Outside,    \* those of them that do not pass the gate: by a fair lock of the same name, or tryLock()
+    Outside,    \* those of them that do not pass the local queue: by a fair lock of the same name, or tryLock()
     Attempts,   \* calls of tryLock(time) of all threads together: each may give up at any time
     Waits,      \* how many of them are waits in a Condition instead, each for a hold that it gives up
     Rivals,     \* how often the rival queues
@@ -25,13 +25,13 @@ CONSTANTS
 VARIABLES
     srv,        \* Redis: the attempt that is the owner, those that have a place, in order, and those in the Condition
     at,         \* the attempts
-    gate,       \* who of the client has the turn, and who waits for it, in order
+    local,       \* who of the client has the turn, and who waits for it, in order
     reqs,       \* releases and leaves under way that hand a turn on
     strays,     \* copies of requests that may run, though nobody waits for an answer
     rivals,     \* how often the rival may still queue
     faults      \* how many are left
 
-vars == <<srv, at, gate, reqs, strays, rivals, faults>>
+vars == <<srv, at, local, reqs, strays, rivals, faults>>
 
 Nobody == 0
 Rival == Attempts + 1
@@ -67,23 +67,23 @@ Grant(s) ==
     IF s.line = <<>> THEN [s EXCEPT !.owner = Nobody] ELSE [s EXCEPT !.owner = Head(s.line), !.line = Tail(s.line)]
 
 \* pass_on in succession.lua
-PassOn(s, heir, keep) ==
-    LET \* By thread, an older place of the heir has to go before it is found.
-        t == IF Key = "thread" /\ heir # Nobody /\ ~(\E i \in 1..Len(s.line) : s.line[i] = heir) /\ Broken # "olderPlace"
-             THEN Dropped(s, heir) ELSE s
-        won == IF heir = Nobody \/ ~keep THEN Grant(t) ELSE [t EXCEPT !.owner = Nobody]
+PassOn(s, successor, keep) ==
+    LET \* By thread, an older place of the successor has to go before it is found.
+        t == IF Key = "thread" /\ successor # Nobody /\ ~(\E i \in 1..Len(s.line) : s.line[i] = successor) /\ Broken # "olderPlace"
+             THEN Dropped(s, successor) ELSE s
+        won == IF successor = Nobody \/ ~keep THEN Grant(t) ELSE [t EXCEPT !.owner = Nobody]
     IN
     IF won.owner = Nobody
-    THEN IF heir = Nobody THEN Out("FREED", won) ELSE Out("SUCCEEDED", [Dropped(won, heir) EXCEPT !.owner = heir])
-    ELSE IF heir = Nobody THEN Out("GRANTED", won)
-    ELSE IF Same(won.owner, heir) THEN Out("SUCCEEDED", won)
-    ELSE Out("QUEUED", LineUp(won, heir))
+    THEN IF successor = Nobody THEN Out("FREED", won) ELSE Out("SUCCEEDED", [Dropped(won, successor) EXCEPT !.owner = successor])
+    ELSE IF successor = Nobody THEN Out("GRANTED", won)
+    ELSE IF Same(won.owner, successor) THEN Out("SUCCEEDED", won)
+    ELSE Out("QUEUED", LineUp(won, successor))
 
 \* done_before in succession.lua
-DoneBefore(s, heir, otherwise) ==
-    IF heir = Nobody THEN Out(otherwise, s)
-    ELSE IF s.owner = heir THEN Out("SUCCEEDED", s)
-    ELSE IF \E i \in 1..Len(s.line) : s.line[i] = heir THEN Out("QUEUED", s)
+DoneBefore(s, successor, otherwise) ==
+    IF successor = Nobody THEN Out(otherwise, s)
+    ELSE IF s.owner = successor THEN Out("SUCCEEDED", s)
+    ELSE IF \E i \in 1..Len(s.line) : s.line[i] = successor THEN Out("QUEUED", s)
     ELSE Out(otherwise, s)
 
 \* acquire.lua, mode barge
@@ -109,26 +109,26 @@ Beat(s, r) ==
 
 \* release.lua
 \* @lua release.lua @java Scripts#release
-Release(s, r) == IF s.owner = r.a THEN PassOn(s, r.heir, r.keep) ELSE DoneBefore(s, r.heir, "GONE")
+Release(s, r) == IF s.owner = r.a THEN PassOn(s, r.successor, r.keep) ELSE DoneBefore(s, r.successor, "GONE")
 
 \* leave.lua
 \* @lua leave.lua @java Scripts#leave
 Leave(s, r) ==
     LET mine == {i \in Places(s, r.a) : s.line[i] = r.a \/ Broken = "leavesOlder"}
-        given(p) == IF p \in mine THEN r.heir ELSE s.line[p]
+        given(p) == IF p \in mine THEN r.successor ELSE s.line[p]
         left == IF mine = {} THEN s
-                ELSE IF r.heir # Nobody /\ ~HasPlace(s, r.heir) THEN [s EXCEPT !.line = [p \in 1..Len(@) |-> given(p)]]
+                ELSE IF r.successor # Nobody /\ ~HasPlace(s, r.successor) THEN [s EXCEPT !.line = [p \in 1..Len(@) |-> given(p)]]
                 ELSE [s EXCEPT !.line = SelectSeq(@, LAMBDA p : ~(p = r.a \/ (Broken = "leavesOlder" /\ Same(p, r.a))))]
         out == [left EXCEPT !.cond = @ \ {r.a}]
     IN
-    IF s.owner = r.a THEN PassOn(out, r.heir, FALSE) ELSE DoneBefore(out, r.heir, "DONE")
+    IF s.owner = r.a THEN PassOn(out, r.successor, FALSE) ELSE DoneBefore(out, r.successor, "DONE")
 
 \* await.lua: the attempt of the hold has the next as the one that waits.
 \* @lua await.lua @java Scripts#await
 Await(s, r) ==
     LET waiting == Waiting(r.a) IN
-    IF s.owner = r.a THEN PassOn([s EXCEPT !.cond = @ \union {waiting}], r.heir, r.keep)
-    ELSE IF s.owner = waiting \/ waiting \in s.cond \/ HasPlace(s, waiting) THEN DoneBefore(s, r.heir, "WAITING")
+    IF s.owner = r.a THEN PassOn([s EXCEPT !.cond = @ \union {waiting}], r.successor, r.keep)
+    ELSE IF s.owner = waiting \/ waiting \in s.cond \/ HasPlace(s, waiting) THEN DoneBefore(s, r.successor, "WAITING")
     ELSE Out("GONE", s)
 
 \* rejoin.lua, without its answer SIGNALLED: for that see Condition.
@@ -155,10 +155,10 @@ Run(s, r) ==
 (* they were sent later. Release and leave that hand a turn on are not.     *)
 (***************************************************************************)
 
-Copy(op, a, heir, keep) == [op |-> op, a |-> a, heir |-> heir, keep |-> keep]
+Copy(op, a, successor, keep) == [op |-> op, a |-> a, successor |-> successor, keep |-> keep]
 \* A request whose answer hands the turn on.
-Handing(op, a, heir, turn, keep) ==
-    [op |-> op, a |-> a, heir |-> heir, turn |-> turn, keep |-> keep, st |-> "sent", ans |-> "", more |-> FALSE]
+Handing(op, a, successor, turn, keep) ==
+    [op |-> op, a |-> a, successor |-> successor, turn |-> turn, keep |-> keep, st |-> "sent", ans |-> "", more |-> FALSE]
 
 Dated == {"acquire", "beat", "rejoin"} \union (IF Broken = "awaitUndated" THEN {} ELSE {"await"})
 \* An await is a request of the attempt that waits; if it has no date, then that has the doubt of the hold.
@@ -174,14 +174,14 @@ NoFault == UNCHANGED faults
 RunLate(s) ==
     /\ srv' = Run(srv, s).s
     /\ strays' = strays \ {s}
-    /\ UNCHANGED <<at, gate, reqs, rivals, faults>>
+    /\ UNCHANGED <<at, local, reqs, rivals, faults>>
 
 \* Its time is over: notAfter.
 \* @world
 TooLate(s) ==
     /\ s.op \in Dated
     /\ strays' = strays \ {s}
-    /\ UNCHANGED <<srv, at, gate, reqs, rivals, faults>>
+    /\ UNCHANGED <<srv, at, local, reqs, rivals, faults>>
 
 (***************************************************************************)
 (* The client                                                              *)
@@ -190,18 +190,18 @@ TooLate(s) ==
 Alive(a) == at[a].st \notin {"new", "over", "lost"}
 Over(me) == [me EXCEPT !.st = "over", !.known = FALSE, !.told = FALSE, !.unsure = FALSE]
 
-\* The gate once this attempt's turn has ended, and the attempts: the first that waits has the turn, and will ask.
-ExitGate(a) ==
-    IF gate.turn # a THEN gate
-    ELSE IF gate.line = <<>> THEN [gate EXCEPT !.turn = Nobody]
-    ELSE [turn |-> Head(gate.line), line |-> Tail(gate.line)]
-Exits(next, a) == IF gate.turn = a /\ gate.line # <<>> THEN [next EXCEPT ![Head(gate.line)].st = "turn"] ELSE next
+\* The local queue once this attempt's turn has ended, and the attempts: the first that waits has the turn, and will ask.
+ExitLocal(a) ==
+    IF local.turn # a THEN local
+    ELSE IF local.line = <<>> THEN [local EXCEPT !.turn = Nobody]
+    ELSE [turn |-> Head(local.line), line |-> Tail(local.line)]
+Exits(next, a) == IF local.turn = a /\ local.line # <<>> THEN [next EXCEPT ![Head(local.line)].st = "turn"] ELSE next
 
-FirstAtGate(a) == IF gate.turn = a /\ gate.line # <<>> THEN Head(gate.line) ELSE Nobody
+FirstLocal(a) == IF local.turn = a /\ local.line # <<>> THEN Head(local.line) ELSE Nobody
 InDoubt(me) == MayHaveRun(me) \/ (me.beat /\ Broken # "beatAnswered")
-Named(next, heir) == IF heir = Nobody THEN next ELSE [next EXCEPT ![heir].known = TRUE]
+Named(next, successor) == IF successor = Nobody THEN next ELSE [next EXCEPT ![successor].known = TRUE]
 
-\* A leave without an heir is to be sent: once the hold of the attempt has ended.
+\* A leave without a successor is to be sent: once the hold of the attempt has ended.
 LeaveDue(me) == [me EXCEPT !.leave = "due"]
 
 \* @lua - @java LocalQueue#enter
@@ -209,13 +209,13 @@ Begin(t) ==
     \E a \in Mine :
         /\ at[a].st = "new" /\ \A b \in Mine : b < a => at[b].st # "new"
         /\ \A b \in Mine : at[b].thread = t => ~Alive(b)
-        /\ at' = [at EXCEPT ![a].thread = t, ![a].st = IF gate.turn = Nobody \/ t \in Outside THEN "turn" ELSE "gate"]
-        /\ gate' = IF t \in Outside THEN gate
-                   ELSE IF gate.turn = Nobody THEN [gate EXCEPT !.turn = a]
-                   ELSE [gate EXCEPT !.line = Append(@, a)]
+        /\ at' = [at EXCEPT ![a].thread = t, ![a].st = IF local.turn = Nobody \/ t \in Outside THEN "turn" ELSE "behind"]
+        /\ local' = IF t \in Outside THEN local
+                   ELSE IF local.turn = Nobody THEN [local EXCEPT !.turn = a]
+                   ELSE [local EXCEPT !.line = Append(@, a)]
         /\ UNCHANGED <<srv, reqs, strays, rivals, faults>>
 
-\* The hold begins. What may still run is followed by a leave; and such a hold names no heir.
+\* The hold begins. What may still run is followed by a leave; and such a hold names no successor.
 Settled(me) ==
     [me EXCEPT !.st = "held", !.told = FALSE, !.unsure = InDoubt(me), !.leave = IF MayHaveRun(me) THEN "due" ELSE @]
 
@@ -233,13 +233,13 @@ Ask(a) ==
        \/ srv' = out.s /\ at' = [at EXCEPT ![a] = me(Broken # "copyForgotten")] /\ strays' = strays \union {copy} /\ Fault
        \/ srv' = out.s /\ at' = [at EXCEPT ![a] = [known EXCEPT !.doubt = TRUE]] /\ UNCHANGED strays /\ Fault
        \/ UNCHANGED srv /\ at' = [at EXCEPT ![a] = [known EXCEPT !.doubt = TRUE]] /\ strays' = strays \union {copy} /\ Fault
-    /\ UNCHANGED <<gate, reqs, rivals>>
+    /\ UNCHANGED <<local, reqs, rivals>>
 
 \* @lua heartbeat.lua @java Heartbeats.Heartbeat#call
 StartBeat(a) ==
     /\ at[a].st \in {"line", "waits"} /\ ~at[a].beat
     /\ at' = [at EXCEPT ![a].beat = TRUE]
-    /\ UNCHANGED <<srv, gate, reqs, strays, rivals, faults>>
+    /\ UNCHANGED <<srv, local, reqs, strays, rivals, faults>>
 
 \* As an acquire; but its attempt may have ended meanwhile, or have its hold already.
 \* @lua heartbeat.lua @java Heartbeats.Heartbeat#answered
@@ -258,65 +258,65 @@ EndBeat(a) ==
        \/ srv' = out.s /\ at' = [at EXCEPT ![a] = answered(Broken # "copyForgotten")] /\ strays' = strays \union {copy} /\ Fault
        \/ srv' = out.s /\ at' = [at EXCEPT ![a] = me(TRUE)] /\ UNCHANGED strays /\ Fault
        \/ UNCHANGED srv /\ at' = [at EXCEPT ![a] = me(TRUE)] /\ strays' = strays \union {copy} /\ Fault
-    /\ UNCHANGED <<gate, reqs, rivals>>
+    /\ UNCHANGED <<local, reqs, rivals>>
 
-\* A message tells of a grant. Who waits at the gate has no date for it, and waits for the turn.
+\* A message tells of a grant. Who waits in the local queue has no date for it, and waits for the turn.
 \* @lua line.lua @java Mailbox#deliver
 Told(a) ==
     /\ srv.owner = a
     /\ \/ at[a].st \in {"line", "waits"} /\ at' = [at EXCEPT ![a] = Settled(@)]
-       \/ at[a].st = "gate" /\ ~at[a].told /\ at' = [at EXCEPT ![a].told = TRUE]
-    /\ UNCHANGED <<srv, gate, reqs, strays, rivals, faults>>
+       \/ at[a].st = "behind" /\ ~at[a].told /\ at' = [at EXCEPT ![a].told = TRUE]
+    /\ UNCHANGED <<srv, local, reqs, strays, rivals, faults>>
 
-\* At the gate a caller goes without a word: who named it, if anybody did, looks after it. With the turn, it leaves Redis.
+\* In the local queue a caller goes without a word: who named it, if anybody did, looks after it. With the turn, it leaves Redis.
 \* @lua leave.lua @java Handoff#depart
 GiveUp(a) ==
     LET me == at[a]
         gone == [at EXCEPT ![a] = Over(@)]
-        quick == ~me.known \/ (InDoubt(me) /\ Broken # "heirInDoubt")
-        heir == FirstAtGate(a)
+        quick == ~me.known \/ (InDoubt(me) /\ Broken # "successorInDoubt")
+        successor == FirstLocal(a)
     IN
-    /\ IF me.st = "gate"
-       THEN at' = gone /\ gate' = [gate EXCEPT !.line = SelectSeq(@, LAMBDA b : b # a)] /\ UNCHANGED reqs
+    /\ IF me.st = "behind"
+       THEN at' = gone /\ local' = [local EXCEPT !.line = SelectSeq(@, LAMBDA b : b # a)] /\ UNCHANGED reqs
        ELSE /\ me.st \in {"turn", "line", "waits"}
             /\ IF quick
                THEN /\ at' = Exits([gone EXCEPT ![a].leave = IF me.known THEN "due" ELSE @], a)
-                    /\ gate' = ExitGate(a)
+                    /\ local' = ExitLocal(a)
                     /\ UNCHANGED reqs
-               ELSE /\ at' = Named(gone, heir)
-                    /\ reqs' = reqs \union {Handing("leave", a, heir, a, FALSE)}
-                    /\ UNCHANGED gate
+               ELSE /\ at' = Named(gone, successor)
+                    /\ reqs' = reqs \union {Handing("leave", a, successor, a, FALSE)}
+                    /\ UNCHANGED local
     /\ UNCHANGED <<srv, strays, rivals, faults>>
 
 \* @lua release.lua @java LockEngine.Sync#release
 StartRelease(a) ==
-    LET heir == IF at[a].unsure /\ Broken # "heirInDoubt" THEN Nobody ELSE FirstAtGate(a) IN
+    LET successor == IF at[a].unsure /\ Broken # "successorInDoubt" THEN Nobody ELSE FirstLocal(a) IN
     /\ at[a].st = "held"
-    /\ at' = Named([at EXCEPT ![a].st = "releasing", ![a].unsure = FALSE], heir)
-    /\ \E keep \in IF heir = Nobody THEN {FALSE} ELSE BOOLEAN :
-        reqs' = reqs \union {Handing("release", a, heir, a, keep)}
-    /\ UNCHANGED <<srv, gate, strays, rivals, faults>>
+    /\ at' = Named([at EXCEPT ![a].st = "releasing", ![a].unsure = FALSE], successor)
+    /\ \E keep \in IF successor = Nobody THEN {FALSE} ELSE BOOLEAN :
+        reqs' = reqs \union {Handing("release", a, successor, a, keep)}
+    /\ UNCHANGED <<srv, local, strays, rivals, faults>>
 
 \* The hold is given up for the next attempt, which waits in the Condition.
 \* @lua await.lua @java Conditions.ConditionWait#giveUp
 StartAwait(a) ==
     \E w \in Mine :
-        LET heir == IF at[a].unsure /\ Broken # "heirInDoubt" THEN Nobody ELSE FirstAtGate(a) IN
+        LET successor == IF at[a].unsure /\ Broken # "successorInDoubt" THEN Nobody ELSE FirstLocal(a) IN
         /\ at[w].st = "new" /\ \A b \in Mine : b < w => at[b].st # "new"
         /\ Cardinality({b \in Mine : at[b].of # Nobody}) < Waits
         /\ at[a].st = "held"
         /\ at' = Named([at EXCEPT ![a].st = "releasing", ![a].unsure = FALSE,
-                                  ![w].st = "giving", ![w].thread = at[a].thread, ![w].of = a], heir)
-        /\ \E keep \in IF heir = Nobody THEN {FALSE} ELSE BOOLEAN :
-            reqs' = reqs \union {Handing("await", a, heir, a, keep)}
-        /\ UNCHANGED <<srv, gate, strays, rivals, faults>>
+                                  ![w].st = "giving", ![w].thread = at[a].thread, ![w].of = a], successor)
+        /\ \E keep \in IF successor = Nobody THEN {FALSE} ELSE BOOLEAN :
+            reqs' = reqs \union {Handing("await", a, successor, a, keep)}
+        /\ UNCHANGED <<srv, local, strays, rivals, faults>>
 
 \* Who holds the lock gives a signal.
 \* @lua signal.lua @java Conditions#signal
 Signal ==
     /\ srv.owner # Nobody
     /\ \E w \in srv.cond : srv' = [srv EXCEPT !.cond = @ \ {w}, !.line = Append(@, w)]
-    /\ UNCHANGED <<at, gate, reqs, strays, rivals, faults>>
+    /\ UNCHANGED <<at, local, reqs, strays, rivals, faults>>
 
 \* Timed out or interrupted. As an acquire.
 \* @lua rejoin.lua @java Conditions.ConditionWait#rejoin
@@ -331,23 +331,23 @@ StartRejoin(a) ==
        \/ srv' = out.s /\ at' = [at EXCEPT ![a] = me(Broken # "copyForgotten")] /\ strays' = strays \union {copy} /\ Fault
        \/ srv' = out.s /\ at' = [at EXCEPT ![a].doubt = TRUE] /\ UNCHANGED strays /\ Fault
        \/ UNCHANGED srv /\ at' = [at EXCEPT ![a].doubt = TRUE] /\ strays' = strays \union {copy} /\ Fault
-    /\ UNCHANGED <<gate, reqs, rivals>>
+    /\ UNCHANGED <<local, reqs, rivals>>
 
 \* Its deadline passes: the hold is lost, and ends in Redis with its lease.
 \* @lua - @java Losses#ended
 Lapse(a) ==
     /\ at[a].st = "held" /\ Fault
     /\ at' = Exits([at EXCEPT ![a] = [Over(@) EXCEPT !.st = "lost"]], a)
-    /\ gate' = ExitGate(a)
+    /\ local' = ExitLocal(a)
     /\ UNCHANGED <<srv, reqs, strays, rivals>>
 
-\* Its thread does not wait for the answer any longer. The release goes on as an errand, and with it the turn.
+\* Its thread does not wait for the answer any longer. The release goes on as a pending command, and with it the turn.
 \* @lua release.lua @java Handoff#releaseLater
 ReleaseLater(r) ==
     LET gone == [at EXCEPT ![r.a] = Over(@)] IN
     /\ r.op = "release" /\ at[r.a].st = "releasing" /\ Fault
     /\ at' = IF Broken = "lostExits" THEN Exits(gone, r.a) ELSE gone
-    /\ gate' = IF Broken = "lostExits" THEN ExitGate(r.a) ELSE gate
+    /\ local' = IF Broken = "lostExits" THEN ExitLocal(r.a) ELSE local
     /\ UNCHANGED <<srv, reqs, strays, rivals>>
 
 \* Redis runs a request that hands a turn on. A leave also says whether it has to be sent again.
@@ -358,49 +358,49 @@ Serve(r) ==
     /\ srv' = out.s
     /\ reqs' = (reqs \ {r}) \union {[r EXCEPT !.st = "ran", !.ans = out.ans,
                                               !.more = r.op = "leave" /\ MayHaveRun(at[r.a]) /\ MayRun(r.a) # {}]}
-    /\ UNCHANGED <<at, gate, strays, rivals, faults>>
+    /\ UNCHANGED <<at, local, strays, rivals, faults>>
 
 \* The same call is sent again, whether it has run or not.
 \* @lua - @java PendingCommand#failed
 Again(r) ==
     /\ Fault
-    /\ strays' = strays \union (IF r.st = "sent" THEN {Copy(r.op, r.a, r.heir, r.keep)} ELSE {})
+    /\ strays' = strays \union (IF r.st = "sent" THEN {Copy(r.op, r.a, r.successor, r.keep)} ELSE {})
     /\ IF Broken = "exitUnanswered" /\ r.op = "leave"
        THEN /\ at' = Exits([at EXCEPT ![r.a] = LeaveDue(@)], r.turn)
-            /\ gate' = ExitGate(r.turn)
+            /\ local' = ExitLocal(r.turn)
             /\ reqs' = reqs \ {r}
        ELSE /\ reqs' = (reqs \ {r}) \union {[r EXCEPT !.st = "sent", !.ans = "", !.more = FALSE]}
             /\ at' = IF r.op = "await" /\ Broken \notin {"awaitUndated", "awaitForgotten"}
                      THEN [at EXCEPT ![Waiting(r.a)].doubt = TRUE] ELSE at
-            /\ UNCHANGED gate
+            /\ UNCHANGED local
     /\ UNCHANGED <<srv, rivals>>
 
-\* The answer hands the turn on: to the heir, if Redis has served it or put it in line; else to the first that waits.
+\* The answer hands the turn on: to the successor, if Redis has served it or put it in line; else to the first that waits.
 \* @lua succession.lua @java Handoff#inherit
 HandOn(r) ==
-    LET heir == r.heir
-        named == heir # Nobody /\ r.ans \in {"SUCCEEDED", "QUEUED"}
-        waits == \E i \in 1..Len(gate.line) : gate.line[i] = heir
+    LET successor == r.successor
+        named == successor # Nobody /\ r.ans \in {"SUCCEEDED", "QUEUED"}
+        waits == \E i \in 1..Len(local.line) : local.line[i] = successor
         ended == CASE r.op = "release" -> [at EXCEPT ![r.a] = IF @.st = "releasing" THEN Over(@) ELSE @]
                    [] r.op = "await" -> [at EXCEPT ![r.a] = Over(@), ![Waiting(r.a)].st = "waits", ![Waiting(r.a)].known = TRUE]
                    [] OTHER -> [at EXCEPT ![r.a].leave = IF r.more /\ Broken # "leaveOnce" THEN "late" ELSE @]
         \* A message came first, of a grant that could not be dated: it asks.
         served(me) == IF me.told THEN [me EXCEPT !.st = "turn", !.told = FALSE] ELSE Settled(me)
-        second == FirstAtGate(r.turn)
+        second == FirstLocal(r.turn)
     IN
     /\ r.st = "ran"
     /\ IF ~named \/ (Broken = "goneStays" /\ ~waits)
-       THEN at' = Exits(ended, r.turn) /\ gate' = ExitGate(r.turn) /\ reqs' = reqs \ {r}
-       ELSE IF gate.turn = r.turn /\ waits
-       THEN /\ gate' = [turn |-> heir, line |-> SelectSeq(gate.line, LAMBDA b : b # heir)]
-            /\ at' = [ended EXCEPT ![heir] = IF r.ans = "SUCCEEDED" THEN served(@) ELSE [@ EXCEPT !.st = "line", !.told = FALSE]]
+       THEN at' = Exits(ended, r.turn) /\ local' = ExitLocal(r.turn) /\ reqs' = reqs \ {r}
+       ELSE IF local.turn = r.turn /\ waits
+       THEN /\ local' = [turn |-> successor, line |-> SelectSeq(local.line, LAMBDA b : b # successor)]
+            /\ at' = [ended EXCEPT ![successor] = IF r.ans = "SUCCEEDED" THEN served(@) ELSE [@ EXCEPT !.st = "line", !.told = FALSE]]
             /\ reqs' = reqs \ {r}
-       ELSE IF gate.turn = heir
-       THEN at' = ended /\ reqs' = reqs \ {r} /\ UNCHANGED gate
-       \* The heir has gone, and is taken out of Redis, with the next as heir.
+       ELSE IF local.turn = successor
+       THEN at' = ended /\ reqs' = reqs \ {r} /\ UNCHANGED local
+       \* The successor has gone, and is taken out of Redis, with the next as successor.
        ELSE /\ at' = Named(ended, second)
-            /\ reqs' = (reqs \ {r}) \union {Handing("leave", heir, second, r.turn, FALSE)}
-            /\ UNCHANGED gate
+            /\ reqs' = (reqs \ {r}) \union {Handing("leave", successor, second, r.turn, FALSE)}
+            /\ UNCHANGED local
     /\ UNCHANGED <<srv, strays, rivals, faults>>
 
 \* A leave that hands nothing on; sent again when nothing of its attempt can run any more. A copy of it may run again.
@@ -415,15 +415,15 @@ LeaveLater(a) ==
     /\ at' = [at EXCEPT ![a].leave = IF more THEN "late" ELSE "no", ![a].doubt = @ /\ (more \/ Alive(a))]
     /\ \/ UNCHANGED strays /\ NoFault
        \/ strays' = strays \union {copy} /\ Fault
-    /\ UNCHANGED <<gate, reqs, rivals>>
+    /\ UNCHANGED <<local, reqs, rivals>>
 
 \* A lease ends of an attempt that does not hold, and is not about to be told that it does. Of claims see Queue.
 \* @world
 Expire ==
     /\ srv.owner \in Mine /\ at[srv.owner].st \notin {"held", "line"} /\ Fault
-    /\ \A r \in reqs : r.st = "ran" => srv.owner # r.heir
+    /\ \A r \in reqs : r.st = "ran" => srv.owner # r.successor
     /\ srv' = [srv EXCEPT !.owner = Nobody]
-    /\ UNCHANGED <<at, gate, reqs, strays, rivals>>
+    /\ UNCHANGED <<at, local, reqs, strays, rivals>>
 
 \* The rival asks, releases, finds a free lock by its heartbeat, or goes.
 \* @world
@@ -434,7 +434,7 @@ Other ==
        THEN srv' = (IF srv.owner = Nobody THEN Grant(srv) ELSE Dropped(srv, Rival)) /\ UNCHANGED rivals
        ELSE /\ rivals > 0 /\ rivals' = rivals - 1
             /\ srv' = IF srv.owner = Nobody THEN [srv EXCEPT !.owner = Rival] ELSE LineUp(srv, Rival)
-    /\ UNCHANGED <<at, gate, reqs, strays, faults>>
+    /\ UNCHANGED <<at, local, reqs, strays, faults>>
 
 -----------------------------------------------------------------------------
 
@@ -442,7 +442,7 @@ Init ==
     /\ srv = [owner |-> Nobody, line |-> <<>>, cond |-> {}]
     /\ at = [a \in Mine |-> [thread |-> "", st |-> "new", known |-> FALSE, told |-> FALSE, beat |-> FALSE,
                              of |-> Nobody, doubt |-> FALSE, unsure |-> FALSE, leave |-> "no"]]
-    /\ gate = [turn |-> Nobody, line |-> <<>>]
+    /\ local = [turn |-> Nobody, line |-> <<>>]
     /\ reqs = {} /\ strays = {} /\ rivals = Rivals /\ faults = Faults
 
 Next ==
@@ -475,8 +475,8 @@ Quiet ==
 NoOrphan ==
     Quiet => \A a \in Mine : at[a].st = "over" => srv.owner # a /\ a \notin srv.cond /\ \A i \in 1..Len(srv.line) : srv.line[i] # a
 
-\* Then whoever waits at the gate waits for one that lives: that asks, has a place, or holds.
+\* Then whoever waits in the local queue waits for one that lives: that asks, has a place, or holds.
 NoLostTurn ==
-    Quiet => IF gate.turn = Nobody THEN gate.line = <<>> ELSE at[gate.turn].st \in {"turn", "line", "held"}
+    Quiet => IF local.turn = Nobody THEN local.line = <<>> ELSE at[local.turn].st \in {"turn", "line", "held"}
 
 =============================================================================

@@ -258,7 +258,7 @@ abstract class FakeTime {
         assertThat(server.zset(KEY + ":queue")).isEmpty();
         assertThat(other.tryLock()).isTrue();
         other.unlock();
-        assertThat(lock.tryLock()).as("the gate is open").isTrue();
+        assertThat(lock.tryLock()).as("the local queue is free").isTrue();
         lock.unlock();
         assertThat(losses).isEmpty();
         assertThat(locks.client().holds.all()).isEmpty();

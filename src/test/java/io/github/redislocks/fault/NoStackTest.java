@@ -99,7 +99,7 @@ class NoStackTest {
                 assertThat(isHadByAnother(name))
                         .as("%d frames above the bottom", 2 * above)
                         .isTrue();
-                assertThat(lock.tryLock()).as("the gate is open").isTrue();
+                assertThat(lock.tryLock()).as("the local queue is free").isTrue();
                 lock.unlock();
             });
         }

@@ -55,7 +55,7 @@ class LinearizabilityTest {
     }
 
     @Test
-    void gate_underEveryInterleaving_isALine() {
+    void queue_underEveryInterleaving_isALine() {
         options().sequentialSpecification(LineModel.class).check(GateSubject.class);
     }
 
@@ -81,7 +81,7 @@ class LinearizabilityTest {
                 .check(HoldsSubject.class);
     }
 
-    /** A gate where one has the turn, one waits, and one may come. */
+    /** A queue where one has the turn, one waits, and one may come. */
     @Param(name = "who", gen = IntGen.class, conf = "0:2")
     public static class GateSubject {
 
