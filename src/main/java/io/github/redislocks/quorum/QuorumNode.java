@@ -16,7 +16,9 @@ import io.github.redislocks.state.Settings;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -25,14 +27,17 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One master of a quorum. It has threads of its own, since all are asked at the same time and none may wait for
- * another: for calls as many as are under way, at most one for each connection, and one for batches. What was asked too
- * long ago is not sent.
+ * another: one for calls, and one for what is done in the background. What comes while a call is under way is asked
+ * together, when that has ended, in the order in which it came: so a vote that somebody does not wait for any longer is
+ * answered before it is withdrawn. What was asked too long ago is not sent.
  */
 public final class QuorumNode {
 
     private static final Set<String> TELL_TIME = Set.of("VOTED", "TAKEN", "YOUNG", "LATE");
     private static final Outcome NOTHING = Outcome.of(new Reply("GONE", List.of()));
     private static final long IDLE_SECONDS = 5;
+    /** How many calls are asked together at most. */
+    private static final int MOST_TOGETHER = 64;
 
     public final int index;
     public final QuorumServer server;
@@ -40,6 +45,9 @@ public final class QuorumNode {
     public final ServerTime time;
     public final Threads threads;
     public final UnansweredVotes unanswered = new UnansweredVotes();
+
+    /** What is to be asked next by {@link #calls}, which has a task for each; so its bound is theirs. */
+    private final Queue<Ask> waiting = new ConcurrentLinkedQueue<>();
 
     public final ThreadPoolExecutor calls;
     public final ThreadPoolExecutor lane;
@@ -66,8 +74,7 @@ public final class QuorumNode {
                 new OutageNews("A master of the quorum", redis::address, () -> closing, new EventNotifier(List.of()));
         this.awayNanos = settings.commandTimeoutNanos() / 2;
         this.retries = new WithdrawRetries(this, quorum, scheduler);
-        this.calls = new ScalingExecutor(
-                settings.maxConnections(), IDLE_SECONDS, threads.factory("node-" + redis.address()));
+        this.calls = new ScalingExecutor(1, IDLE_SECONDS, threads.factory("node-" + redis.address()));
         this.lane = new ScalingExecutor(1, IDLE_SECONDS, threads.factory("lane-" + redis.address()));
     }
 
@@ -79,17 +86,59 @@ public final class QuorumNode {
         if (concerned.isEmpty()) {
             return;
         }
-        // From now on, not only when it is sent: a withdrawal may overtake it on the way there.
+        // From now on, not only when it is sent: another client's withdrawal may overtake it on the way there.
         concerned.forEach(poll -> poll.asking(this, quiet));
+        Ask ask = new Ask(concerned, deadlineNanos);
+        boolean queued = false;
+        Outcome failure;
         try {
-            (background ? lane : calls).execute(() -> answer(concerned, deadlineNanos, background));
+            if (background) {
+                lane.execute(() -> answer(List.of(ask), true));
+            } else {
+                queued = waiting.add(ask);
+                calls.execute(this::answerWaiting);
+            }
+            return;
         } catch (RejectedExecutionException e) {
-            tell(concerned, quiet, unsent(redis.address() + ": " + e.getMessage()));
+            failure = unsent(redis.address() + ": " + e.getMessage());
         } catch (Throwable e) {
             // No thread could be started: this node is one less, and the others have been asked or will be.
-            tell(concerned, quiet, unsent(redis.address() + ": " + e));
+            failure = unsent(redis.address() + ": " + e);
+        }
+        // Unless the task of another has taken it.
+        if (!queued || waiting.remove(ask)) {
+            tell(ask, failure);
         }
     }
+
+    /** Questions that came together. Two are never equal. */
+    private static final class Ask {
+
+        private final List<Poll> polls;
+        private final long deadlineNanos;
+
+        Ask(List<Poll> polls, long deadlineNanos) {
+            this.polls = polls;
+            this.deadlineNanos = deadlineNanos;
+        }
+
+        /** From when on none of their requests can run any more. */
+        long quietFromNanos() {
+            return deadlineNanos + QuorumServer.LATE_MARGIN_NANOS;
+        }
+
+        /** By when they have to be answered that are asked from now on. */
+        long untilNanos(long now) {
+            long until = deadlineNanos;
+            for (Poll poll : polls) {
+                until = poll.patienceNanos() == Long.MAX_VALUE ? until : Math.min(until, now + poll.patienceNanos());
+            }
+            return until;
+        }
+    }
+
+    /** One of them, on its way: it is told what became of it. */
+    private record Question(Poll poll, Ask ask, long deadlineNanos) {}
 
     /** Those that it has to be asked; the others hear that it has nothing. */
     private List<Poll> concerned(List<? extends Poll> polls) {
@@ -114,77 +163,112 @@ public final class QuorumNode {
         return unanswered.size() + retries.size();
     }
 
-    private void answer(List<? extends Poll> asked, long deadlineNanos, boolean background) {
-        long began = System.nanoTime();
-        long quiet = deadlineNanos + QuorumServer.LATE_MARGIN_NANOS;
-        long deadline = deadlineNanos;
-        // Those that have been told nothing.
-        List<? extends Poll> open = asked;
-        try {
-            // What was on its way when it was asked may have been answered meanwhile.
-            open = concerned(asked);
-            for (Poll poll : open) {
-                deadline = poll.patienceNanos() == Long.MAX_VALUE
-                        ? deadline
-                        : Math.min(deadline, began + poll.patienceNanos());
+    /** Asks what waits, together; nothing if the task of another has done so. */
+    private void answerWaiting() {
+        // Allocated before anything is taken, so that nothing can be lost.
+        List<Ask> taken = new ArrayList<>(MOST_TOGETHER);
+        while (taken.size() < MOST_TOGETHER) {
+            Ask next = waiting.poll();
+            if (next == null) {
+                break;
             }
+            taken.add(next);
+        }
+        if (!taken.isEmpty()) {
+            answer(taken, false);
+        }
+    }
+
+    private void answer(List<Ask> asks, boolean background) {
+        long began = System.nanoTime();
+        long timeout = 0;
+        // Those that have been told nothing; null before it is known which these are.
+        List<Question> open = null;
+        try {
+            open = inTime(asks, began);
             if (open.isEmpty()) {
                 return;
             }
-            if (deadline - began <= 0) {
-                tell(open, quiet, unsent(redis.address() + ": too many calls wait"));
-                return;
-            }
+            timeout = latest(open) - began;
             if (!reachability.enter(began)) {
-                tell(open, quiet, unsent(reachability.why()));
+                tell(open, unsent(reachability.why()));
                 return;
             }
-            server.checkOnce(deadline - began);
-            open = pass(open, deadline, quiet, background);
-            if (!open.isEmpty() && deadline - System.nanoTime() > 0) {
+            server.checkOnce(timeout);
+            open = pass(open, background);
+            if (!open.isEmpty() && latest(open) - System.nanoTime() > 0) {
                 // They told the time, by which the next ones are not late; or another server has been met.
-                server.checkOnce(Math.max(1, deadline - System.nanoTime()));
-                open = pass(open, deadline, quiet, background);
+                server.checkOnce(Math.max(1, latest(open) - System.nanoTime()));
+                open = pass(open, background);
             }
-            tell(open, quiet, Outcome.of(new Reply("LATE", List.of())));
+            tell(open, Outcome.of(new Reply("LATE", List.of())));
         } catch (RedisException e) {
-            note(List.of(Outcome.of(e)), deadline - began);
-            tell(open, quiet, Outcome.of(named(e)));
+            note(List.of(Outcome.of(e)), timeout);
+            tell(asks, open, Outcome.of(named(e)));
         } catch (Throwable e) {
             reachability.unknown();
             // It is not known whether they were sent.
-            tell(open, quiet, Outcome.of(new RedisException.Unanswered(redis.address() + ": " + e, true, e)));
+            tell(asks, open, Outcome.of(new RedisException.Unanswered(redis.address() + ": " + e, true, e)));
             report("A call failed", e);
         }
+    }
+
+    /** Those of which an answer is still wanted; the others are told. */
+    private List<Question> inTime(List<Ask> asks, long now) {
+        List<Question> open = new ArrayList<>();
+        for (Ask ask : asks) {
+            // What was on its way when it was asked may have been answered meanwhile.
+            List<Poll> concerned = concerned(ask.polls);
+            long deadline = ask.untilNanos(now);
+            for (Poll poll : concerned) {
+                if (deadline - now > 0) {
+                    open.add(new Question(poll, ask, deadline));
+                } else {
+                    tell(poll, ask.quietFromNanos(), unsent(redis.address() + ": too many calls wait"));
+                }
+            }
+        }
+        return open;
+    }
+
+    private static long latest(List<Question> questions) {
+        long latest = questions.get(0).deadlineNanos;
+        for (Question question : questions) {
+            latest = question.deadlineNanos - latest > 0 ? question.deadlineNanos : latest;
+        }
+        return latest;
     }
 
     /**
      * Sends these, and returns those that are to be sent again, now that more is known of the server. If it throws,
      * none of them has been told anything.
      */
-    private List<Poll> pass(List<? extends Poll> polls, long deadline, long quiet, boolean background) {
+    private List<Question> pass(List<Question> questions, boolean background) {
         long sent = System.nanoTime();
+        long deadline = latest(questions);
         long timeout = Math.max(1, deadline - sent);
-        List<Call> requests = new ArrayList<>(polls.size());
-        for (Poll poll : polls) {
-            poll.sending(this);
-            requests.add(poll.call(this, sent, timeout));
+        List<Call> requests = new ArrayList<>(questions.size());
+        for (Question question : questions) {
+            question.poll.sending(this);
+            requests.add(question.poll.call(this, sent, Math.max(1, question.deadlineNanos - sent)));
         }
-        List<Outcome> outcomes = background ? redis.runAll(requests, timeout) : List.of(run(requests.get(0), timeout));
+        List<Outcome> outcomes = background || requests.size() > 1
+                ? redis.runAll(requests, timeout)
+                : List.of(run(requests.get(0), timeout));
         note(outcomes, timeout);
         outcomes.forEach(outcome -> learn(outcome, sent));
         Outcome ofOther = meet(outcomes, deadline);
-        List<Poll> late = new ArrayList<>();
-        for (int i = 0; i < polls.size(); i++) {
+        List<Question> late = new ArrayList<>();
+        for (int i = 0; i < questions.size(); i++) {
             Outcome outcome = outcomes.get(i);
             Reply reply = outcome.reply();
             RedisException failure = outcome.failure();
             if (reply != null && reply.is("OTHER") && ofOther != null) {
-                tell(polls.get(i), quiet, ofOther);
+                tell(questions.get(i), ofOther);
             } else if (reply != null && (reply.is("LATE") || reply.is("OTHER"))) {
-                late.add(polls.get(i));
+                late.add(questions.get(i));
             } else {
-                tell(polls.get(i), quiet, failure == null ? outcome : Outcome.of(named(failure)));
+                tell(questions.get(i), failure == null ? outcome : Outcome.of(named(failure)));
             }
         }
         return late;
@@ -258,8 +342,31 @@ public final class QuorumNode {
         }
     }
 
-    private void tell(List<? extends Poll> polls, long quietFromNanos, Outcome outcome) {
-        polls.forEach(poll -> tell(poll, quietFromNanos, outcome));
+    /** Those that are open, or all if that is not known. */
+    private void tell(List<Ask> asks, @Nullable List<Question> open, Outcome outcome) {
+        if (open == null) {
+            for (Ask ask : asks) {
+                tell(ask, outcome);
+            }
+        } else {
+            tell(open, outcome);
+        }
+    }
+
+    private void tell(Ask ask, Outcome outcome) {
+        for (Poll poll : ask.polls) {
+            tell(poll, ask.quietFromNanos(), outcome);
+        }
+    }
+
+    private void tell(List<Question> questions, Outcome outcome) {
+        for (Question question : questions) {
+            tell(question, outcome);
+        }
+    }
+
+    private void tell(Question question, Outcome outcome) {
+        tell(question.poll, question.ask.quietFromNanos(), outcome);
     }
 
     /** Whatever it makes of it, the others are to be told of theirs. */

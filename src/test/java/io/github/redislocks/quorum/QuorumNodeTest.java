@@ -3,12 +3,15 @@ package io.github.redislocks.quorum;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.fixture.twin.Fault;
+import io.github.redislocks.fixture.twin.HeldCalls;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.script.Scripts;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -83,5 +86,41 @@ class QuorumNodeTest extends OneMaster {
                 .hasMessageContaining("broke during check");
         before.heardItsOwnAnswer();
         after.heardItsOwnAnswer();
+    }
+
+    @Test
+    void questionsThatCome_whileOneIsUnderWay_areAskedByTheSameThread() {
+        HeldCalls held = master.hold(call -> call.script().name().equals("locked"));
+        Question first = new Question();
+        node.ask(List.of(first), deadline, false);
+        held.awaitParked(1, Duration.ofSeconds(10));
+        List<Question> others = Stream.generate(Question::new).limit(100).toList();
+        others.forEach(question -> node.ask(List.of(question), deadline, false));
+        held.release();
+        first.heardItsOwnAnswer();
+        others.forEach(Question::heardItsOwnAnswer);
+        assertThat(node.calls.getLargestPoolSize()).isEqualTo(1);
+    }
+
+    @Test
+    void withdrawal_behindTheVoteOfTheSameAttempt_isAskedOnce() {
+        HeldCalls held = master.hold(call -> call.script().name().equals("vote"));
+        VotePoll vote = new VotePoll(calls, candidate, 1);
+        node.ask(List.of(vote), deadline, false);
+        held.awaitParked(1, Duration.ofSeconds(10));
+        WithdrawPoll withdrawal = new WithdrawPoll(
+                calls,
+                new WithdrawPoll.Order(
+                        candidate.keys(),
+                        candidate.owner(),
+                        candidate.attempt(),
+                        calls.nextBallot(),
+                        WithdrawPoll.End.RELEASED,
+                        WithdrawPoll.Place.DROP));
+        node.ask(List.of(withdrawal), deadline, false);
+        held.release();
+        assertThat(withdrawal.await(deadline).outcome().reply()).isNotNull();
+        assertThat(node.remembered()).isZero();
+        assertThat(master.hash(keys.lock())).isEmpty();
     }
 }

@@ -160,6 +160,11 @@ public record RedisUri(
         return Ports.open(topology, config, maxConnections, timeoutNanos, threads);
     }
 
+    /** As {@link #open}, to one server, for callers that have threads of their own for it. */
+    public Redis openMaster(int maxConnections, Threads threads) {
+        return Ports.openMaster(topology, config, maxConnections, threads);
+    }
+
     private static List<HostAndPort> addresses(String text, String authority, int defaultPort) {
         List<HostAndPort> addresses = new ArrayList<>();
         for (String part : authority.substring(authority.lastIndexOf('@') + 1).split(",", -1)) {

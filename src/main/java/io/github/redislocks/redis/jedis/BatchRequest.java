@@ -22,6 +22,8 @@ public final class BatchRequest extends TimedRequest<Boolean> {
 
     /** At most 3 bytes each, and the buffers of both sides hold 64 KiB and more. */
     private static final int BRIEF_CHARS = 8_192;
+    /** What a call has besides its keys and arguments: the command, the digest, and lengths. */
+    private static final int CHARS_OF_A_CALL = 128;
 
     /** By digest; then with the sources of what the server did not know; once more if it forgot it meanwhile. */
     private static final int PASSES = 3;
@@ -30,6 +32,7 @@ public final class BatchRequest extends TimedRequest<Boolean> {
     private final List<Call> calls;
     private final boolean asking;
     private final AtomicReferenceArray<@Nullable Outcome> outcomes;
+    private final boolean brief;
     private volatile int sent;
 
     public BatchRequest(Endpoint endpoint, ConnectionPool lane, long timeoutNanos, List<Call> calls) {
@@ -43,6 +46,7 @@ public final class BatchRequest extends TimedRequest<Boolean> {
         this.endpoint = endpoint;
         this.calls = calls;
         this.outcomes = new AtomicReferenceArray<>(calls.size());
+        this.brief = !asking && isBrief(calls);
     }
 
     @Override
@@ -54,7 +58,7 @@ public final class BatchRequest extends TimedRequest<Boolean> {
     public List<Outcome> outcomes() {
         RedisException failure = null;
         try {
-            perform(isBrief());
+            perform(brief);
         } catch (RedisException e) {
             failure = e;
         }
@@ -77,22 +81,24 @@ public final class BatchRequest extends TimedRequest<Boolean> {
     }
 
     /**
-     * Whether the caller's thread can do it, which costs two wake-ups less: it has one answer to wait for, by the
-     * deadline, and what it writes finds room in the socket's buffers even if the server reads nothing.
+     * Whether the caller's thread can do it, which costs two wake-ups less: what it writes finds room in the socket's
+     * buffers even if the server reads nothing, and it reads the answers one by one, each by the deadline.
      */
-    private boolean isBrief() {
-        if (asking || calls.size() > 1) {
-            return false;
-        }
-        Call call = calls.get(0);
+    private static boolean isBrief(List<Call> calls) {
         long chars = 0;
-        for (String key : call.keys()) {
-            chars += key.length();
+        for (Call call : calls) {
+            chars += CHARS_OF_A_CALL;
+            for (String key : call.keys()) {
+                chars += key.length();
+            }
+            for (String argument : call.args()) {
+                chars += argument.length();
+            }
+            if (chars > BRIEF_CHARS) {
+                return false;
+            }
         }
-        for (String argument : call.args()) {
-            chars += argument.length();
-        }
-        return chars <= BRIEF_CHARS;
+        return true;
     }
 
     @Override
@@ -171,6 +177,14 @@ public final class BatchRequest extends TimedRequest<Boolean> {
 
     /** Those to the calls. */
     private List<Object> answers(PooledConnection link, int count) {
+        if (brief) {
+            List<Object> answers = new ArrayList<>(link.answers(1));
+            while (answers.size() < count) {
+                proceed(link);
+                answers.addAll(link.answers(1));
+            }
+            return answers;
+        }
         if (!asking) {
             return link.answers(count);
         }

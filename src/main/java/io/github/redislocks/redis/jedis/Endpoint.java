@@ -12,8 +12,13 @@ import redis.clients.jedis.exceptions.JedisException;
  * The server and the threads that talk to it; the one place where Jedis' exceptions are translated.
  *
  * @param address the server as people write it
+ * @param callersConnect whether callers have threads of their own, which may wait until they are connected
  */
-public record Endpoint(String address, IoThreads workers) {
+public record Endpoint(String address, IoThreads workers, boolean callersConnect) {
+
+    public Endpoint(String address, IoThreads workers) {
+        this(address, workers, false);
+    }
 
     public RedisException failed(JedisException e, String what, boolean sent, boolean wantedTls, long timeoutNanos) {
         if (Causes.isTimeout(e)) {

@@ -51,20 +51,34 @@ public final class JedisRedis implements Redis {
 
     /** With threads of a client. */
     public JedisRedis(HostAndPort address, JedisClientConfig config, int maxConnections, Threads threads) {
-        this(address, config, maxConnections, threads, System::nanoTime);
+        this(address, config, maxConnections, threads, System::nanoTime, false);
     }
 
     /** By a clock of which only how long connections have been idle is told. */
     public JedisRedis(HostAndPort address, JedisClientConfig config, int maxConnections, LongSupplier nanoTime) {
-        this(address, config, maxConnections, Threads.DAEMONS, nanoTime);
+        this(address, config, maxConnections, Threads.DAEMONS, nanoTime, false);
+    }
+
+    /**
+     * For callers that have threads of their own for this server, which may wait until they are connected: no thread is
+     * made for that. Each step of connecting has the time of the call then, not all together.
+     */
+    public static JedisRedis ofOwnThreads(
+            HostAndPort address, JedisClientConfig config, int maxConnections, Threads threads) {
+        return new JedisRedis(address, config, maxConnections, threads, System::nanoTime, true);
     }
 
     private JedisRedis(
-            HostAndPort address, JedisClientConfig config, int maxConnections, Threads threads, LongSupplier nanoTime) {
+            HostAndPort address,
+            JedisClientConfig config,
+            int maxConnections,
+            Threads threads,
+            LongSupplier nanoTime,
+            boolean callersConnect) {
         if (maxConnections < 1) {
             throw new IllegalArgumentException("maxConnections is " + maxConnections + ", and must be 1 or more");
         }
-        endpoint = new Endpoint(address.toString(), new IoThreads(threads, address.toString()));
+        endpoint = new Endpoint(address.toString(), new IoThreads(threads, address.toString()), callersConnect);
         pool = new ConnectionPool(address, config, maxConnections, nanoTime);
         pool.checkNames();
         lane = new ConnectionPool(address, config, 1, nanoTime);

@@ -25,6 +25,7 @@ import redis.clients.jedis.exceptions.JedisException;
  *     if it has idled for long, see first whether it answers
  * else, or if it was stale
  *     let a worker connect and ask, and wait for it        given up at the deadline
+ *     if it is the thread's only work, connect and ask here
  * </pre>
  *
  * <p>A worker that was given up finds its connection shut. If it had not sent anything yet, it sends nothing any more,
@@ -104,7 +105,11 @@ public abstract class TimedRequest<T> {
             if (pool.isClosed()) {
                 throw endpoint.closed(false);
             }
-            T answer = here && !IoThreads.onVirtualThread() ? onIdle() : null;
+            boolean mayBlock = here && !IoThreads.onVirtualThread();
+            T answer = mayBlock ? onIdle() : null;
+            if (answer == null && mayBlock && endpoint.callersConnect()) {
+                answer = onFresh();
+            }
             return answer != null ? answer : elsewhere();
         } catch (JedisDataException e) {
             // A provider of credentials may be late: then it is as if there were no connection.

@@ -1,0 +1,39 @@
+package io.github.redislocks.fault;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.fixture.QuorumServers;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** How many threads a client of a quorum needs. */
+@Tag("server")
+@Tag("once")
+@Timeout(60)
+class QuorumThreadCountTest {
+
+    @Test
+    void uncontendedLocksOfOneCaller_ofThreeMasters_needSixThreads() {
+        try (QuorumServers masters = QuorumServers.start(3);
+                RedisLocks locks = RedisLocks.builder()
+                        .quorum(masters.uris())
+                        .restartDelay(Duration.ZERO)
+                        .build()) {
+            for (int i = 0; i < 50; i++) {
+                RedisReentrantLock lock = locks.reentrantLock("job-" + i);
+                lock.lock();
+                lock.unlock();
+            }
+            List<String> names = Thread.getAllStackTraces().keySet().stream()
+                    .map(Thread::getName)
+                    .filter(name -> name.endsWith("-" + locks.clientId()))
+                    .toList();
+            assertThat(names).hasSizeLessThanOrEqualTo(6);
+        }
+    }
+}
