@@ -264,7 +264,8 @@ class QuorumPortTest {
             Reply left = quorum.run(Scripts.leave(keys, attempt.owner.id, attempt.number, false, null, false), SECOND);
             assertThat(left.code()).isEqualTo("DONE");
         }
-        assertThat(errors.get()).isGreaterThan(20);
+        // Messages and heartbeats are sent one by one, by a thread that nobody waits for.
+        await().until(() -> errors.get() > 20);
     }
 
     @Test

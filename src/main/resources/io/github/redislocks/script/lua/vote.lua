@@ -18,16 +18,23 @@ local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[5]) then
     return {'LATE', now}
 end
---@include hold
---@include line
 --@include ballot
+--@include extend
 
 local place = owner .. ':' .. ARGV[2]
+
+-- Takes a place in line. With what that needs, which takes longer to define than all else here takes to run.
+local function line_up_for(claim)
+--@include hold
+--@include line
+    line_up(place, 1, claim)
+end
+
 local held = redis.call('hmget', lock, 'owner', 'attempt', 'ballot', 'token', 'after', 'lost')
 if held[1] and held[1] ~= owner then
     local pttl = redis.call('pttl', lock)
     if claim then
-        line_up(place, 1, claim)
+        line_up_for(claim)
     end
     return {'TAKEN', held[1], pttl, now}
 end
@@ -43,7 +50,7 @@ if held[1] then
         -- First: at maxmemory Redis refuses the others only as long as a script has not yet written.
         extend(lock, lease)
         token = math.max(wanted, tonumber(held[4]))
-        count(math.max(highest, token), token, EXPIRED)
+        count(math.max(highest, token), token, EXPIRED, redis.call('pttl', lock))
         redis.call('hset', lock, 'token', string.format('%.0f', token))
         if tonumber(held[3]) < ballot then
             redis.call('hset', lock, 'ballot', ballot)
@@ -77,12 +84,12 @@ if held[1] then
     end
     redis.call('del', lock)
 end
-redis.call('hset', lock, 'owner', owner, 'attempt', ARGV[2], 'ballot', ARGV[3], 'holds', 1,
-    'token', string.format('%.0f', token), 'after', string.format('%.0f', last), 'lost', lost)
+redis.call('hset', lock, 'owner', owner, 'attempt', ARGV[2], 'ballot', ARGV[3], 'holds', '1',
+    'token', string.format('%.0f', token), 'after', string.format('%.0f', last), 'lost', tostring(lost))
 redis.call('pexpire', lock, lease)
-count(math.max(highest, token), token, EXPIRED)
+count(math.max(highest, token), token, EXPIRED, lease)
 if claim then
     -- Its vote may come to nothing with the others; then this is where it is told.
-    line_up(place, 1, claim)
+    line_up_for(claim)
 end
 return {'VOTED', token, last, lost, 0, now}

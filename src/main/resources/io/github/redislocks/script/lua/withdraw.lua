@@ -5,11 +5,6 @@
 --          place: drop the owner's place in line, or keep it; or hush: keep it and tell nobody, as another has the lock
 -- returns  ENDED | GONE
 local owner, ballot, how = ARGV[1], tonumber(ARGV[3]), ARGV[4]
-local time = redis.call('time')
-local now = time[1] * 1000000 + time[2]
-
---@include hold
---@include line
 --@include ballot
 
 local held = redis.call('hmget', lock, 'owner', 'attempt', 'ballot', 'token', 'after', 'lost')
@@ -24,11 +19,42 @@ if mine then
     local token = tonumber(held[4])
     local highest = math.max(counted(), token)
     if how == 'unheld' then
-        count(highest, tonumber(held[5]), tonumber(held[6]))
+        count(highest, tonumber(held[5]), tonumber(held[6]), 0)
     else
-        count(highest, token, how == 'released' and RELEASED or FORCED)
+        count(highest, token, how == 'released' and RELEASED or FORCED, 0)
     end
 end
+if redis.call('exists', KEYS[2], KEYS[3]) == 0 then
+    -- Nobody waits: what follows takes longer to define than all else here takes to run.
+    return {mine and 'ENDED' or 'GONE'}
+end
+
+local time = redis.call('time')
+local now = time[1] * 1000000 + time[2]
+--@include hold
+--@include line
+
+-- Tells the first live place that can be told, other than one, that it should ask; it stays where it is.
+local function rouse(except)
+    local from = 0
+    while true do
+        local page = redis.call('zrange', queue, from, from + 15)
+        if #page == 0 then
+            return
+        end
+        for _, place in ipairs(page) do
+            local deadline = look(place)
+            if not deadline or deadline < now then
+                drop(place)
+            elseif place ~= except and told(place, 0, 0) then
+                return
+            else
+                from = from + 1
+            end
+        end
+    end
+end
+
 local place = owner .. ':' .. ARGV[2]
 local left = ARGV[5] == 'drop' and look(place)
 if left then
