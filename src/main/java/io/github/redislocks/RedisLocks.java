@@ -307,7 +307,8 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * How many connections lock attempts share; 8 by default. The watchdog and the mailbox have one each besides.
+         * How many connections lock attempts share; 8 by default. The watchdog and the mailbox have one each besides. A
+         * master of a quorum is asked by one thread at a time, and has one for those, whatever this says.
          *
          * @param connections 1 or more
          * @throws IllegalArgumentException if it is less

@@ -417,8 +417,7 @@ class AnyErrorTest extends FakeTime {
         next.start();
         await().until(() -> clock.isParked(next));
         Hold hold = locks.client().holds.all().iterator().next();
-        server.another()
-                .run(Scripts.force(LockKeys.of("redis-locks", "job"), Long.toString(hold.token)), 1_000_000_000);
+        server.another().run(Scripts.force(LockKeys.of("redis-locks", "job"), hold.token), 1_000_000_000);
         CountDownLatch goOn = watchdogHeldUp();
         assertThat(hold.lose(LockLost.Reason.TAKEN)).isTrue();
         assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);

@@ -153,7 +153,7 @@ public class HoldCount {
                 if (call.script().name().equals("release_inner")) {
                     String token = OnTwin.Live.SERVER.hash(call.keys().get(0)).get("token");
                     if (token != null) {
-                        redis.run(Scripts.force(Tampered.keysOf(call), token), timeout);
+                        redis.run(Scripts.force(Tampered.keysOf(call), Long.parseLong(token)), timeout);
                     }
                 }
                 return reply;

@@ -10,6 +10,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.ServerTimes;
+import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.FailoverEpoch;
@@ -94,7 +95,7 @@ public final class Conditions {
         while (true) {
             try {
                 Reply reply = monitored.run(call, settings.commandTimeoutNanos());
-                if (reply.is("GONE")) {
+                if (Answer.isGone(reply)) {
                     losses.lose(hold, LockLost.Reason.TAKEN);
                     throw LockEngine.lost(hold);
                 }
@@ -249,19 +250,18 @@ public final class Conditions {
                     Call call = Scripts.await(hold, attempt, notAfter, condition, successor, keep);
                     Reply reply = monitored.run(call, timeout);
                     attempt.answered(reply, notAfter);
-                    if (reply.is("LATE")) {
-                        // It told the time, by which the next one will not be late.
-                        notAfter.saw(reply);
+                    Answer answer = Answer.of(reply);
+                    if (answer == Answer.Word.LATE) {
                         repeated |= reply.resent();
                         pause();
                         continue;
                     }
-                    if (reply.is("GONE") && !reply.resent() && !repeated && hold.releaseFailed()) {
+                    if (answer == Answer.Word.GONE && !reply.resent() && !repeated && hold.releaseFailed()) {
                         attempts.end(attempt);
                         losses.ended(hold);
                         throw LockEngine.lost(hold);
                     }
-                    handoff.handOn(hold.keys(), hold.attempt, successor, hold.turnStartNanos, reply, sent);
+                    handoff.handOn(hold.keys(), hold.attempt, successor, hold.turnStartNanos, answer, sent);
                     holds.remove(hold);
                     stage = Stage.WAITING;
                     // A grant to this attempt has a greater token than the hold that was given up.
@@ -413,21 +413,22 @@ public final class Conditions {
             try {
                 Reply reply = monitored.run(Scripts.rejoin(attempt, notAfter), timeout);
                 attempt.answered(reply, notAfter);
-                notAfter.saw(reply);
-                if (reply.is("QUEUED")) {
-                    attempt.queued(sent, reply.number(0), reply.number(1));
+                Answer answer = Answer.of(reply);
+                if (answer == Answer.Word.LATE) {
+                    return;
+                }
+                if (answer instanceof Answer.Queued queued) {
+                    attempt.queued(sent, queued.lastToken(), queued.holderMillis());
                     watchdog.wakeAt(attempt.nextHeartbeatNanos());
-                }
-                if (reply.is("GRANTED")) {
-                    attempt.queued(sent, reply.number(0), -1);
+                } else if (answer instanceof Answer.Granted granted) {
+                    attempt.queued(sent, granted.token(), -1);
+                    long claim = Timing.claimMillis(attempt.leaseMillis);
                     attempt.decide(Attempt.Grant.claimed(
-                            reply, sent, clock.nanoTime(), Timing.claimMillis(attempt.leaseMillis)));
+                            granted.token(), granted.previousLost(), sent, clock.nanoTime(), claim));
                 }
-                if (!reply.is("LATE")) {
-                    stage = reply.is("QUEUED") || reply.is("GRANTED") ? reason : Stage.SIGNALLED;
-                    attempt.leftCondition();
-                    attempt.mustReturn(sent);
-                }
+                stage = answer == Answer.Word.SIGNALLED ? Stage.SIGNALLED : reason;
+                attempt.leftCondition();
+                attempt.mustReturn(sent);
             } catch (RedisException e) {
                 attempt.unanswered(e, notAfter);
                 long now = clock.nanoTime();

@@ -6,6 +6,8 @@ import io.github.redislocks.concurrent.ThreadIds;
 import io.github.redislocks.quorum.RenewPoll;
 import io.github.redislocks.quorum.UnansweredVotes;
 import io.github.redislocks.quorum.WithdrawPoll;
+import io.github.redislocks.redis.Request;
+import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
@@ -37,7 +39,9 @@ public final class EagerClasses {
             LockLost.Reason.class,
             Attempt.Left.class,
             Attempt.Way.class,
-            Acquisitions.Asked.class,
+            Answer.Word.class,
+            Request.Plain.class,
+            Request.OfOneServer.class,
             Acquisitions.Told.class,
             Settlements.Result.class,
             LocalQueue.Left.class,

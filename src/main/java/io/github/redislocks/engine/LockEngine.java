@@ -14,6 +14,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
@@ -349,7 +350,7 @@ public final class LockEngine {
                 Call call = Scripts.reenter(hold, before, leaseMillis);
                 try {
                     Reply reply = monitored.run(call.with(settings.acks()), timeout);
-                    if (!reply.is("OK")) {
+                    if (!Answer.isKept(reply)) {
                         losses.lose(hold, LockLost.Reason.TAKEN);
                     } else if (hold.extend(clock.nanoTime(), sent + Timing.validityNanos(leaseMillis))) {
                         hold.reentered(leaseMillis, renewed, sent + Timing.renewalNanos(leaseMillis));
@@ -425,9 +426,7 @@ public final class LockEngine {
         /** Counts the inner unlock in Redis; whether the hold is not there any more. */
         private boolean isTaken(Hold hold) {
             try {
-                return monitored
-                        .run(Scripts.releaseInner(hold), settings.commandTimeoutNanos())
-                        .is("GONE");
+                return Answer.isGone(monitored.run(Scripts.releaseInner(hold), settings.commandTimeoutNanos()));
             } catch (RedisException e) {
                 // The count in Redis is a mirror; the hold itself is as sure as its deadline.
                 return false;
@@ -464,7 +463,7 @@ public final class LockEngine {
                 Reply freed = hold.successor() == null && isQuick(hold, sent)
                         ? monitored.run(Scripts.free(hold), settings.commandTimeoutNanos())
                         : null;
-                if (freed != null && freed.is("OK")) {
+                if (freed != null && Answer.isFreed(freed)) {
                     localQueue.exit(keys, hold.attempt);
                 } else if (freed == null) {
                     found = handOn(hold, sent, keep, false);
@@ -493,11 +492,12 @@ public final class LockEngine {
             long left = sent + settings.commandTimeoutNanos() - clock.nanoTime();
             Reply reply = monitored.run(call, Math.max(1, left));
             // Found nothing although nothing of it had run before.
-            if (reply.is("GONE") && !reply.resent() && !mayHaveRun && hold.releaseFailed()) {
+            Answer answer = Answer.of(reply);
+            if (answer == Answer.Word.GONE && !reply.resent() && !mayHaveRun && hold.releaseFailed()) {
                 return false;
             }
-            crowded = !reply.is("FREED") || reply.values().contains(1L);
-            handoff.handOn(keys, hold.attempt, hold.successor(), hold.turnStartNanos, reply, sent);
+            crowded = !(answer instanceof Answer.Freed freed) || freed.crowded();
+            handoff.handOn(keys, hold.attempt, hold.successor(), hold.turnStartNanos, answer, sent);
             return true;
         }
 

@@ -10,6 +10,7 @@ import io.github.redislocks.lease.Losses;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Inspections;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
@@ -20,6 +21,7 @@ import io.github.redislocks.state.Settings;
 import io.github.redislocks.waiting.Attempts;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /** What can be asked of a lock of one client, and done to it, by threads that need not hold it. */
@@ -82,28 +84,28 @@ public final class LockQueries {
     }
 
     public boolean isLocked(LockKeys keys) {
-        return look(keys, Scripts.locked(keys)).is("LOCKED");
+        return Inspections.token(look(keys, Scripts.locked(keys))).isPresent();
     }
 
     public boolean forceUnlock(LockKeys keys) {
-        Reply seen = look(keys, Scripts.locked(keys));
-        if (seen.is("FREE")) {
+        OptionalLong seen = Inspections.token(look(keys, Scripts.locked(keys)));
+        if (seen.isEmpty()) {
             return false;
         }
-        String token = seen.text(0);
+        long token = seen.getAsLong();
         Reply forced = ask(
                 keys,
                 Scripts.force(keys, token),
                 "was not forced open",
                 "It may have been: ask isLocked() when Redis is back.");
-        if (!forced.is("GONE")) {
+        if (!Answer.isGone(forced)) {
             endHere(keys, token);
             tellForced(keys, token);
         }
         return true;
     }
 
-    private void tellForced(LockKeys keys, String token) {
+    private void tellForced(LockKeys keys, long token) {
         Loggers.FORCED.info(
                 "The lock \"{}\" was forced open by thread {} of client {}: its hold with token {} counts no more",
                 keys.name(),
@@ -113,9 +115,9 @@ public final class LockQueries {
     }
 
     /** Ends the hold if it is one of this client, which is not to believe in it until its next renewal. */
-    private void endHere(LockKeys keys, String token) {
+    private void endHere(LockKeys keys, long token) {
         for (Hold hold : holds.all()) {
-            if (hold.lock().equals(keys.lock()) && Long.toString(hold.token).equals(token)) {
+            if (hold.lock().equals(keys.lock()) && hold.token == token) {
                 losses.lose(hold, LockLost.Reason.TAKEN);
             }
         }

@@ -42,8 +42,28 @@ public final class MonitoredRedis {
         this.news = new OutageNews("Redis", redis::address, () -> silent, events);
     }
 
-    /** Runs a script, and notes whether Redis answers. */
+    /**
+     * Runs a script, and notes whether Redis answers. One that came too late for a server, whose time was not known or
+     * has been set, is sent once more, now that it is known.
+     */
     public Reply run(Call call, long timeoutNanos) {
+        Reply reply = runOnce(call, timeoutNanos);
+        if (!call.isLate(reply)) {
+            return reply;
+        }
+        try {
+            Reply second = runOnce(call, timeoutNanos);
+            boolean unused = call.isLate(second);
+            return reply.resent() ? second.resentOnce() : second;
+        } catch (RedisException e) {
+            if (reply.resent()) {
+                throw new RedisException.Unanswered(String.valueOf(e.getMessage()), true, e);
+            }
+            throw e;
+        }
+    }
+
+    private Reply runOnce(Call call, long timeoutNanos) {
         long sent = clock.nanoTime();
         String key = call.keys().get(0);
         try {

@@ -6,6 +6,7 @@ import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.script.TokenMemory;
 import io.github.redislocks.state.FailoverEpoch;
@@ -280,12 +281,12 @@ public final class Renewals implements Task {
         public void answered(Reply reply, long sentNanos) {
             int renewed = 0;
             boolean acknowledged =
-                    !reply.is("OK") || redis.isAcknowledged(holds.get(0).lock(), reply, sentNanos);
+                    !Answer.isKept(reply) || redis.isAcknowledged(holds.get(0).lock(), reply, sentNanos);
             for (int i = 0; i < holds.size(); i++) {
                 Hold hold = holds.get(i);
                 try {
                     if (acknowledged) {
-                        boolean held = isHeld(reply, i);
+                        boolean held = Answer.isKept(reply, i, holds.size());
                         judge(hold, held, sentNanos);
                         renewed += held ? 1 : 0;
                     } else {
@@ -298,10 +299,6 @@ public final class Renewals implements Task {
                 }
             }
             losses.renewed(renewed);
-        }
-
-        private boolean isHeld(Reply reply, int index) {
-            return reply.is("OK") || (holds.size() > 1 && !reply.values().contains((long) index));
         }
 
         private void judge(Hold hold, boolean held, long sentNanos) {

@@ -7,6 +7,7 @@ import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.Request;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -91,15 +92,19 @@ public final class Quorum implements Redis {
         /** Begins, or begins anew. */
         void begin(long token) {
             split = false;
-            if (candidacy != null) {
-                poll = candidacy.poll(calls, call, token);
-            } else if (VoteState.Register.wantsVotes(call)) {
+            if (call.request() instanceof Request.Wanting wanting) {
+                if (candidacy != null) {
+                    poll = candidacy.poll(calls, wanting, token);
+                    return;
+                }
                 // The attempt has ended, or another call of it asks for votes at this moment.
-                outcome = call.script().name().equals("acquire")
+                outcome = wanting instanceof Request.Acquire
                         ? Outcome.of(unanswered("an earlier question of this attempt has not been answered"))
                         : Outcome.of(new Reply("STALE", List.of()));
+            } else if (call.request() instanceof Request.Keeping kept && holder != null) {
+                poll = holder.keeping(calls, call, kept);
             } else {
-                poll = holder == null ? calls.poll(call) : holder.keeping(calls, call);
+                poll = calls.poll(call);
             }
         }
 
@@ -110,7 +115,9 @@ public final class Quorum implements Redis {
                 if (result.outcome().failure() instanceof RedisException.Unready unready) {
                     say(unready);
                 }
-                outcome = candidacy == null ? result.outcome() : candidacy.answer(call, result.outcome());
+                outcome = candidacy != null && call.request() instanceof Request.Wanting wanting
+                        ? candidacy.answer(wanting, result.outcome())
+                        : result.outcome();
             }
         }
 
@@ -157,7 +164,7 @@ public final class Quorum implements Redis {
         if (outcome.reply() == null) {
             throw outcome.failure() == null ? unanswered("no outcome") : outcome.failure();
         }
-        return call.script().name().equals("check") ? checked() : outcome.reply();
+        return call.request() == Request.Plain.CHECK ? checked() : outcome.reply();
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.github.redislocks.quorum;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.Request;
 import io.github.redislocks.redis.Script;
 import io.github.redislocks.script.Scripts;
 import java.util.List;
@@ -81,8 +82,8 @@ public final class QuorumCalls {
                         Long.toString(ballot),
                         Long.toString(candidate.leaseMillis()),
                         Long.toString(at.notAfterMicros),
-                        candidate.claimMillis() == null ? "" : candidate.claimMillis(),
-                        candidate.lastLostAttempt(),
+                        candidate.claimMillis() == 0 ? "" : Long.toString(candidate.claimMillis()),
+                        Long.toString(candidate.lastLostAttempt()),
                         Long.toString(token),
                         Long.toString(restartDelayMillis),
                         lapsed == NO_HOLD ? "0" : "1",
@@ -109,53 +110,54 @@ public final class QuorumCalls {
 
     /** For a candidate that has won already: that a majority still has it. */
     public Poll kept(VotePoll.Candidate candidate) {
-        List<String> args = List.of(candidate.owner(), Long.toString(candidate.attempt()));
-        Call call = new Call(KEEP, candidate.keys().subList(0, 1), args);
-        return keeping(call, candidate.leaseMillis(), NO_REENTRY, null);
+        Request.Keeping kept = new Request.Renew(candidate.owner(), candidate.attempt(), candidate.leaseMillis());
+        return keeping(candidate.keys().subList(0, 1), kept, NO_REENTRY, null);
     }
 
     /** Of a call that asks for no votes. */
     public Poll poll(Call call) {
-        List<String> args = call.args();
-        return switch (call.script().name()) {
-            case "renew" -> keeping(call, Long.parseLong(args.get(2)), NO_REENTRY, null);
-            case "reenter" -> reentry(call, null);
-            case "release_inner" -> new MajorityPoll(nodes, call, Set.of("OK"), "OK", Long.MAX_VALUE);
-            case "release" -> ending(call, WithdrawPoll.End.RELEASED);
-            case "leave" -> ending(call, args.get(2).equals("1") ? WithdrawPoll.End.LOST : WithdrawPoll.End.UNHELD);
-            case "force" -> {
-                Call force = withdraw(new WithdrawPoll.Order(
-                        call.keys(),
-                        WHOEVER,
-                        Long.parseLong(args.get(0)),
-                        0,
-                        WithdrawPoll.End.LOST,
-                        WithdrawPoll.Place.KEEP));
-                yield new MajorityPoll(nodes, force, Set.of("ENDED"), "FREED", Long.MAX_VALUE);
-            }
-            case "held" -> new MajorityPoll(nodes, call, Set.of("OK"), "OK", Long.MAX_VALUE);
-            case "check" -> MajorityPoll.ofAll(nodes, call);
-            case "locked" -> new InspectPoll(nodes, call, "LOCKED", 0);
-            case "inspect" -> new InspectPoll(nodes, call, "HELD", 4);
-            default -> throw new UnsupportedOperationException("A quorum cannot do " + call.script());
-        };
+        Request request = call.request();
+        if (request instanceof Request.Reenter reentry) {
+            return reentry(call, reentry, null);
+        }
+        if (request instanceof Request.Keeping kept) {
+            return keeping(call.keys(), kept, NO_REENTRY, null);
+        }
+        if (request instanceof Request.Ending ending) {
+            return ending(call, ending);
+        }
+        if (request instanceof Request.Force force) {
+            Call withdrawal = withdraw(new WithdrawPoll.Order(
+                    call.keys(), WHOEVER, force.token(), 0, WithdrawPoll.End.LOST, WithdrawPoll.Place.KEEP));
+            return new MajorityPoll(nodes, withdrawal, Set.of("ENDED"), "FREED", Long.MAX_VALUE);
+        }
+        if (request instanceof Request.Plain plain) {
+            return switch (plain) {
+                case CHECK -> MajorityPoll.ofAll(nodes, call);
+                case LOCKED -> new InspectPoll(nodes, call, "LOCKED", 0);
+                case INSPECT -> new InspectPoll(nodes, call, "HELD", 4);
+                case HELD, RELEASE_INNER -> new MajorityPoll(nodes, call, Set.of("OK"), "OK", Long.MAX_VALUE);
+            };
+        }
+        throw new UnsupportedOperationException("A quorum cannot do " + call.script());
     }
 
     /** Otherwise: what is asked if it is not known whether a majority has it; or null. */
-    public Poll reentry(Call call, @Nullable Supplier<Poll> otherwise) {
-        List<String> args = call.args();
-        return keeping(call, Long.parseLong(args.get(3)), args.get(2), otherwise);
+    public Poll reentry(Call call, Request.Reenter reentry, @Nullable Supplier<Poll> otherwise) {
+        return keeping(call.keys(), reentry, Integer.toString(reentry.countBefore()), otherwise);
     }
 
-    private Poll keeping(Call call, long leaseMillis, String countBefore, @Nullable Supplier<Poll> otherwise) {
-        String owner = call.args().get(0);
-        long attempt = Long.parseLong(call.args().get(1));
+    private Poll keeping(
+            List<String> keys, Request.Keeping kept, String countBefore, @Nullable Supplier<Poll> otherwise) {
         long ballot = nextBallot();
-        Call keep = new Call(
-                KEEP,
-                call.keys(),
-                List.of(owner, Long.toString(attempt), Long.toString(ballot), Long.toString(leaseMillis), countBefore));
-        return new MajorityPoll(nodes, keep, Set.of("OK"), "OK", patienceNanos(leaseMillis)) {
+        List<String> args = List.of(
+                kept.owner(),
+                Long.toString(kept.attempt()),
+                Long.toString(ballot),
+                Long.toString(kept.leaseMillis()),
+                countBefore);
+        Call keep = new Call(KEEP, keys, args);
+        return new MajorityPoll(nodes, keep, Set.of("OK"), "OK", patienceNanos(kept.leaseMillis())) {
             @Override
             @Nullable
             public Result judge(Heard heard) {
@@ -169,23 +171,20 @@ public final class QuorumCalls {
             public void asked(QuorumNode node, long quietFromNanos, Outcome outcome) {
                 Reply reply = outcome.reply();
                 if (reply == null || reply.is("OK")) {
-                    node.unanswered.kept(
-                            new UnansweredVotes.Question(attempt, ballot, false, leaseMillis, quietFromNanos));
+                    node.unanswered.kept(new UnansweredVotes.Question(
+                            kept.attempt(), ballot, false, kept.leaseMillis(), quietFromNanos));
                 }
             }
         };
     }
 
-    private Poll ending(Call call, WithdrawPoll.End end) {
-        List<String> args = call.args();
+    private Poll ending(Call call, Request.Ending ending) {
+        WithdrawPoll.End end = !(ending instanceof Request.Leave leave)
+                ? WithdrawPoll.End.RELEASED
+                : leave.returned() ? WithdrawPoll.End.LOST : WithdrawPoll.End.UNHELD;
         return new WithdrawPoll(
                 this,
                 new WithdrawPoll.Order(
-                        call.keys(),
-                        args.get(0),
-                        Long.parseLong(args.get(1)),
-                        nextBallot(),
-                        end,
-                        WithdrawPoll.Place.DROP));
+                        call.keys(), ending.owner(), ending.attempt(), nextBallot(), end, WithdrawPoll.Place.DROP));
     }
 }

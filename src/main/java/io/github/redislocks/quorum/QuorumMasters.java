@@ -94,7 +94,7 @@ public record QuorumMasters(List<RedisUri> all) {
         List<Redis> opened = new ArrayList<>();
         for (RedisUri master : all) {
             opened.add(TokenMemory.of(
-                    master.named(clientId).openMaster(settings.maxConnections(), threads), settings.tokenMemory()));
+                    master.named(clientId).openMaster(QuorumNode.THREADS, threads), settings.tokenMemory()));
         }
         return new Quorum(opened, settings, delay.toMillis(), threads);
     }

@@ -36,6 +36,9 @@ public final class QuorumNode {
     private static final Set<String> TELL_TIME = Set.of("VOTED", "TAKEN", "YOUNG", "LATE");
     private static final Outcome NOTHING = Outcome.of(new Reply("GONE", List.of()));
     private static final long IDLE_SECONDS = 5;
+    /** How many threads ask it, each on a connection of its own. */
+    public static final int THREADS = 2;
+
     /** How many calls are asked together at most. */
     private static final int MOST_TOGETHER = 64;
 

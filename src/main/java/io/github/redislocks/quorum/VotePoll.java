@@ -4,7 +4,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.redis.Request;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
@@ -32,8 +32,8 @@ public final class VotePoll extends Poll {
     /**
      * The attempt that wants votes.
      *
-     * @param claimMillis for a place in line on each node, or null
-     * @param lastLostAttempt as {@link Scripts#acquire} has it
+     * @param claimMillis for a place in line on each node, or 0
+     * @param lastLostAttempt as {@link Request.Acquire} has it
      * @param success the code of the reply that the client understands
      */
     public record Candidate(
@@ -41,12 +41,12 @@ public final class VotePoll extends Poll {
             String owner,
             long attempt,
             long leaseMillis,
-            @Nullable String claimMillis,
-            String lastLostAttempt,
+            long claimMillis,
+            long lastLostAttempt,
             String success) {
 
         public UnansweredVotes.Question question(long ballot, long quietFromNanos) {
-            return new UnansweredVotes.Question(attempt, ballot, claimMillis != null, leaseMillis, quietFromNanos);
+            return new UnansweredVotes.Question(attempt, ballot, claimMillis > 0, leaseMillis, quietFromNanos);
         }
     }
 
@@ -174,7 +174,7 @@ public final class VotePoll extends Poll {
     }
 
     private Reply busy(long pttl) {
-        return candidate.claimMillis == null
+        return candidate.claimMillis == 0
                 ? new Reply("BUSY", List.of(pttl, QuorumCalls.NOW))
                 : new Reply("QUEUED", List.of(0L, pttl, QuorumCalls.NOW));
     }

@@ -7,10 +7,10 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.Request;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -24,10 +24,6 @@ public final class VoteState {
     /** Those of a client, by attempt: until it is released or has left, or some time after it was lost. */
     public static final class Register {
 
-        private static final Set<String> VOTES = Set.of("acquire", "heartbeat");
-        private static final Set<String> KEEPS = Set.of("renew", "reenter");
-        private static final Set<String> ENDS = Set.of("release", "leave");
-
         private final Cache<Long, VoteState> all;
 
         /** Memory: how long a hold lasts that nobody renews. */
@@ -38,42 +34,34 @@ public final class VoteState {
                     .build();
         }
 
-        /** Whether a call asks for votes. */
-        public static boolean wantsVotes(Call call) {
-            return VOTES.contains(call.script().name());
-        }
-
         /** Whose votes a call asks for; null if it asks for none, or if its attempt has ended. */
         @Nullable
         public VoteState of(Call call) {
-            if (!wantsVotes(call)) {
-                return null;
+            if (call.request() instanceof Request.Acquire first) {
+                return all.get(first.attempt(), number -> new VoteState(call.keys(), first.lastLostAttempt()));
             }
-            boolean first = call.script().name().equals("acquire");
-            return first
-                    ? all.get(
-                            attempt(call),
-                            number -> new VoteState(call.keys(), call.args().get(5)))
-                    : all.getIfPresent(attempt(call));
+            return call.request() instanceof Request.Heartbeat heartbeat ? all.getIfPresent(heartbeat.attempt()) : null;
         }
 
         /** Whose hold a call renews or enters once more; null if it does neither, or of one that has been forgotten. */
         @Nullable
         public VoteState holder(Call call) {
-            return KEEPS.contains(call.script().name()) ? all.getIfPresent(attempt(call)) : null;
+            return call.request() instanceof Request.Keeping kept ? all.getIfPresent(kept.attempt()) : null;
         }
 
         /** Forgets an attempt that got nothing and has no place: it may ask again as if it never had. */
         public void forgetBusy(Call call, Outcome outcome) {
-            if (outcome.reply() != null && outcome.reply().is("BUSY")) {
-                all.invalidate(attempt(call));
+            if (call.request() instanceof Request.Wanting wanting
+                    && outcome.reply() != null
+                    && outcome.reply().is("BUSY")) {
+                all.invalidate(wanting.attempt());
             }
         }
 
         /** Forgets the attempt that a call ends. */
         public void forgetEnded(Call call) {
-            if (ENDS.contains(call.script().name())) {
-                all.invalidate(attempt(call));
+            if (call.request() instanceof Request.Ending ending) {
+                all.invalidate(ending.attempt());
             }
         }
 
@@ -81,29 +69,21 @@ public final class VoteState {
             all.cleanUp();
             return (int) all.estimatedSize();
         }
-
-        private static Long attempt(Call call) {
-            return Long.valueOf(call.args().get(1));
-        }
     }
 
     private static final String OK = "OK";
     private static final String GRANTED = "GRANTED";
 
     private final List<String> keys;
-    private final String lastLostAttempt;
+    private final long lastLostAttempt;
     private final Semaphore turn = new Semaphore(1, true);
     private volatile @Nullable Reply won;
     /** What the last renewal of the hold found, or is about to. */
     private volatile RenewPoll.Round round = RenewPoll.Round.NONE;
 
-    private VoteState(List<String> keys, String lastLostAttempt) {
+    private VoteState(List<String> keys, long lastLostAttempt) {
         this.keys = keys;
         this.lastLostAttempt = lastLostAttempt;
-    }
-
-    private static boolean isHeartbeat(Call call) {
-        return call.script().name().equals("heartbeat");
     }
 
     /** Waits for its turn, at most until a time; whether it came. An interrupt is kept. */
@@ -115,48 +95,48 @@ public final class VoteState {
         turn.release();
     }
 
-    /** What has to be asked for a call: for votes, or if they were won, whether they are still there. */
-    public Poll poll(QuorumCalls calls, Call call, long token) {
-        List<String> args = call.args();
-        boolean heartbeat = isHeartbeat(call);
-        String claim = args.get(4);
+    /** What has to be asked: for votes, or if they were won, whether they are still there. */
+    public Poll poll(QuorumCalls calls, Request.Wanting wanting, long token) {
         VotePoll.Candidate candidate = new VotePoll.Candidate(
                 keys,
-                args.get(0),
-                Long.parseLong(args.get(1)),
-                Long.parseLong(heartbeat ? claim : args.get(2)),
-                claim.isEmpty() ? null : claim,
+                wanting.owner(),
+                wanting.attempt(),
+                wanting.leaseMillis(),
+                wanting.claimMillis(),
                 lastLostAttempt,
-                heartbeat ? GRANTED : OK);
+                success(wanting));
         return won == null ? new VotePoll(calls, candidate, token) : calls.kept(candidate);
+    }
+
+    /** The code of the reply that the client understands. */
+    private static String success(Request.Wanting wanting) {
+        return wanting instanceof Request.Heartbeat ? GRANTED : OK;
     }
 
     /**
      * What has to be asked to renew the hold or to enter it once more. For that it needs the votes that it has; if they
      * are too few, since it was won with others that are away now, it gets more first, as by a renewal.
      */
-    public Poll keeping(QuorumCalls calls, Call call) {
+    public Poll keeping(QuorumCalls calls, Call call, Request.Keeping kept) {
         Reply winning = won;
         if (winning == null) {
             return calls.poll(call);
         }
-        return call.script().name().equals("renew")
-                ? renewal(calls, call, call.args().get(2), winning)
-                : calls.reentry(call, () -> renewal(calls, call, call.args().get(3), winning));
+        return kept instanceof Request.Reenter reentry
+                ? calls.reentry(call, reentry, () -> renewal(calls, call, kept, winning))
+                : renewal(calls, call, kept, winning);
     }
 
-    private Poll renewal(QuorumCalls calls, Call call, String leaseMillis, Reply winning) {
-        List<String> args = call.args();
-        VotePoll.Candidate holder = new VotePoll.Candidate(
-                keys, args.get(0), Long.parseLong(args.get(1)), Long.parseLong(leaseMillis), null, lastLostAttempt, OK);
+    private Poll renewal(QuorumCalls calls, Call call, Request.Keeping kept, Reply winning) {
+        VotePoll.Candidate holder =
+                new VotePoll.Candidate(keys, kept.owner(), kept.attempt(), kept.leaseMillis(), 0, lastLostAttempt, OK);
         RenewPoll next = new RenewPoll(calls, call, holder, winning.number(0), round);
         round = next.round();
         return next;
     }
 
     /** What the client is answered; notes whether the votes were won. */
-    public Outcome answer(Call call, Outcome outcome) {
-        boolean heartbeat = isHeartbeat(call);
+    public Outcome answer(Request.Wanting wanting, Outcome outcome) {
         Reply reply = outcome.reply();
         Reply before = won;
         if (reply == null) {
@@ -164,9 +144,9 @@ public final class VoteState {
         }
         if (before != null) {
             if (reply.is(OK)) {
-                return Outcome.of(new Reply(heartbeat ? GRANTED : OK, before.values()));
+                return Outcome.of(new Reply(success(wanting), before.values()));
             }
-            if (!heartbeat && reply.is("GONE")) {
+            if (wanting instanceof Request.Acquire && reply.is("GONE")) {
                 // The caller asks, so it has no hold: the votes that it won have lapsed.
                 won = null;
             }

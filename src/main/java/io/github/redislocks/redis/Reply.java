@@ -24,6 +24,11 @@ public record Reply(String code, List<Object> values, boolean resent, int acks) 
         this(code, values, resent, -1);
     }
 
+    /** The same, of a request of which another copy may have run before. */
+    public Reply resentOnce() {
+        return new Reply(code, values, true, acks);
+    }
+
     /** The same, confirmed by so many replicas. */
     public Reply confirmedBy(long replicas) {
         return new Reply(code, values, resent, (int) Math.min(Integer.MAX_VALUE, replicas));

@@ -36,7 +36,7 @@ public final class ServerTime {
     private boolean isNews(Reply reply, long sentNanos) {
         Seen last = seen;
         return sentNanos >= last.sentNanos
-                && (last.micros == 0 || sentNanos - last.sentNanos > REFRESH_NANOS || reply.is("LATE"));
+                && (last.micros == 0 || sentNanos - last.sentNanos > REFRESH_NANOS || reply.is(Call.LATE));
     }
 
     /** Forgets the time, since from now on requests go to another server, whose clock is another. */

@@ -55,7 +55,7 @@ public final class ServerTimes {
      */
     public final class Date implements Call.NotAfter {
 
-        private final long sentNanos;
+        private long sentNanos;
         private final long timeoutNanos;
         /** What was said last, or the greatest time if it was said to one server more than once. */
         private long micros;
@@ -92,9 +92,15 @@ public final class ServerTimes {
             return other == null || mayRunUntilMicros(server) > other.mayRunUntilMicros(server);
         }
 
-        /** Notes the last value of the reply to this call as the time of the server that gave it. */
+        /**
+         * As the time of the server that gave it. If the call was late, it has as much time anew, to be sent once more.
+         */
+        @Override
         public void saw(Reply reply) {
             of(server).saw(reply, lastNanos);
+            if (reply.is(Call.LATE)) {
+                sentNanos = clock.nanoTime();
+            }
         }
     }
 }

@@ -9,11 +9,17 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /** Reads what Redis says of a lock. */
 public final class Inspections {
 
     private Inspections() {}
+
+    /** Of the hold that {@link Scripts#locked} has found. */
+    public static OptionalLong token(Reply reply) {
+        return reply.is("LOCKED") ? OptionalLong.of(reply.number(0)) : OptionalLong.empty();
+    }
 
     public static LockInspection of(String lockName, Reply reply) {
         Optional<LockInspection.Holder> holder = reply.is("HELD")

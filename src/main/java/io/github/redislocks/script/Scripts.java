@@ -3,6 +3,7 @@ package io.github.redislocks.script;
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.health.ServerRequirements;
 import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Request;
 import io.github.redislocks.redis.Script;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
@@ -56,12 +57,13 @@ public final class Scripts {
 
     /** What {@link ServerRequirements} looks at; also tells the time. */
     public static Call check(String keyPrefix, String mailbox) {
-        return new Call(CHECK, LockKeys.ofNobody(keyPrefix).all(), List.of(mailbox));
+        return new Call(Request.Plain.CHECK, CHECK, LockKeys.ofNobody(keyPrefix).all(), List.of(mailbox));
     }
 
     /** Takes the lock if it is free and nobody waits, with less to say and to look at than {@link #acquire}. */
     public static Call take(Attempt attempt, Call.NotAfter notAfter) {
         return new Call(
+                Request.OfOneServer.TAKE,
                 TAKE,
                 List.of(attempt.keys.lock(), attempt.keys.fence()),
                 List.of(attempt.owner.id, Long.toString(attempt.number), Long.toString(attempt.leaseMillis), DATED),
@@ -71,7 +73,9 @@ public final class Scripts {
 
     /** Suspect: the greatest attempt of this client whose hold was lost after its caller had it, or 0. */
     public static Call acquire(Attempt attempt, long notAfterMicros, boolean takePlace, long lastLostAttempt) {
+        long claim = takePlace ? claim(attempt) : 0;
         return new Call(
+                new Request.Acquire(attempt.owner.id, attempt.number, attempt.leaseMillis, claim, lastLostAttempt),
                 ACQUIRE,
                 attempt.keys.all(),
                 List.of(
@@ -79,7 +83,7 @@ public final class Scripts {
                         Long.toString(attempt.number),
                         Long.toString(attempt.leaseMillis),
                         Long.toString(notAfterMicros),
-                        takePlace ? claim(attempt) : NO_PLACE,
+                        takePlace ? Long.toString(claim) : NO_PLACE,
                         Long.toString(lastLostAttempt),
                         attempt.fair ? "queue" : "barge"));
     }
@@ -94,7 +98,8 @@ public final class Scripts {
     }
 
     public static Call heartbeat(Attempt attempt, long notAfterMicros) {
-        return place(HEARTBEAT, attempt, notAfterMicros);
+        Request request = new Request.Heartbeat(attempt.owner.id, attempt.number, claim(attempt));
+        return place(request, HEARTBEAT, attempt, notAfterMicros);
     }
 
     public static Call await(
@@ -121,7 +126,7 @@ public final class Scripts {
                 Long.toString(notAfterMicros),
                 condition,
                 Integer.toString(waiting.holds),
-                claim(waiting)));
+                Long.toString(claim(waiting))));
         args.addAll(
                 successor == null
                         ? List.of("", "", "", NO_PLACE, "0")
@@ -129,7 +134,7 @@ public final class Scripts {
                                 successor.owner.id,
                                 Long.toString(successor.number),
                                 Long.toString(successor.leaseMillis),
-                                claim(successor),
+                                Long.toString(claim(successor)),
                                 keep ? "1" : "0"));
         return new Call(AWAIT, hold.keys().all(), args);
     }
@@ -146,12 +151,13 @@ public final class Scripts {
     }
 
     public static Call rejoin(Attempt waiting, long notAfterMicros) {
-        return place(REJOIN, waiting, notAfterMicros);
+        return place(Request.OfOneServer.REJOIN, REJOIN, waiting, notAfterMicros);
     }
 
     /** Before: how often Redis shows it held, so that it is counted once; 0 not to count it there. */
     public static Call reenter(Hold hold, int before, long leaseMillis) {
         return new Call(
+                new Request.Reenter(hold.owner.id, hold.attempt, leaseMillis, before),
                 REENTER,
                 lockAndPerhapsFence(hold.keys(), leaseMillis >= LONG_LEASE_MILLIS),
                 List.of(
@@ -163,6 +169,7 @@ public final class Scripts {
 
     public static Call releaseInner(Hold hold) {
         return new Call(
+                Request.Plain.RELEASE_INNER,
                 RELEASE_INNER,
                 List.of(hold.lock()),
                 List.of(hold.owner.id, Long.toString(hold.attempt), Integer.toString(hold.count)));
@@ -175,6 +182,7 @@ public final class Scripts {
     /** The fence is kept alive as well when asked for: once in an hour is enough. */
     public static Call renew(Hold hold, long leaseMillis, boolean fence) {
         return new Call(
+                new Request.Renew(hold.owner.id, hold.attempt, leaseMillis),
                 RENEW,
                 lockAndPerhapsFence(hold.keys(), fence || leaseMillis >= LONG_LEASE_MILLIS),
                 List.of(hold.owner.id, Long.toString(hold.attempt), Long.toString(leaseMillis)));
@@ -196,6 +204,7 @@ public final class Scripts {
     /** Turns a grant into the wanted lease. */
     public static Call confirm(Attempt attempt) {
         return new Call(
+                new Request.Renew(attempt.owner.id, attempt.number, attempt.leaseMillis),
                 RENEW,
                 lockAndPerhapsFence(attempt.keys, attempt.leaseMillis >= LONG_LEASE_MILLIS),
                 List.of(attempt.owner.id, Long.toString(attempt.number), Long.toString(attempt.leaseMillis)));
@@ -217,9 +226,13 @@ public final class Scripts {
                         successor.owner.id,
                         Long.toString(successor.number),
                         Long.toString(successor.leaseMillis),
-                        takePlace ? claim(successor) : NO_PLACE,
+                        takePlace ? Long.toString(claim(successor)) : NO_PLACE,
                         keep ? "1" : "0");
-        return new Call(RELEASE, hold.keys().all(), args);
+        return new Call(
+                new Request.Release(hold.owner.id, hold.attempt),
+                RELEASE,
+                hold.keys().all(),
+                args);
     }
 
     /** Returned: whether the attempt's hold was once returned to its caller, so that it ends without good order. */
@@ -241,8 +254,8 @@ public final class Scripts {
                         successor.owner.id,
                         Long.toString(successor.number),
                         Long.toString(successor.leaseMillis),
-                        takePlace ? claim(successor) : NO_PLACE);
-        return new Call(LEAVE, keys.all(), args);
+                        takePlace ? Long.toString(claim(successor)) : NO_PLACE);
+        return new Call(new Request.Leave(owner, number, returned), LEAVE, keys.all(), args);
     }
 
     /** The same, of an attempt of which a request may still run. */
@@ -251,13 +264,14 @@ public final class Scripts {
                 .dated(3, attempt::mayRunUntilMicros);
     }
 
-    public static Call force(LockKeys keys, String token) {
-        return new Call(FORCE, keys.all(), List.of(token));
+    public static Call force(LockKeys keys, long token) {
+        return new Call(new Request.Force(token), FORCE, keys.all(), List.of(Long.toString(token)));
     }
 
     /** Whether a hold is still there. */
     public static Call held(Hold hold) {
-        return new Call(HELD, List.of(hold.lock()), List.of(hold.owner.id, Long.toString(hold.attempt)));
+        return new Call(
+                Request.Plain.HELD, HELD, List.of(hold.lock()), List.of(hold.owner.id, Long.toString(hold.attempt)));
     }
 
     /** Looks at locks that nobody can name, in many slots: whether one server has all slots. */
@@ -268,12 +282,12 @@ public final class Scripts {
     }
 
     public static Call locked(LockKeys keys) {
-        return new Call(LOCKED, List.of(keys.lock()), List.of());
+        return new Call(Request.Plain.LOCKED, LOCKED, List.of(keys.lock()), List.of());
     }
 
     public static Call inspect(LockKeys keys) {
         List<String> shown = List.of(keys.lock(), keys.queue(), keys.conditions());
-        return new Call(INSPECT, shown, List.of(Integer.toString(LockInspection.MAX_WAITERS)));
+        return new Call(Request.Plain.INSPECT, INSPECT, shown, List.of(Integer.toString(LockInspection.MAX_WAITERS)));
     }
 
     /** Counts the names whose last token one server remembers, from a cursor on. */
@@ -282,8 +296,9 @@ public final class Scripts {
     }
 
     /** What keeps or makes the place in line of an attempt. */
-    private static Call place(Script script, Attempt attempt, long notAfterMicros) {
+    private static Call place(Request request, Script script, Attempt attempt, long notAfterMicros) {
         return new Call(
+                request,
                 script,
                 attempt.keys.all(),
                 List.of(
@@ -291,10 +306,10 @@ public final class Scripts {
                         Long.toString(attempt.number),
                         Long.toString(notAfterMicros),
                         Integer.toString(attempt.holds),
-                        claim(attempt)));
+                        Long.toString(claim(attempt))));
     }
 
-    private static String claim(Attempt attempt) {
-        return Long.toString(Timing.claimMillis(attempt.leaseMillis));
+    private static long claim(Attempt attempt) {
+        return Timing.claimMillis(attempt.leaseMillis);
     }
 }

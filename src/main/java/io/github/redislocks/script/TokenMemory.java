@@ -63,7 +63,7 @@ public final class TokenMemory implements Redis {
         if (keys.size() == 1 && KEEPING.contains(copy.name())) {
             keys = List.of(keys.get(0), new LockKeys(keys.get(0)).fence());
         }
-        return new Call(copy, keys, call.args(), call.acks(), call.date());
+        return new Call(call.request(), copy, keys, call.args(), call.acks(), call.date());
     }
 
     @Override

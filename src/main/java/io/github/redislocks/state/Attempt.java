@@ -44,10 +44,10 @@ public final class Attempt {
     public record Grant(long token, boolean previousLost, long deadlineNanos, long turnStartNanos, boolean confirmed)
             implements Verdict {
 
-        /** A grant that a reply tells: token and lost come first in it. It is for a claim. */
-        public static Grant claimed(Reply reply, long sentNanos, long now, long claimMillis) {
+        /** A grant that an answer tells. It is for a claim. */
+        public static Grant claimed(long token, boolean previousLost, long sentNanos, long now, long claimMillis) {
             long deadline = sentNanos + Timing.validityNanos(claimMillis);
-            return new Grant(reply.number(0), reply.number(1) == 1, deadline, now, false);
+            return new Grant(token, previousLost, deadline, now, false);
         }
     }
 

@@ -10,6 +10,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.ServerTimes;
+import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.FailoverEpoch;
@@ -76,34 +77,6 @@ public final class Acquisitions {
         return new Acquisition(attempt, limit, settlements.of(attempt, limit, lost), fastPath);
     }
 
-    /**
-     * Which of its requests a thread has sent. One that comes too late for the server has told the time, and is none.
-     */
-    public enum Asked {
-        NOT_YET,
-        ONCE,
-        /** The first was late, and the next is still to be sent. */
-        LATE,
-        AGAIN;
-
-        Asked sent() {
-            return this == NOT_YET ? ONCE : this == LATE ? AGAIN : this;
-        }
-
-        Asked late() {
-            return this == ONCE ? LATE : this;
-        }
-
-        /** The answer is that the line has to be asked. */
-        Asked withdrawn() {
-            return this == ONCE ? NOT_YET : this == AGAIN ? LATE : this;
-        }
-
-        boolean isOutstanding() {
-            return this == NOT_YET || this == LATE;
-        }
-    }
-
     /** What Redis has said of the lock. */
     public enum Told {
         NOTHING,
@@ -127,15 +100,6 @@ public final class Acquisitions {
      *     else                  park
      * </pre>
      *
-     * What it has asked and was told:
-     *
-     * <pre>
-     *   Asked  NOT_YET -> ONCE, LATE -> AGAIN     a request is sent
-     *          ONCE -> LATE                       it came too late, and told the time
-     *          ONCE -> NOT_YET, AGAIN -> LATE     the line has to be asked in its place
-     *   Told   any -> BUSY, DECLINED, LAPSED      by the last answer that says one of these
-     * </pre>
-     *
      * A thread that leaves does so by winning the verdict, so that a grant which comes at the same moment is either
      * taken or passed on, never both and never neither.
      */
@@ -146,7 +110,10 @@ public final class Acquisitions {
         private final Settlements.Settlement settlement;
         private boolean fastPath;
 
-        private Asked asked = Asked.NOT_YET;
+        /** Whether it has sent a request that can have the lock. */
+        private boolean asked;
+
+        /** By the last answer that says one of these. */
         private Told told = Told.NOTHING;
         /** Since when it has been told LAPSED. */
         private long lapsedSinceNanos;
@@ -228,7 +195,7 @@ public final class Acquisitions {
 
         /** One request is sent whatever time is left. */
         private boolean wantsToAsk(long now) {
-            return told != Told.DECLINED && (asked.isOutstanding() || limit.remaining(now) > 0);
+            return told != Told.DECLINED && (!asked || limit.remaining(now) > 0);
         }
 
         private @Nullable Hold giveUp(long now) {
@@ -270,12 +237,12 @@ public final class Acquisitions {
                 return true;
             }
             Availability server = monitored.of(attempt.keys.lock());
-            boolean hasSpoken = asked.isOutstanding() || server.answeredSince(attempt.beganNanos());
+            boolean hasSpoken = !asked || server.answeredSince(attempt.beganNanos());
             return limit.waits() && hasSpoken && server.age(now) == 0;
         }
 
         private void ask() {
-            asked = asked.sent();
+            asked = true;
             attempt.asks();
             long sent = clock.nanoTime();
             long timeout = limit.timeoutNanos(sent, settings.commandTimeoutNanos());
@@ -287,44 +254,7 @@ public final class Acquisitions {
                         : Scripts.acquire(attempt, notAfter, takePlace, losses.lastLostAttempt());
                 Reply reply = monitored.run(call.with(settings.acks()), timeout);
                 attempt.answered(reply, notAfter);
-                if (!reply.is("STALE")) {
-                    notAfter.saw(reply);
-                }
-                switch (reply.code()) {
-                    case "OK" -> {
-                        attempt.known();
-                        long deadline = sent + Timing.validityNanos(attempt.leaseMillis);
-                        boolean previousLost = !fastPath && reply.number(1) == 1;
-                        Attempt.Grant grant =
-                                new Attempt.Grant(reply.number(0), previousLost, deadline, clock.nanoTime(), true);
-                        settlement.isConfirmed(grant);
-                        attempt.decide(grant);
-                    }
-                    case "LINE" -> {
-                        fastPath = false;
-                        asked = asked.withdrawn();
-                    }
-                    case "BUSY" -> {
-                        if (limit.waits()) {
-                            told = Told.BUSY;
-                            fastPath = false;
-                            mailbox.open(limit.timeoutNanos(clock.nanoTime(), settings.commandTimeoutNanos()));
-                        } else {
-                            told = Told.DECLINED;
-                            // It asked for no place: nothing to leave, unless an earlier copy may still run.
-                            attempt.unknown();
-                        }
-                    }
-                    case "QUEUED" -> {
-                        told = Told.BUSY;
-                        attempt.queued(sent, reply.number(0), reply.number(1));
-                        watchdog.wakeAt(attempt.nextHeartbeatNanos());
-                    }
-                    case "LATE" ->
-                        // It told the time, by which the next one will not be late.
-                        asked = asked.late();
-                    default -> throw new IllegalStateException("Redis answered " + reply + " to " + attempt);
-                }
+                answered(fastPath ? Answer.ofTake(reply) : Answer.of(reply), sent);
             } catch (RedisException.Unacknowledged e) {
                 // It does not say whether it was sent twice.
                 attempt.mayHaveRun(notAfter);
@@ -334,6 +264,34 @@ public final class Acquisitions {
             } catch (RuntimeException | Error e) {
                 attempt.mayHaveRun(notAfter);
                 throw e;
+            }
+        }
+
+        private void answered(Answer answer, long sent) {
+            if (answer instanceof Answer.Granted granted) {
+                attempt.known();
+                long deadline = sent + Timing.validityNanos(attempt.leaseMillis);
+                Attempt.Grant grant =
+                        new Attempt.Grant(granted.token(), granted.previousLost(), deadline, clock.nanoTime(), true);
+                settlement.isConfirmed(grant);
+                attempt.decide(grant);
+            } else if (answer instanceof Answer.Queued queued) {
+                told = Told.BUSY;
+                attempt.queued(sent, queued.lastToken(), queued.holderMillis());
+                watchdog.wakeAt(attempt.nextHeartbeatNanos());
+            } else if (answer == Answer.Word.LINE) {
+                fastPath = false;
+                asked = false;
+            } else if (answer == Answer.Word.BUSY && limit.waits()) {
+                told = Told.BUSY;
+                fastPath = false;
+                mailbox.open(limit.timeoutNanos(clock.nanoTime(), settings.commandTimeoutNanos()));
+            } else if (answer == Answer.Word.BUSY) {
+                told = Told.DECLINED;
+                // It asked for no place: nothing to leave, unless an earlier copy may still run.
+                attempt.unknown();
+            } else if (answer != Answer.Word.LATE) {
+                throw new IllegalStateException("Redis answered " + answer + " to " + attempt);
             }
         }
 

@@ -6,6 +6,7 @@ import io.github.redislocks.lease.Losses;
 import io.github.redislocks.lease.Renewals;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
@@ -15,7 +16,6 @@ import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.watchdog.PendingCommand;
 import io.github.redislocks.watchdog.Watchdog;
-import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -106,9 +106,9 @@ public final class Handoff implements Renewals.Rescue {
             long contender,
             @Nullable Attempt successor,
             long turnStartNanos,
-            Reply reply,
+            Answer answer,
             long sentNanos) {
-        Attempt gone = inherit(keys, contender, successor, turnStartNanos, reply, sentNanos);
+        Attempt gone = inherit(keys, contender, successor, turnStartNanos, answer, sentNanos);
         if (gone != null) {
             Remainder rest = new Remainder();
             watchdog.run(new Leave(gone, new Turn(contender), rest));
@@ -125,9 +125,9 @@ public final class Handoff implements Renewals.Rescue {
             long contender,
             @Nullable Attempt successor,
             long turnStartNanos,
-            Reply reply,
+            Answer answer,
             long sentNanos) {
-        boolean named = successor != null && (reply.is("SUCCEEDED") || reply.is("QUEUED"));
+        boolean named = answer instanceof Answer.Granted || answer instanceof Answer.Queued;
         if (successor == null || !named) {
             localQueue.exit(keys, contender);
             lookUp(successor);
@@ -136,13 +136,13 @@ public final class Handoff implements Renewals.Rescue {
         if (!localQueue.inherit(contender, successor)) {
             return successor;
         }
-        boolean undecided;
-        if (reply.is("SUCCEEDED")) {
+        boolean undecided = successor.undecided();
+        if (answer instanceof Answer.Granted granted) {
             long deadline = sentNanos + Timing.validityNanos(successor.leaseMillis);
             undecided = successor.decide(
-                    new Attempt.Grant(reply.number(0), reply.number(1) == 1, deadline, turnStartNanos, true));
-        } else {
-            successor.queued(sentNanos, reply.number(0), reply.number(1));
+                    new Attempt.Grant(granted.token(), granted.previousLost(), deadline, turnStartNanos, true));
+        } else if (answer instanceof Answer.Queued queued) {
+            successor.queued(sentNanos, queued.lastToken(), queued.holderMillis());
             watchdog.wakeAt(successor.nextHeartbeatNanos());
             undecided = successor.undecided();
         }
@@ -261,7 +261,8 @@ public final class Handoff implements Renewals.Rescue {
         watchdog.run(new HoldEnd(hold, call) {
             @Override
             public long follow(Reply reply, long sentNanos) {
-                Attempt gone = inherit(hold.keys(), hold.attempt, successor, hold.turnStartNanos, reply, sentNanos);
+                Attempt gone =
+                        inherit(hold.keys(), hold.attempt, successor, hold.turnStartNanos, Answer.of(reply), sentNanos);
                 if (gone != null) {
                     watchdog.run(new Leave(gone, new Turn(hold.attempt), null));
                 }
@@ -362,16 +363,14 @@ public final class Handoff implements Renewals.Rescue {
             Turn handedOn = turn;
             Attempt next = handedOn == null
                     ? null
-                    : inherit(gone.keys, handedOn.contender, successor, clock.nanoTime(), reply, sentNanos);
+                    : inherit(gone.keys, handedOn.contender, successor, clock.nanoTime(), Answer.of(reply), sentNanos);
             if (next == null) {
                 unanswered();
             } else {
                 watchdog.run(new Leave(next, handedOn, rest));
             }
             turn = null;
-            // For how long something may still run, of which Redis tells last.
-            List<Object> values = reply.values();
-            long waitMillis = values.isEmpty() ? 0 : reply.number(values.size() - 1);
+            long waitMillis = Answer.stillRunsMillis(reply);
             return waitMillis == 0 ? DONE : waitMillis * 1_000_000;
         }
 

@@ -8,6 +8,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.ServerTimes;
+import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.FailoverEpoch;
@@ -120,39 +121,27 @@ public final class Heartbeats implements Task {
         public void answered(Reply reply, long sentNanos) {
             attempt.answered(reply, notAfter);
             attempt.endHeartbeat();
-            switch (reply.code()) {
-                case "GRANTED" -> granted(reply, sentNanos);
-                case "QUEUED" -> {
-                    notAfter.saw(reply);
-                    attempt.queued(sentNanos, reply.number(0), reply.number(1));
-                    attempt.leftCondition();
-                    leaveIfEnded();
-                }
-                case "WAITING" -> {
-                    notAfter.saw(reply);
-                    attempt.queued(sentNanos, reply.number(0), -1);
-                    leaveIfEnded();
-                }
-                case "LATE" -> {
-                    // It is due as before, and will not be late again.
-                    notAfter.saw(reply);
-                    leaveIfEnded();
-                }
-                default -> {
-                    attempt.heartbeatAt(clock.nanoTime() + PAUSE_NANOS);
-                    leaveIfEnded();
-                }
+            Answer answer = Answer.of(reply);
+            if (answer instanceof Answer.Granted granted && granted(granted, sentNanos)) {
+                return;
             }
+            if (answer instanceof Answer.Queued queued) {
+                attempt.queued(sentNanos, queued.lastToken(), queued.holderMillis());
+                attempt.leftCondition();
+            } else if (answer instanceof Answer.Waiting waiting) {
+                attempt.queued(sentNanos, waiting.lastToken(), -1);
+            } else if (answer instanceof Answer.Word && answer != Answer.Word.LATE) {
+                // One that was late is due as before, and will not be late again.
+                attempt.heartbeatAt(clock.nanoTime() + PAUSE_NANOS);
+            }
+            leaveIfEnded();
         }
 
-        private void granted(Reply reply, long sentNanos) {
-            notAfter.saw(reply);
+        /** Whether that is the attempt's verdict; else it is a hold that nobody has: granted before by other news. */
+        private boolean granted(Answer.Granted granted, long sentNanos) {
             long claim = Timing.claimMillis(attempt.leaseMillis);
-            Attempt.Grant grant = Attempt.Grant.claimed(reply, sentNanos, clock.nanoTime(), claim);
-            if (!attempt.decide(grant)) {
-                // It may have been granted before by other news, and released: then this is a hold that nobody has.
-                leaveIfEnded();
-            }
+            return attempt.decide(
+                    Attempt.Grant.claimed(granted.token(), granted.previousLost(), sentNanos, clock.nanoTime(), claim));
         }
 
         @Override

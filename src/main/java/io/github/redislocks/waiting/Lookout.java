@@ -5,6 +5,7 @@ import io.github.redislocks.lease.Losses;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
@@ -90,7 +91,7 @@ public final class Lookout implements Task {
 
         @Override
         public void answered(Reply reply, long sentNanos) {
-            if (reply.is("GONE")) {
+            if (Answer.isGone(reply)) {
                 losses.lose(hold, LockLost.Reason.TAKEN);
             }
         }

@@ -5,6 +5,7 @@ import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.FailoverEpoch;
@@ -162,7 +163,7 @@ public final class Settlements {
             try {
                 Reply reply = monitored.run(Scripts.confirm(attempt).with(settings.acks()), timeout);
                 unconfirmed = null;
-                long deadline = reply.is("OK") ? sent + Timing.validityNanos(attempt.leaseMillis) : sent;
+                long deadline = Answer.isKept(reply) ? sent + Timing.validityNanos(attempt.leaseMillis) : sent;
                 return new Attempt.Grant(grant.token(), grant.previousLost(), deadline, grant.turnStartNanos(), true);
             } catch (RedisException e) {
                 unconfirmed = e;

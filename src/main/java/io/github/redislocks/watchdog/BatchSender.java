@@ -250,6 +250,7 @@ public final class BatchSender implements Runnable {
         long now = clock.nanoTime();
         if (outcome.reply() != null) {
             server.answered(call, now);
+            boolean unused = call.isLate(outcome.reply());
             job.answered(outcome.reply(), sent);
         } else if (outcome.failure() instanceof RedisException.Unready unready) {
             server.answered(call, now);

@@ -29,8 +29,7 @@ abstract class OneMaster {
     final ConcurrentMap<String, Redis> known = new ConcurrentHashMap<>();
     final QuorumCalls calls = new QuorumCalls(1, DELAY_MILLIS);
     final LockKeys keys = LockKeys.of(PREFIX, "job");
-    final VotePoll.Candidate candidate =
-            new VotePoll.Candidate(keys.all(), "client:1", 7, LEASE_MILLIS, null, "0", "OK");
+    final VotePoll.Candidate candidate = new VotePoll.Candidate(keys.all(), "client:1", 7, LEASE_MILLIS, 0, 0, "OK");
     final InMemoryRedis master = new InMemoryRedis();
     final QuorumServer server = new QuorumServer(master, PREFIX, DELAY_MILLIS, known, now::get);
     private final ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();

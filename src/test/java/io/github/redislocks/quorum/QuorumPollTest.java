@@ -32,7 +32,7 @@ class QuorumPollTest {
     private final LockKeys keys = LockKeys.of("redis-locks:quorum", "job");
     private final QuorumCalls calls = new QuorumCalls(3, 0);
     private final VotePoll.Candidate candidate =
-            new VotePoll.Candidate(keys.all(), "client:1", ATTEMPT, 3_000, null, "0", "OK");
+            new VotePoll.Candidate(keys.all(), "client:1", ATTEMPT, 3_000, 0, 0, "OK");
     private final InMemoryRedis redis = new InMemoryRedis();
     private final AtomicInteger retries = new AtomicInteger();
     private final ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1) {

@@ -42,20 +42,20 @@ class QuorumScriptTest {
         micros.addAndGet(millis * 1_000);
     }
 
-    private VotePoll.Candidate candidate(String owner, String claim) {
-        return new VotePoll.Candidate(keys.all(), owner, 1, LEASE_MILLIS, claim, "0", "OK");
+    private VotePoll.Candidate candidate(String owner, long claimMillis) {
+        return new VotePoll.Candidate(keys.all(), owner, 1, LEASE_MILLIS, claimMillis, 0, "OK");
     }
 
     private static QuorumCalls.At at(long notAfter) {
         return new QuorumCalls.At("", notAfter);
     }
 
-    private Reply vote(QuorumCalls by, String owner, long token, String claim, long notAfter) {
-        return redis.run(by.vote(candidate(owner, claim), by.nextBallot(), token, at(notAfter)), SECOND);
+    private Reply vote(QuorumCalls by, String owner, long token, long claimMillis, long notAfter) {
+        return redis.run(by.vote(candidate(owner, claimMillis), by.nextBallot(), token, at(notAfter)), SECOND);
     }
 
     private Reply vote(String owner, long token) {
-        return vote(calls, owner, token, null, FOR_EVER);
+        return vote(calls, owner, token, 0, FOR_EVER);
     }
 
     private Reply renew(String owner, long token) {
@@ -63,8 +63,7 @@ class QuorumScriptTest {
     }
 
     private Reply renew(String owner, long token, long lapsed) {
-        return redis.run(
-                calls.renewal(candidate(owner, null), calls.nextBallot(), token, lapsed, at(FOR_EVER)), SECOND);
+        return redis.run(calls.renewal(candidate(owner, 0), calls.nextBallot(), token, lapsed, at(FOR_EVER)), SECOND);
     }
 
     private Reply withdraw(String owner, WithdrawPoll.End end, WithdrawPoll.Place place) {
@@ -86,7 +85,7 @@ class QuorumScriptTest {
     private void lineUp(String client) {
         Redis.Subscription unused = redis.subscribe(LockKeys.mailbox(PREFIX, client), SECOND);
         redis.holdMessages();
-        assertThat(vote(calls, client + ":1", 1, "4500", FOR_EVER).code()).isEqualTo("TAKEN");
+        assertThat(vote(calls, client + ":1", 1, 4_500, FOR_EVER).code()).isEqualTo("TAKEN");
     }
 
     @Test
@@ -95,23 +94,22 @@ class QuorumScriptTest {
         redis.restart();
         pass(2_001);
         // Redis says 3 s, the difference of two times in whole seconds.
-        assertThat(vote(careful, "a:1", 10, null, FOR_EVER))
-                .isEqualTo(new Reply("YOUNG", List.of(1_000L, micros.get())));
+        assertThat(vote(careful, "a:1", 10, 0, FOR_EVER)).isEqualTo(new Reply("YOUNG", List.of(1_000L, micros.get())));
         pass(1_000);
-        assertThat(vote(careful, "a:1", 10, null, FOR_EVER)).isEqualTo(voted(10, 0, 0));
+        assertThat(vote(careful, "a:1", 10, 0, FOR_EVER)).isEqualTo(voted(10, 0, 0));
     }
 
     @Test
     void vote_thatComesAfterItsTime_changesNothing() {
-        assertThat(vote(calls, "a:1", 10, null, micros.get() - 1)).isEqualTo(new Reply("LATE", List.of(micros.get())));
+        assertThat(vote(calls, "a:1", 10, 0, micros.get() - 1)).isEqualTo(new Reply("LATE", List.of(micros.get())));
         assertThat(redis.keys()).isEmpty();
-        assertThat(vote(calls, "a:1", 10, null, micros.get())).isEqualTo(voted(10, 0, 0));
+        assertThat(vote(calls, "a:1", 10, 0, micros.get())).isEqualTo(voted(10, 0, 0));
     }
 
     @Test
     void vote_askedForAgainWithAShorterLease_lastsAsLongAsBefore() {
         vote("a:1", 10);
-        VotePoll.Candidate brief = new VotePoll.Candidate(keys.all(), "a:1", 1, 200, null, "0", "OK");
+        VotePoll.Candidate brief = new VotePoll.Candidate(keys.all(), "a:1", 1, 200, 0, 0, "OK");
         assertThat(redis.run(calls.vote(brief, calls.nextBallot(), 10, at(FOR_EVER)), SECOND)
                         .code())
                 .isEqualTo("VOTED");
@@ -251,9 +249,9 @@ class QuorumScriptTest {
     }
 
     /** A vote of an attempt and a ballot of the test's choice. */
-    private Reply vote(long attempt, long ballot, long token, String lastLostAttempt) {
+    private Reply vote(long attempt, long ballot, long token, long lastLostAttempt) {
         VotePoll.Candidate candidate =
-                new VotePoll.Candidate(keys.all(), "a:1", attempt, LEASE_MILLIS, null, lastLostAttempt, "OK");
+                new VotePoll.Candidate(keys.all(), "a:1", attempt, LEASE_MILLIS, 0, lastLostAttempt, "OK");
         return redis.run(calls.vote(candidate, ballot, token, at(FOR_EVER)), SECOND);
     }
 
@@ -278,8 +276,8 @@ class QuorumScriptTest {
 
     @Test
     void vote_ofAnEarlierAttempt_leavesTheLaterOneAsItIs() {
-        vote(7, 1, 10, "0");
-        assertThat(vote(6, 2, 20, "0")).isEqualTo(new Reply("STALE", List.of()));
+        vote(7, 1, 10, 0);
+        assertThat(vote(6, 2, 20, 0)).isEqualTo(new Reply("STALE", List.of()));
         assertThat(redis.hash(keys.lock())).containsEntry("attempt", "7").containsEntry("ballot", "1");
         assertThat(redis.string(keys.fence())).isEqualTo("10 10 1");
     }
@@ -288,35 +286,33 @@ class QuorumScriptTest {
     void vote_ofALaterAttempt_takesWhatTheEarlierOneLeft() {
         vote("b:1", 5);
         release("b:1");
-        vote(6, 1, 10, "0");
+        vote(6, 1, 10, 0);
         pass(1_000);
-        assertThat(vote(7, 2, 20, "0")).as("nobody had the hold of 6").isEqualTo(voted(20, 5, 0));
+        assertThat(vote(7, 2, 20, 0)).as("nobody had the hold of 6").isEqualTo(voted(20, 5, 0));
         assertThat(redis.hash(keys.lock())).containsEntry("attempt", "7").containsEntry("ballot", "2");
         assertThat(redis.pttl(keys.lock())).isEqualTo(LEASE_MILLIS);
-        assertThat(vote(8, 3, 30, "7"))
-                .as("somebody had that of 7, and lost it")
-                .isEqualTo(voted(30, 20, 1));
+        assertThat(vote(8, 3, 30, 7)).as("somebody had that of 7, and lost it").isEqualTo(voted(30, 20, 1));
     }
 
     @Test
     void vote_repeated_hasANewLeaseAndNoSmallerToken() {
-        vote(7, 1, 20, "0");
+        vote(7, 1, 20, 0);
         pass(1_000);
-        assertThat(vote(7, 2, 10, "0").number(0)).isEqualTo(20);
+        assertThat(vote(7, 2, 10, 0).number(0)).isEqualTo(20);
         assertThat(redis.pttl(keys.lock())).isEqualTo(LEASE_MILLIS);
         assertThat(held("token")).isEqualTo("20");
         assertThat(redis.string(keys.fence())).isEqualTo("20 20 1");
-        assertThat(vote(7, 3, 30, "0").number(0)).as("of a second round").isEqualTo(30);
+        assertThat(vote(7, 3, 30, 0).number(0)).as("of a second round").isEqualTo(30);
         assertThat(held("token")).isEqualTo("30");
         assertThat(redis.string(keys.fence())).isEqualTo("30 30 1");
     }
 
     @Test
     void vote_repeatedWithAnEarlierBallot_isNotEndedByThatOne() {
-        vote(7, 5, 10, "0");
-        vote(7, 4, 10, "0");
+        vote(7, 5, 10, 0);
+        vote(7, 4, 10, 0);
         assertThat(withdraw(7, 4, WithdrawPoll.End.UNHELD).code()).isEqualTo("GONE");
-        vote(7, 6, 10, "0");
+        vote(7, 6, 10, 0);
         assertThat(withdraw(7, 5, WithdrawPoll.End.UNHELD).code()).isEqualTo("GONE");
         assertThat(withdraw(7, 6, WithdrawPoll.End.UNHELD).code()).isEqualTo("ENDED");
     }
@@ -325,7 +321,7 @@ class QuorumScriptTest {
     void vote_repeatedWhereTokensWereCountedFurther_leavesTheCount() {
         vote("b:1", 50);
         withdraw("b:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.DROP);
-        vote(7, 1, 40, "0");
+        vote(7, 1, 40, 0);
         withdraw(7, 1, WithdrawPoll.End.UNHELD);
         assertThat(redis.string(keys.fence())).startsWith("51 ");
         renew("a:1", 30);
@@ -335,7 +331,7 @@ class QuorumScriptTest {
 
     @Test
     void vote_withAClaim_takesAPlaceForWhenItComesToNothing() {
-        Reply vote = vote(calls, "a:1", 10, "4500", FOR_EVER);
+        Reply vote = vote(calls, "a:1", 10, 4_500, FOR_EVER);
         assertThat(vote.code()).isEqualTo("VOTED");
         assertThat(redis.zset(keys.all().get(1))).containsOnlyKeys("a:1:1");
     }
@@ -353,7 +349,7 @@ class QuorumScriptTest {
 
     @Test
     void keep_ofAnEarlierAttempt_isGoneAndChangesNothing() {
-        vote(7, 1, 10, "0");
+        vote(7, 1, 10, 0);
         pass(1_000);
         assertThat(keep(6, 2, "1", false).code()).isEqualTo("GONE");
         assertThat(redis.hash(keys.lock())).containsEntry("ballot", "1").containsEntry("holds", "1");
@@ -362,7 +358,7 @@ class QuorumScriptTest {
 
     @Test
     void keep_makesTheVoteLastAndNoEarlierWithdrawalEndIt() {
-        vote(7, 1, 10, "0");
+        vote(7, 1, 10, 0);
         pass(1_000);
         assertThat(keep(7, 5, "", false).code()).isEqualTo("OK");
         assertThat(redis.pttl(keys.lock())).isEqualTo(LEASE_MILLIS);
@@ -373,7 +369,7 @@ class QuorumScriptTest {
 
     @Test
     void keep_ofAReentry_countsOnceHoweverOftenItRuns() {
-        vote(7, 1, 10, "0");
+        vote(7, 1, 10, 0);
         keep(7, 2, "1", false);
         keep(7, 2, "1", false);
         assertThat(held("holds")).isEqualTo("2");
@@ -381,7 +377,7 @@ class QuorumScriptTest {
 
     @Test
     void keep_whenItIsTime_keepsTheTokensToo() {
-        vote(7, 1, 10, "0");
+        vote(7, 1, 10, 0);
         pass(1_000);
         keep(7, 2, "", false);
         assertThat(redis.pttl(keys.fence())).isEqualTo(100_000_000 + LEASE_MILLIS - 1_000);
@@ -408,7 +404,7 @@ class QuorumScriptTest {
         lineUp("a");
         lineUp("b");
         redis.del(keys.lock());
-        vote(calls, "a:1", 20, "4500", FOR_EVER);
+        vote(calls, "a:1", 20, 4_500, FOR_EVER);
         withdraw("a:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.KEEP);
         assertThat(redis.zset(keys.all().get(1))).containsOnlyKeys("a:1:1", "b:1:1");
         assertThat(redis.heldMessages()).as("b, since a knows it").hasSize(1);
@@ -418,7 +414,7 @@ class QuorumScriptTest {
     void withdrawal_whoseOwnPlaceIsTheOnlyOne_tellsNobody() {
         vote("x:1", 10);
         lineUp("a");
-        vote(calls, "deaf:1", 1, "4500", FOR_EVER);
+        vote(calls, "deaf:1", 1, 4_500, FOR_EVER);
         redis.del(keys.lock());
         vote("a:1", 20);
         withdraw("a:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.KEEP);
@@ -427,7 +423,7 @@ class QuorumScriptTest {
 
     @Test
     void withdrawal_ofAnEarlierAttempt_leavesTheVoteOfALaterOne() {
-        vote(7, 1, 10, "0");
+        vote(7, 1, 10, 0);
         assertThat(withdraw(6, 2, WithdrawPoll.End.RELEASED).code()).isEqualTo("GONE");
         assertThat(held("attempt")).isEqualTo("7");
     }
@@ -475,7 +471,7 @@ class QuorumScriptTest {
     @Test
     void withdrawal_waiterThatCannotBeTold_isPassedByAndKeepsItsPlace() {
         vote("x:1", 10);
-        vote(calls, "deaf:1", 1, "4500", FOR_EVER);
+        vote(calls, "deaf:1", 1, 4_500, FOR_EVER);
         lineUp("b");
         release("x:1");
         assertThat(redis.zset(keys.all().get(1))).containsOnlyKeys("deaf:1:1", "b:1:1");

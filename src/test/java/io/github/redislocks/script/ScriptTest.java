@@ -674,15 +674,15 @@ class ScriptTest {
 
     @Test
     void force_ofTheHoldThatWasSeen_handsOnWithoutAMark() {
-        String token = acquire(1, "a:1").text(0);
+        long token = acquire(1, "a:1").number(0);
         assertThat(run(Scripts.force(keys, token)).code()).isEqualTo("FREED");
         assertThat(run(Scripts.force(keys, token)).code()).isEqualTo("GONE");
         Reply next = acquire(1, "b:1");
         assertThat(next.number(1)).isEqualTo(1);
         mail("c");
         enqueue(1, "c:1");
-        assertThat(run(Scripts.force(keys, next.text(0))).code()).isEqualTo("GRANTED");
-        assertThat(run(Scripts.force(keys, next.text(0))).code())
+        assertThat(run(Scripts.force(keys, next.number(0))).code()).isEqualTo("GRANTED");
+        assertThat(run(Scripts.force(keys, next.number(0))).code())
                 .as("a second run spares the next hold")
                 .isEqualTo("GONE");
         assertThat(peek().owner()).isEqualTo("c:1");

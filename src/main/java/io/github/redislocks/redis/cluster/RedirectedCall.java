@@ -179,7 +179,7 @@ public final class RedirectedCall {
         RedisException failure = last.failure();
         Reply reply = last.reply();
         if (reply != null) {
-            return resent ? Outcome.of(new Reply(reply.code(), reply.values(), true, reply.acks())) : last;
+            return resent ? Outcome.of(reply.resentOnce()) : last;
         }
         if (failure != null && (turnedAway || (resent && failure instanceof RedisException.Refused))) {
             String text = "No node of " + masters.cluster() + " took " + call.script() + " within "

@@ -34,8 +34,8 @@ public final class Ports {
         return new JedisRedis(((Topology.Single) topology).address(), config, maxConnections, threads);
     }
 
-    /** The port to one server, for callers that have threads of their own for it. */
-    public static Redis openMaster(Topology topology, JedisClientConfig config, int maxConnections, Threads threads) {
-        return JedisRedis.ofOwnThreads(((Topology.Single) topology).address(), config, maxConnections, threads);
+    /** The port to one server, for so many callers that have threads of their own for it. */
+    public static Redis openMaster(Topology topology, JedisClientConfig config, int callers, Threads threads) {
+        return JedisRedis.ofOwnThreads(((Topology.Single) topology).address(), config, callers, threads);
     }
 }

@@ -160,9 +160,9 @@ public record RedisUri(
         return Ports.open(topology, config, maxConnections, timeoutNanos, threads);
     }
 
-    /** As {@link #open}, to one server, for callers that have threads of their own for it. */
-    public Redis openMaster(int maxConnections, Threads threads) {
-        return Ports.openMaster(topology, config, maxConnections, threads);
+    /** As {@link #open}, to one server, for so many callers that have threads of their own for it. */
+    public Redis openMaster(int callers, Threads threads) {
+        return Ports.openMaster(topology, config, callers, threads);
     }
 
     private static List<HostAndPort> addresses(String text, String authority, int defaultPort) {

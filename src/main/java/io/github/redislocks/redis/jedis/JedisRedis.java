@@ -60,12 +60,12 @@ public final class JedisRedis implements Redis {
     }
 
     /**
-     * For callers that have threads of their own for this server, which may wait until they are connected: no thread is
-     * made for that. Each step of connecting has the time of the call then, not all together.
+     * For callers that have so many threads of their own for this server. Each has a connection for whatever it asks,
+     * batches too, so none waits for another; and each waits until it is connected, so no thread is made for that: each
+     * step of connecting has the time of the call then, not all together.
      */
-    public static JedisRedis ofOwnThreads(
-            HostAndPort address, JedisClientConfig config, int maxConnections, Threads threads) {
-        return new JedisRedis(address, config, maxConnections, threads, System::nanoTime, true);
+    public static JedisRedis ofOwnThreads(HostAndPort address, JedisClientConfig config, int callers, Threads threads) {
+        return new JedisRedis(address, config, callers, threads, System::nanoTime, true);
     }
 
     private JedisRedis(
@@ -81,7 +81,7 @@ public final class JedisRedis implements Redis {
         endpoint = new Endpoint(address.toString(), new IoThreads(threads, address.toString()), callersConnect);
         pool = new ConnectionPool(address, config, maxConnections, nanoTime);
         pool.checkNames();
-        lane = new ConnectionPool(address, config, 1, nanoTime);
+        lane = callersConnect ? pool : new ConnectionPool(address, config, 1, nanoTime);
         subscriptions = new ConnectionPool(address, config, 1, nanoTime);
     }
 
