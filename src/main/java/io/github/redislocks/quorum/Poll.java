@@ -74,13 +74,13 @@ public abstract class Poll {
     }
 
     /** Told before a node is asked, with the time from which on the request cannot run any more. */
-    public void asking(QuorumNode node, long quietFromNanos) {}
+    public void asking(QuorumNode node, long mayRunUntilNanos) {}
 
     /** Told when it is sent to a node: not every one that is asked is. */
     public void sending(QuorumNode node) {}
 
     /** Told what became of it at a node, also after it was decided. */
-    public void asked(QuorumNode node, long quietFromNanos, Outcome outcome) {}
+    public void asked(QuorumNode node, long mayRunUntilNanos, Outcome outcome) {}
 
     public final void heard(QuorumNode node, Outcome outcome) {
         boolean changed = false;

@@ -168,11 +168,11 @@ public final class QuorumCalls {
             }
 
             @Override
-            public void asked(QuorumNode node, long quietFromNanos, Outcome outcome) {
+            public void asked(QuorumNode node, long mayRunUntilNanos, Outcome outcome) {
                 Reply reply = outcome.reply();
                 if (reply == null || reply.is("OK")) {
                     node.unanswered.kept(new UnansweredVotes.Question(
-                            kept.attempt(), ballot, false, kept.leaseMillis(), quietFromNanos));
+                            kept.attempt(), ballot, false, kept.leaseMillis(), mayRunUntilNanos));
                 }
             }
         };

@@ -83,14 +83,14 @@ public final class QuorumNode {
 
     /** Puts these questions to the node and returns at once; each poll hears what became of its own. */
     public void ask(List<? extends Poll> polls, long deadlineNanos, boolean background) {
-        long quiet = deadlineNanos + QuorumServer.LATE_MARGIN_NANOS;
+        long mayRunUntil = deadlineNanos + QuorumServer.LATE_MARGIN_NANOS;
         retries.resume();
         List<Poll> concerned = concerned(polls);
         if (concerned.isEmpty()) {
             return;
         }
         // From now on, not only when it is sent: another client's withdrawal may overtake it on the way there.
-        concerned.forEach(poll -> poll.asking(this, quiet));
+        concerned.forEach(poll -> poll.asking(this, mayRunUntil));
         Ask ask = new Ask(concerned, deadlineNanos);
         boolean queued = false;
         Outcome failure;
@@ -126,7 +126,7 @@ public final class QuorumNode {
         }
 
         /** From when on none of their requests can run any more. */
-        long quietFromNanos() {
+        long mayRunUntilNanos() {
             return deadlineNanos + QuorumServer.LATE_MARGIN_NANOS;
         }
 
@@ -227,7 +227,7 @@ public final class QuorumNode {
                 if (deadline - now > 0) {
                     open.add(new Question(poll, ask, deadline));
                 } else {
-                    tell(poll, ask.quietFromNanos(), unsent(redis.address() + ": too many calls wait"));
+                    tell(poll, ask.mayRunUntilNanos(), unsent(redis.address() + ": too many calls wait"));
                 }
             }
         }
@@ -358,7 +358,7 @@ public final class QuorumNode {
 
     private void tell(Ask ask, Outcome outcome) {
         for (Poll poll : ask.polls) {
-            tell(poll, ask.quietFromNanos(), outcome);
+            tell(poll, ask.mayRunUntilNanos(), outcome);
         }
     }
 
@@ -369,14 +369,14 @@ public final class QuorumNode {
     }
 
     private void tell(Question question, Outcome outcome) {
-        tell(question.poll, question.ask.quietFromNanos(), outcome);
+        tell(question.poll, question.ask.mayRunUntilNanos(), outcome);
     }
 
     /** Whatever it makes of it, the others are to be told of theirs. */
-    private void tell(Poll poll, long quietFromNanos, Outcome outcome) {
+    private void tell(Poll poll, long mayRunUntilNanos, Outcome outcome) {
         try {
             try {
-                poll.asked(this, quietFromNanos, outcome);
+                poll.asked(this, mayRunUntilNanos, outcome);
             } finally {
                 poll.heard(this, outcome);
             }

@@ -81,13 +81,13 @@ public final class RenewPoll extends MajorityPoll {
     }
 
     @Override
-    public void asking(QuorumNode node, long quietFromNanos) {
-        node.unanswered.asking(holder.question(ballot, quietFromNanos));
+    public void asking(QuorumNode node, long mayRunUntilNanos) {
+        node.unanswered.asking(holder.question(ballot, mayRunUntilNanos));
     }
 
     @Override
-    public void asked(QuorumNode node, long quietFromNanos, Outcome outcome) {
-        node.unanswered.asked(holder.question(ballot, quietFromNanos), outcome);
+    public void asked(QuorumNode node, long mayRunUntilNanos, Outcome outcome) {
+        node.unanswered.asked(holder.question(ballot, mayRunUntilNanos), outcome);
         round.heard(node.index, outcome.reply());
     }
 }

@@ -21,12 +21,12 @@ public final class UnansweredVotes {
      * A vote that a node is asked for.
      *
      * @param place whether it takes a place in line as well
-     * @param quietFromNanos from when on it cannot be given any more
+     * @param mayRunUntilNanos from when on it cannot be given any more
      */
-    public record Question(long attempt, long ballot, boolean place, long leaseMillis, long quietFromNanos) {
+    public record Question(long attempt, long ballot, boolean place, long leaseMillis, long mayRunUntilNanos) {
 
         private long lastsUntilNanos() {
-            return quietFromNanos + leaseMillis * 1_000_000;
+            return mayRunUntilNanos + leaseMillis * 1_000_000;
         }
     }
 
@@ -36,7 +36,7 @@ public final class UnansweredVotes {
         /** Of the votes that it was asked for and has not answered: from when on each cannot be given any more. */
         private final List<Long> underWay = new ArrayList<>(1);
         /** The same of the last one of which a copy came to no answer; 0 if there was none. */
-        private long quietFromNanos;
+        private long mayRunUntilNanos;
         /** The last ballot for which there may be a vote; 0 if there is none. */
         private long ballot;
         /** Whether there may be a place. */
@@ -59,14 +59,14 @@ public final class UnansweredVotes {
         }
 
         private void heard(Question question, Outcome outcome) {
-            underWay.remove((Long) question.quietFromNanos);
+            underWay.remove((Long) question.mayRunUntilNanos);
             Reply reply = outcome.reply();
             boolean copy = reply == null
                     ? outcome.failure() instanceof RedisException.Unanswered failure && failure.sent()
                     : reply.resent();
             boolean voted = copy || (reply != null && reply.is("VOTED"));
-            if (copy && (quietFromNanos == 0 || question.quietFromNanos - quietFromNanos > 0)) {
-                quietFromNanos = question.quietFromNanos;
+            if (copy && (mayRunUntilNanos == 0 || question.mayRunUntilNanos - mayRunUntilNanos > 0)) {
+                mayRunUntilNanos = question.mayRunUntilNanos;
             }
             if (voted) {
                 voted(question.ballot);
@@ -75,8 +75,8 @@ public final class UnansweredVotes {
         }
 
         /** From when on nothing can be given any more; 0 if that is now. */
-        private long quiet(long now) {
-            long last = quietFromNanos != 0 && quietFromNanos - now > 0 ? quietFromNanos : 0;
+        private long mayRunUntil(long now) {
+            long last = mayRunUntilNanos != 0 && mayRunUntilNanos - now > 0 ? mayRunUntilNanos : 0;
             for (long each : underWay) {
                 if (each - now > 0 && (last == 0 || each - last > 0)) {
                     last = each;
@@ -123,7 +123,7 @@ public final class UnansweredVotes {
         traces.asMap().compute(question.attempt, (number, known) -> {
             Trace trace = known == null ? new Trace(question.lastsUntilNanos()) : known;
             trace.lasts(question.lastsUntilNanos());
-            trace.underWay.add(question.quietFromNanos);
+            trace.underWay.add(question.mayRunUntilNanos);
             return trace;
         });
     }
@@ -154,7 +154,7 @@ public final class UnansweredVotes {
      */
     public void withdrawn(long attempt, long ballot, boolean dropped) {
         traces.asMap().computeIfPresent(attempt, (number, trace) -> {
-            if (trace.quiet(System.nanoTime()) == 0) {
+            if (trace.mayRunUntil(System.nanoTime()) == 0) {
                 trace.ballot = trace.ballot <= ballot ? 0 : trace.ballot;
                 trace.place &= !dropped;
             }
@@ -187,13 +187,13 @@ public final class UnansweredVotes {
     }
 
     /** From when on no vote of an attempt can be given that was asked for before; 0 if all were answered. */
-    public long quietFromNanos(long attempt) {
-        long[] quiet = new long[1];
+    public long mayRunUntilNanos(long attempt) {
+        long[] until = new long[1];
         traces.asMap().computeIfPresent(attempt, (number, trace) -> {
-            quiet[0] = trace.quiet(System.nanoTime());
+            until[0] = trace.mayRunUntil(System.nanoTime());
             return trace;
         });
-        return quiet[0];
+        return until[0];
     }
 
     /** How many attempts it remembers. */

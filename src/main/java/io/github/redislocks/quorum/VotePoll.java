@@ -45,8 +45,8 @@ public final class VotePoll extends Poll {
             long lastLostAttempt,
             String success) {
 
-        public UnansweredVotes.Question question(long ballot, long quietFromNanos) {
-            return new UnansweredVotes.Question(attempt, ballot, claimMillis > 0, leaseMillis, quietFromNanos);
+        public UnansweredVotes.Question question(long ballot, long mayRunUntilNanos) {
+            return new UnansweredVotes.Question(attempt, ballot, claimMillis > 0, leaseMillis, mayRunUntilNanos);
         }
     }
 
@@ -87,13 +87,13 @@ public final class VotePoll extends Poll {
     }
 
     @Override
-    public void asking(QuorumNode node, long quietFromNanos) {
-        node.unanswered.asking(candidate.question(ballot, quietFromNanos));
+    public void asking(QuorumNode node, long mayRunUntilNanos) {
+        node.unanswered.asking(candidate.question(ballot, mayRunUntilNanos));
     }
 
     @Override
-    public void asked(QuorumNode node, long quietFromNanos, Outcome outcome) {
-        node.unanswered.asked(candidate.question(ballot, quietFromNanos), outcome);
+    public void asked(QuorumNode node, long mayRunUntilNanos, Outcome outcome) {
+        node.unanswered.asked(candidate.question(ballot, mayRunUntilNanos), outcome);
     }
 
     @Override

@@ -41,7 +41,7 @@ public final class WithdrawPoll extends MajorityPoll {
 
     private final Order order;
     /** By node: from when on no vote can be given that had not been answered when this was sent; 0 if all had. */
-    private final AtomicLongArray quietFromNanos;
+    private final AtomicLongArray mayRunUntilNanos;
 
     public WithdrawPoll(QuorumCalls calls, Order order) {
         super(
@@ -51,7 +51,7 @@ public final class WithdrawPoll extends MajorityPoll {
                 order.end == End.RELEASED ? "FREED" : "DONE",
                 Long.MAX_VALUE);
         this.order = order;
-        this.quietFromNanos = new AtomicLongArray(calls.nodes());
+        this.mayRunUntilNanos = new AtomicLongArray(calls.nodes());
     }
 
     /** The end of a hold is told to all; else those that have nothing of it are left alone. */
@@ -68,7 +68,7 @@ public final class WithdrawPoll extends MajorityPoll {
 
     @Override
     public void sending(QuorumNode node) {
-        quietFromNanos.set(node.index, node.unanswered.quietFromNanos(order.attempt));
+        mayRunUntilNanos.set(node.index, node.unanswered.mayRunUntilNanos(order.attempt));
     }
 
     @Override
@@ -82,9 +82,9 @@ public final class WithdrawPoll extends MajorityPoll {
         }
         // A vote that was asked for and not answered may still be given, after this; and one that has been answered
         // since this was sent may have been.
-        long quiet = node.unanswered.quietFromNanos(order.attempt);
-        if (quiet != 0 || quietFromNanos.get(node.index) != 0) {
-            node.again(order, quiet != 0 ? quiet : System.nanoTime());
+        long mayRunUntil = node.unanswered.mayRunUntilNanos(order.attempt);
+        if (mayRunUntil != 0 || mayRunUntilNanos.get(node.index) != 0) {
+            node.again(order, mayRunUntil != 0 ? mayRunUntil : System.nanoTime());
         } else {
             node.unanswered.withdrawn(order.attempt, order.ballot, order.place == Place.DROP);
         }

@@ -25,7 +25,7 @@ public final class WithdrawRetries {
     private final QuorumCalls calls;
     private final ScheduledExecutorService scheduler;
     /** The last one of each attempt: it ends what the ones before would have ended. */
-    private final ConcurrentMap<Long, Reminder> retries = new ConcurrentHashMap<>();
+    private final ConcurrentMap<Long, Retry> retries = new ConcurrentHashMap<>();
 
     private final AtomicBoolean scheduled = new AtomicBoolean();
 
@@ -35,7 +35,7 @@ public final class WithdrawRetries {
         this.scheduler = scheduler;
     }
 
-    private record Reminder(WithdrawPoll.Order order, long notBeforeNanos) {}
+    private record Retry(WithdrawPoll.Order order, long notBeforeNanos) {}
 
     public void add(WithdrawPoll.Order order, long notBeforeNanos) {
         if (retries.size() >= MOST && !retries.containsKey(order.attempt())) {
@@ -44,7 +44,7 @@ public final class WithdrawRetries {
         }
         retries.merge(
                 order.attempt(),
-                new Reminder(order, notBeforeNanos),
+                new Retry(order, notBeforeNanos),
                 (one, other) -> one.order.ballot() > other.order.ballot() ? one : other);
         schedule();
     }
@@ -87,14 +87,12 @@ public final class WithdrawRetries {
 
     private List<WithdrawPoll> due(long now) {
         List<WithdrawPoll> due = new ArrayList<>();
-        for (Map.Entry<Long, Reminder> each : retries.entrySet()) {
-            Reminder reminder = each.getValue();
+        for (Map.Entry<Long, Retry> each : retries.entrySet()) {
+            Retry retry = each.getValue();
             if (!node.unanswered.mayHave(each.getKey())) {
-                retries.remove(each.getKey(), reminder);
-            } else if (now - reminder.notBeforeNanos >= 0
-                    && due.size() < BATCH
-                    && retries.remove(each.getKey(), reminder)) {
-                due.add(new WithdrawPoll(calls, reminder.order));
+                retries.remove(each.getKey(), retry);
+            } else if (now - retry.notBeforeNanos >= 0 && due.size() < BATCH && retries.remove(each.getKey(), retry)) {
+                due.add(new WithdrawPoll(calls, retry.order));
             }
         }
         return due;

@@ -273,7 +273,7 @@ public final class Attempt {
     }
 
     /** Has its thread ask for the lock. */
-    public void rouse() {
+    public void wakeToAsk() {
         toldFree = true;
         LockSupport.unpark(owner.thread);
     }

@@ -200,7 +200,7 @@ public final class Mailbox implements Ping {
         if (attempt == null) {
             onGrantToNobody.accept(number);
         } else if (token == 0 && !redis.hasLines()) {
-            attempt.rouse();
+            attempt.wakeToAsk();
         } else if (token == 0) {
             onDoubt.accept(attempt);
         } else {

@@ -31,7 +31,7 @@ class QuorumNodeTest extends OneMaster {
         }
 
         @Override
-        public void asked(QuorumNode from, long quietFromNanos, Outcome outcome) {
+        public void asked(QuorumNode from, long mayRunUntilNanos, Outcome outcome) {
             told.add(outcome);
         }
 
@@ -47,7 +47,7 @@ class QuorumNodeTest extends OneMaster {
         Question after = new Question();
         Poll broken = new Question() {
             @Override
-            public void asked(QuorumNode from, long quietFromNanos, Outcome outcome) {
+            public void asked(QuorumNode from, long mayRunUntilNanos, Outcome outcome) {
                 throw new InternalError("of the test");
             }
         };
@@ -62,7 +62,7 @@ class QuorumNodeTest extends OneMaster {
         Question after = new Question();
         Poll broken = new Question() {
             @Override
-            public void asked(QuorumNode from, long quietFromNanos, Outcome outcome) {
+            public void asked(QuorumNode from, long mayRunUntilNanos, Outcome outcome) {
                 throw new InternalError("of the test");
             }
         };

@@ -314,12 +314,12 @@ class QuorumPollTest {
     @Test
     void votesThatWereNotAnswered_areLateUntilTheLastCannotBeGiven() {
         long soon = System.nanoTime() + 10 * SECOND;
-        for (long quiet : List.of(soon, soon + 2 * SECOND, soon + SECOND)) {
-            UnansweredVotes.Question question = new UnansweredVotes.Question(ATTEMPT, 1, false, 3_000, quiet);
+        for (long mayRunUntil : List.of(soon, soon + 2 * SECOND, soon + SECOND)) {
+            UnansweredVotes.Question question = new UnansweredVotes.Question(ATTEMPT, 1, false, 3_000, mayRunUntil);
             node.unanswered.asking(question);
             node.unanswered.asked(question, unanswered(true));
         }
-        assertThat(node.unanswered.quietFromNanos(ATTEMPT)).isEqualTo(soon + 2 * SECOND);
+        assertThat(node.unanswered.mayRunUntilNanos(ATTEMPT)).isEqualTo(soon + 2 * SECOND);
     }
 
     @Test
@@ -329,11 +329,11 @@ class QuorumPollTest {
                 new UnansweredVotes.Question(ATTEMPT, 1, false, 3_000, soon + SECOND),
                 new UnansweredVotes.Question(ATTEMPT, 2, false, 3_000, soon));
         questions.forEach(node.unanswered::asking);
-        assertThat(node.unanswered.quietFromNanos(ATTEMPT)).isEqualTo(soon + SECOND);
+        assertThat(node.unanswered.mayRunUntilNanos(ATTEMPT)).isEqualTo(soon + SECOND);
         node.unanswered.asked(questions.get(0), unanswered(false));
-        assertThat(node.unanswered.quietFromNanos(ATTEMPT)).isEqualTo(soon);
+        assertThat(node.unanswered.mayRunUntilNanos(ATTEMPT)).isEqualTo(soon);
         node.unanswered.asked(questions.get(1), unanswered(false));
-        assertThat(node.unanswered.quietFromNanos(ATTEMPT)).isZero();
+        assertThat(node.unanswered.mayRunUntilNanos(ATTEMPT)).isZero();
     }
 
     private String endOf(Call call) {

@@ -35,7 +35,7 @@ local now = time[1] * 1000000 + time[2]
 --@include line
 
 -- Tells the first live place that can be told, other than one, that it should ask; it stays where it is.
-local function rouse(except)
+local function tell_first(except)
     local from = 0
     while true do
         local page = redis.call('zrange', queue, from, from + 15)
@@ -62,6 +62,6 @@ if left then
 end
 -- Who leaves may have been told before, and takes that with it.
 if (mine or left) and ARGV[5] ~= 'hush' and redis.call('exists', lock) == 0 then
-    rouse(place)
+    tell_first(place)
 end
 return {mine and 'ENDED' or 'GONE'}
