@@ -50,7 +50,11 @@ class ArchitectureTest {
     private static final String TRANSPORT = CORE + ".redis..";
     /** The rooms that know the client library; the port itself does not. */
     private static final String[] BY_JEDIS = {
-        CORE + ".redis.jedis", CORE + ".redis.sentinel", CORE + ".redis.cluster", CORE + ".redis.connect"
+        CORE + ".redis.jedis",
+        CORE + ".redis.topology",
+        CORE + ".redis.sentinel",
+        CORE + ".redis.cluster",
+        CORE + ".redis.connect"
     };
 
     private static final String CONCURRENT = CORE + ".concurrent..";
@@ -76,8 +80,9 @@ class ArchitectureTest {
         rooms.put("concurrent", List.of());
         rooms.put("redis", List.of("concurrent", TOLD));
         rooms.put("redis.jedis", List.of("redis", "concurrent"));
-        rooms.put("redis.sentinel", List.of("redis.jedis", "redis", "concurrent"));
-        rooms.put("redis.cluster", List.of("redis.jedis", "redis", "concurrent"));
+        rooms.put("redis.topology", List.of("redis.jedis", "redis", "concurrent"));
+        rooms.put("redis.sentinel", List.of("redis.topology", "redis.jedis", "redis", "concurrent"));
+        rooms.put("redis.cluster", List.of("redis.topology", "redis.jedis", "redis", "concurrent"));
         rooms.put("redis.connect", List.of("redis.cluster", "redis.sentinel", "redis.jedis", "redis", "concurrent"));
         rooms.put("state", List.of("redis", "concurrent", TOLD));
         rooms.put("script", List.of("state", "redis", "concurrent", TOLD));

@@ -79,6 +79,11 @@ public abstract class Poll {
     /** Told when it is sent to a node: not every one that is asked is. */
     public void sending(QuorumNode node) {}
 
+    /** Whether a node is to be asked only after it has answered an earlier poll. */
+    public boolean follows(Poll earlier) {
+        return false;
+    }
+
     /** Told what became of it at a node, also after it was decided. */
     public void asked(QuorumNode node, long mayRunUntilNanos, Outcome outcome) {}
 

@@ -36,6 +36,7 @@ public final class QuorumNode {
     private static final Set<String> TELL_TIME = Set.of("VOTED", "TAKEN", "YOUNG", "LATE");
     private static final Outcome NOTHING = Outcome.of(new Reply("GONE", List.of()));
     private static final long IDLE_SECONDS = 5;
+    private static final long BACKGROUND_IDLE_SECONDS = 1;
     /** How many threads ask it, each on a connection of its own. */
     public static final int THREADS = 2;
 
@@ -78,7 +79,7 @@ public final class QuorumNode {
         this.awayNanos = settings.commandTimeoutNanos() / 2;
         this.retries = new WithdrawRetries(this, quorum, scheduler);
         this.calls = new ScalingExecutor(1, IDLE_SECONDS, threads.factory("node-" + redis.address()));
-        this.lane = new ScalingExecutor(1, IDLE_SECONDS, threads.factory("lane-" + redis.address()));
+        this.lane = new ScalingExecutor(1, BACKGROUND_IDLE_SECONDS, threads.factory("lane-" + redis.address()));
     }
 
     /** Puts these questions to the node and returns at once; each poll hears what became of its own. */
@@ -170,16 +171,30 @@ public final class QuorumNode {
     private void answerWaiting() {
         // Allocated before anything is taken, so that nothing can be lost.
         List<Ask> taken = new ArrayList<>(MOST_TOGETHER);
-        while (taken.size() < MOST_TOGETHER) {
-            Ask next = waiting.poll();
-            if (next == null) {
-                break;
+        Ask next = waiting.peek();
+        while (next != null && taken.size() < MOST_TOGETHER && !isForLater(next, taken)) {
+            if (waiting.remove(next)) {
+                taken.add(next);
             }
-            taken.add(next);
+            next = waiting.peek();
         }
         if (!taken.isEmpty()) {
             answer(taken, false);
         }
+    }
+
+    /** Whether one of them depends on what others are answered first. */
+    private static boolean isForLater(Ask ask, List<Ask> others) {
+        for (Poll poll : ask.polls) {
+            for (Ask other : others) {
+                for (Poll earlier : other.polls) {
+                    if (poll.follows(earlier)) {
+                        return true;
+                    }
+                }
+            }
+        }
+        return false;
     }
 
     private void answer(List<Ask> asks, boolean background) {

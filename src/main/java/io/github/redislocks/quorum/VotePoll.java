@@ -69,6 +69,10 @@ public final class VotePoll extends Poll {
         this.second = second;
     }
 
+    long attempt() {
+        return candidate.attempt;
+    }
+
     @Override
     public Call call(QuorumNode node, long now, long timeoutNanos) {
         return calls.vote(candidate, ballot, token, QuorumCalls.At.of(node, now, timeoutNanos));

@@ -66,6 +66,12 @@ public final class WithdrawPoll extends MajorityPoll {
                 : node.unanswered.mayHaveVote(order.attempt);
     }
 
+    /** A vote of its attempt: if that has been answered, nothing of it is left to be withdrawn once more. */
+    @Override
+    public boolean follows(Poll earlier) {
+        return earlier instanceof VotePoll vote && vote.attempt() == order.attempt;
+    }
+
     @Override
     public void sending(QuorumNode node) {
         mayRunUntilNanos.set(node.index, node.unanswered.mayRunUntilNanos(order.attempt));

@@ -397,15 +397,16 @@ class SentinelTest {
     @Test
     void close_everyThread_ends() {
         RedisLocks locks = RedisLocks.connect(servers.uri());
-        String first = "redis-locks-sentinel-" + servers.sentinels().get(0).address();
-        assertThat(isAlive(first)).isTrue();
+        String ofThisClient = locks.clientId().replaceFirst(".*:", "-");
+        assertThat(isAlive("redis-locks-sentinels-", ofThisClient)).isTrue();
         locks.close();
-        await().atMost(Duration.ofSeconds(1)).until(() -> !isAlive(first));
+        await().atMost(Duration.ofSeconds(1)).until(() -> !isAlive("redis-locks-", ofThisClient));
     }
 
-    private static boolean isAlive(String thread) {
+    private static boolean isAlive(String first, String last) {
         return Thread.getAllStackTraces().keySet().stream()
-                .anyMatch(each -> each.getName().startsWith(thread));
+                .anyMatch(each ->
+                        each.getName().startsWith(first) && each.getName().endsWith(last));
     }
 
     @Test

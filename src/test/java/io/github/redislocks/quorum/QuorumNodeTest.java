@@ -103,10 +103,22 @@ class QuorumNodeTest extends OneMaster {
     }
 
     @Test
-    void withdrawal_behindTheVoteOfTheSameAttempt_isAskedOnce() {
+    void withdrawal_behindTheVoteOfTheSameAttemptThatIsUnderWay_isAskedOnce() {
         HeldCalls held = master.hold(call -> call.script().name().equals("vote"));
-        VotePoll vote = new VotePoll(calls, candidate, 1);
-        node.ask(List.of(vote), deadline, false);
+        node.ask(List.of(new VotePoll(calls, candidate, 1)), deadline, false);
+        assertWithdrawnOnce(held);
+    }
+
+    @Test
+    void withdrawal_behindTheVoteOfTheSameAttemptThatWaits_isAskedOnce() {
+        HeldCalls held = master.hold(call -> call.script().name().equals("locked"));
+        node.ask(List.of(new Question()), deadline, false);
+        held.awaitParked(1, Duration.ofSeconds(10));
+        node.ask(List.of(new VotePoll(calls, candidate, 1)), deadline, false);
+        assertWithdrawnOnce(held);
+    }
+
+    private void assertWithdrawnOnce(HeldCalls held) {
         held.awaitParked(1, Duration.ofSeconds(10));
         WithdrawPoll withdrawal = new WithdrawPoll(
                 calls,

@@ -151,7 +151,7 @@ class SentinelRedisTest {
         // Its threads have been started before.
         assertThatThrownBy(started::start).isInstanceOf(IllegalThreadStateException.class);
         await().until(() -> Thread.getAllStackTraces().keySet().stream()
-                .noneMatch(thread -> thread.getName().equals("redis-locks-sentinel-" + nowhere)));
+                .noneMatch(thread -> thread.getName().equals("redis-locks-sentinels-nobody")));
     }
 
     @Test

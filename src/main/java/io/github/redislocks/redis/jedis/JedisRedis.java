@@ -158,7 +158,7 @@ public final class JedisRedis implements Redis {
 
     @Override
     public Subscription subscribe(String channel, long timeoutNanos) {
-        return new Subscribing(channel, timeoutNanos).perform(false);
+        return new Subscribing(channel, timeoutNanos).perform(endpoint.callersConnect());
     }
 
     @Override

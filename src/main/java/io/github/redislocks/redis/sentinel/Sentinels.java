@@ -1,36 +1,32 @@
 package io.github.redislocks.redis.sentinel;
 
-import io.github.redislocks.concurrent.Bell;
-import io.github.redislocks.concurrent.DutyLoop;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Threads;
-import io.github.redislocks.concurrent.TroubleNews;
 import io.github.redislocks.redis.RedisException;
-import io.github.redislocks.redis.jedis.ConnectionPool;
-import io.github.redislocks.redis.jedis.Endpoint;
-import io.github.redislocks.redis.jedis.IoThreads;
 import io.github.redislocks.redis.jedis.Topology;
+import io.github.redislocks.redis.topology.Observer;
+import io.github.redislocks.redis.topology.TopologyWatch;
+import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.HostAndPort;
 
 /**
- * What the Sentinels of a master say, each asked again and again by a thread of its own, so that one that hangs delays
- * no other. More than half of them decide, as they do among themselves: one that was cut off and comes back with old
- * news, or that watches over another server by the same name, leads nobody away.
+ * What the Sentinels of a master say, each asked again and again. More than half of them decide, as they do among
+ * themselves: one that was cut off and comes back with old news, or that watches over another server by the same name,
+ * leads nobody away.
  */
-public final class Sentinels implements AutoCloseable {
+public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
 
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
-    private static final long TROUBLED_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
-    private static final long LEAST_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** How long an answer may take before the next Sentinel is asked. */
+    private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     /** Which part of a command timeout the first answer waits for the others before there is a first master. */
     private static final int PATIENCE = 4;
 
@@ -40,42 +36,47 @@ public final class Sentinels implements AutoCloseable {
     /** What a Sentinel says: where the master is, and by which failover. */
     public record Sighting(HostAndPort address, long epoch) {}
 
+    /** That a Sentinel names another master than most. */
+    private static final class Dissent {
+
+        private final long sinceNanos;
+        private boolean told;
+
+        Dissent(long sinceNanos) {
+            this.sinceNanos = sinceNanos;
+        }
+    }
+
     private final String masterName;
     private final long timeoutNanos;
-    private final long questionNanos;
     private final Consumer<HostAndPort> onMaster;
-    private final Threads threads;
-    private final IoThreads workers;
-    private final List<Watch> watches;
 
-    private final ReentrantLock lock = new ReentrantLock();
-    private final Bell news = new Bell();
+    /** What each said last; nothing before that, and while it does not answer. With the lock. */
+    private final Map<Observer, Sighting> said = new HashMap<>();
+    /** With the lock. */
+    private final Map<Observer, Dissent> dissents = new HashMap<>();
+
     private volatile @Nullable HostAndPort master;
     /** When it is late to wait for the other Sentinels before there is a first master; 0 until one has answered. */
     private long decideAtNanos;
 
     private volatile boolean troubled;
-    private volatile boolean closed;
 
     /**
      * @param timeoutNanos how long an answer is worth waiting for
      * @param onMaster told of the first master and of each other one, by one thread at a time; again, if it throws
      */
     public Sentinels(Topology.Sentinel topology, long timeoutNanos, Consumer<HostAndPort> onMaster, Threads threads) {
-        this.threads = threads;
-        this.workers = new IoThreads(threads, "sentinel");
+        super(
+                "sentinels-" + topology.masterName(),
+                topology.addresses(),
+                topology.config(),
+                timeoutNanos,
+                PATIENCE_NANOS,
+                threads);
         this.timeoutNanos = timeoutNanos;
-        this.questionNanos = Math.max(LEAST_TIMEOUT_NANOS, timeoutNanos);
         this.masterName = topology.masterName();
         this.onMaster = onMaster;
-        this.watches = topology.addresses().stream()
-                .map(address -> new Watch(
-                        new Endpoint(address.toString(), workers), new ConnectionPool(address, topology.config(), 1)))
-                .toList();
-    }
-
-    public void start() {
-        watches.forEach(watch -> watch.loop.start());
     }
 
     /** Whether the master gives no answers: if so, the Sentinels are asked more often. */
@@ -83,20 +84,33 @@ public final class Sentinels implements AutoCloseable {
         if (troubled != now) {
             troubled = now;
             if (now) {
-                watches.forEach(watch -> watch.loop.wake());
+                hurry();
             }
         }
     }
 
-    /** Waits until a master is known or every Sentinel has failed to name one. An interrupt is kept. */
-    public void awaitMaster(long deadline) {
-        news.await(deadline, this::isDecided);
+    private void hurry() {
+        lock.lock();
+        try {
+            for (Observer sentinel : observers()) {
+                sentinel.hurry();
+            }
+        } finally {
+            lock.unlock();
+        }
+        wake();
     }
 
+    /** Waits until a master is known or every Sentinel has failed to name one. An interrupt is kept. */
+    public void awaitMaster(long deadline) {
+        await(deadline, this::isDecided);
+    }
+
+    /** Not before everybody has been told of a new master, which is done with the lock. */
     private boolean isDecided() {
         lock.lock();
         try {
-            return master != null || closed || watches.stream().allMatch(watch -> watch.trouble != null);
+            return master != null || isHopeless();
         } finally {
             lock.unlock();
         }
@@ -104,65 +118,75 @@ public final class Sentinels implements AutoCloseable {
 
     /** Why no master is known. Its cause is a refusal if that is all that the Sentinels have to say. */
     public RedisException.Unanswered troubles() {
-        lock.lock();
-        try {
-            if (closed) {
-                return new RedisException.Unanswered(
-                        "The connections to the master " + masterName + " have been closed", false, null);
+        return troubles(
+                "The connections to the master " + masterName + " have been closed",
+                "No Sentinel names the master " + masterName,
+                sentinel -> name(sentinel) + " has not answered yet");
+    }
+
+    private static String name(Observer sentinel) {
+        return "the Sentinel " + sentinel.address;
+    }
+
+    @Override
+    @Nullable
+    protected Observer next(List<Observer> free, long now) {
+        for (Observer sentinel : free) {
+            if (sentinel.dueInNanos(pauseNanos(), now) == 0) {
+                return sentinel;
             }
-            String each = watches.stream()
-                    .map(watch -> watch.trouble == null ? watch.address() + " has not answered yet" : watch.trouble)
-                    .collect(Collectors.joining("; "));
-            return new RedisException.Unanswered(
-                    "No Sentinel names the master " + masterName + ": " + each, false, refusal());
-        } finally {
-            lock.unlock();
+        }
+        return null;
+    }
+
+    @Override
+    protected long pauseNanos(List<Observer> free, long now) {
+        long pause = pauseNanos();
+        for (Observer sentinel : free) {
+            pause = Math.min(pause, sentinel.dueInNanos(pauseNanos(), now));
+        }
+        return pause;
+    }
+
+    private long pauseNanos() {
+        return troubled || master == null ? TROUBLED_PAUSE_NANOS : PAUSE_NANOS;
+    }
+
+    @Override
+    protected Sighting ask(Observer sentinel) {
+        return new SentinelRequest(sentinel.endpoint, sentinel.connection, masterName, questionNanos).perform(true);
+    }
+
+    @Override
+    protected void heard(Observer from, Sighting seen, long now) {
+        said.put(from, seen);
+        if (decideAtNanos == 0) {
+            decideAtNanos = now + timeoutNanos / PATIENCE;
+        }
+        decide(now);
+        if (noteDissent(from, seen, now)) {
+            // The others may know more by now.
+            hurry();
         }
     }
 
-    /**
-     * The refusal of the first, if every Sentinel has refused to name a master, each for a reason that does not pass.
-     */
-    private RedisException.@Nullable Refused refusal() {
-        RedisException.Refused first = null;
-        for (Watch watch : watches) {
-            if (!(watch.thrown instanceof RedisException.Refused refused) || refused.passing()) {
-                return null;
-            }
-            first = first == null ? refused : first;
-        }
-        return first;
-    }
-
-    private void heard(Watch from, Sighting seen) {
-        lock.lock();
-        try {
-            from.last = seen;
-            from.trouble = null;
-            from.thrown = null;
-            from.troubleNews.end();
-            long now = System.nanoTime();
-            if (decideAtNanos == 0) {
-                decideAtNanos = now + timeoutNanos / PATIENCE;
-            }
-            decide(now);
-            news.ring();
-            if (from.noteDissent(master != null && !master.equals(seen.address()), now)) {
-                // The others may know more by now.
-                watches.forEach(watch -> watch.loop.wake());
-            }
-        } finally {
-            lock.unlock();
-        }
+    @Override
+    protected void unheard(Observer from, long now) {
+        said.remove(from);
+        decide(now);
     }
 
     private void decide(long now) {
-        boolean late = (decideAtNanos != 0 && now - decideAtNanos >= 0)
-                || watches.stream().allMatch(watch -> watch.last != null || watch.trouble != null);
-        List<Optional<Sighting>> said =
-                watches.stream().map(watch -> Optional.ofNullable(watch.last)).toList();
-        HostAndPort chosen = chosen(master, said, late);
-        if (chosen != null && !chosen.equals(master) && !closed) {
+        boolean late = decideAtNanos != 0 && now - decideAtNanos >= 0;
+        boolean all = true;
+        List<Optional<Sighting>> seen = new ArrayList<>();
+        for (Observer sentinel : observers()) {
+            Sighting last = said.get(sentinel);
+            seen.add(Optional.ofNullable(last));
+            all &= last != null || sentinel.trouble() != null;
+        }
+        HostAndPort chosen = chosen(master, seen, late || all);
+        if (chosen != null && !chosen.equals(master) && !isClosed()) {
             // First: if that goes wrong, the next answer has it done.
             onMaster.accept(chosen);
             master = chosen;
@@ -195,110 +219,46 @@ public final class Sentinels implements AutoCloseable {
                 .count();
     }
 
-    private void failed(Watch from, RuntimeException failure) {
-        String message = String.valueOf(failure.getMessage());
-        String known = message.startsWith("ERR No such master")
-                ? from.address()
-                        + " knows no such master: compare the name with \"sentinel monitor\" in its configuration"
-                : message.startsWith("ERR unknown command")
-                        ? from.endpoint.address() + " is no Sentinel: for a single server, write redis://"
-                                + from.endpoint.address()
-                        : null;
-        String trouble = known == null ? message : known;
-        lock.lock();
-        try {
-            long now = System.nanoTime();
-            from.last = null;
-            from.trouble = trouble;
-            from.thrown = known == null ? failure : new RedisException.Refused(known, failure);
-            decide(now);
-            news.ring();
-            if (!closed && from.troubleNews.isToBeTold(now, now)) {
-                Loggers.CONNECTION.warn("A Sentinel of the master {} does not help: {}", masterName, trouble);
-            }
-        } finally {
-            lock.unlock();
+    /** Notes whether it names another master than most, and tells of it in time; true if that is new. */
+    private boolean noteDissent(Observer from, Sighting seen, long now) {
+        if (master == null || master.equals(seen.address())) {
+            dissents.remove(from);
+            return false;
         }
+        Dissent dissent = dissents.get(from);
+        if (dissent == null) {
+            dissents.put(from, new Dissent(now));
+            return true;
+        }
+        if (!dissent.told && now - dissent.sinceNanos > DISSENT_NANOS) {
+            dissent.told = true;
+            Loggers.CONNECTION.warn(
+                    "The master {} is at {}, and {} says that it is at {}: this client stays unless more than half of"
+                            + " the {} Sentinels that it was told of say so. Check that Sentinel.",
+                    masterName,
+                    master,
+                    name(from),
+                    seen.address(),
+                    observers().size());
+        }
+        return false;
     }
 
     @Override
-    public void close() {
-        lock.lock();
-        try {
-            closed = true;
-            news.ring();
-        } finally {
-            lock.unlock();
+    @Nullable
+    protected String remedy(Observer from, String message) {
+        if (message.startsWith("ERR No such master")) {
+            return name(from)
+                    + " knows no such master: compare the name with \"sentinel monitor\" in its configuration";
         }
-        for (Watch watch : watches) {
-            watch.connection.close();
-            watch.loop.close();
+        if (message.startsWith("ERR unknown command")) {
+            return from.address + " is no Sentinel: for a single server, write redis://" + from.address;
         }
-        workers.close();
+        return null;
     }
 
-    /** One Sentinel, and the thread that asks it. */
-    private final class Watch {
-
-        private final Endpoint endpoint;
-        private final ConnectionPool connection;
-        private final DutyLoop loop;
-        /** What it said last; null before that, and while it does not answer. */
-        private @Nullable Sighting last;
-        /** Why it does not help, or null. */
-        private @Nullable String trouble;
-        /** What it threw then. */
-        private @Nullable RuntimeException thrown;
-
-        private final TroubleNews troubleNews = new TroubleNews();
-        /** Since when it names another master than most. */
-        private boolean dissented;
-
-        private long dissentsSinceNanos;
-
-        private boolean dissentTold;
-
-        Watch(Endpoint endpoint, ConnectionPool connection) {
-            this.endpoint = endpoint;
-            this.connection = connection;
-            this.loop = new DutyLoop(threads, "sentinel-" + endpoint.address(), this::ask);
-        }
-
-        String address() {
-            return "the Sentinel " + endpoint.address();
-        }
-
-        /** Notes whether it names another master than most, and tells of it in time; true if that is new. */
-        private boolean noteDissent(boolean dissents, long now) {
-            Sighting seen = last;
-            boolean first = dissents && !dissented;
-            dissented = dissents;
-            if (first) {
-                dissentsSinceNanos = now;
-                dissentTold = false;
-            } else if (dissents && !dissentTold && seen != null && now - dissentsSinceNanos > DISSENT_NANOS) {
-                dissentTold = true;
-                Loggers.CONNECTION.warn(
-                        "The master {} is at {}, and {} says that it is at {}: this client stays unless more than half of"
-                                + " the {} Sentinels that it was told of say so. Check that Sentinel.",
-                        masterName,
-                        master,
-                        address(),
-                        seen.address(),
-                        watches.size());
-            }
-            return first;
-        }
-
-        private void ask() {
-            try {
-                heard(this, new SentinelRequest(endpoint, connection, masterName, questionNanos).perform(true));
-            } catch (RuntimeException e) {
-                failed(this, e);
-            }
-            if (!closed) {
-                LockSupport.parkNanos(this, troubled || master == null ? TROUBLED_PAUSE_NANOS : PAUSE_NANOS);
-            }
-        }
+    @Override
+    protected void warn(String trouble) {
+        Loggers.CONNECTION.warn("A Sentinel of the master {} does not help: {}", masterName, trouble);
     }
 }
