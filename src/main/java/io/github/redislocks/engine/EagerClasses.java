@@ -5,6 +5,7 @@ import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.ThreadIds;
 import io.github.redislocks.quorum.RenewPoll;
 import io.github.redislocks.quorum.UnansweredVotes;
+import io.github.redislocks.quorum.VoteAnswer;
 import io.github.redislocks.quorum.WithdrawPoll;
 import io.github.redislocks.redis.Request;
 import io.github.redislocks.script.Answer;
@@ -48,6 +49,7 @@ public final class EagerClasses {
             PendingCommand.Need.class,
             BatchSender.class,
             Conditions.ConditionWait.Stage.class,
+            VoteAnswer.Word.class,
             WithdrawPoll.End.class,
             WithdrawPoll.Place.class,
             RenewPoll.Round.class,

@@ -166,10 +166,24 @@ public abstract class Poll {
             return replies(code).size();
         }
 
+        /** Those to calls for votes that say this. */
+        public <T extends VoteAnswer> List<T> votes(Class<T> kind) {
+            List<T> votes = new ArrayList<>(replies.size());
+            for (Reply reply : replies) {
+                VoteAnswer answer = VoteAnswer.of(reply);
+                if (kind.isInstance(answer)) {
+                    votes.add(kind.cast(answer));
+                }
+            }
+            return votes;
+        }
+
         /** How many have given their vote to one and the same other owner. */
         public int mostTaken() {
             Map<String, Integer> owners = new HashMap<>();
-            replies("TAKEN").forEach(reply -> owners.merge(reply.text(0), 1, Integer::sum));
+            for (VoteAnswer.Taken taken : votes(VoteAnswer.Taken.class)) {
+                owners.merge(taken.owner(), 1, Integer::sum);
+            }
             return owners.values().stream().mapToInt(count -> count).max().orElse(0);
         }
 
@@ -199,8 +213,8 @@ public abstract class Poll {
             if (silent > 0) {
                 reasons.add(silent + " did not answer in time");
             }
-            for (Reply young : replies("YOUNG")) {
-                reasons.add("one has just started, and gives no vote for another " + young.number(0) + " ms");
+            for (VoteAnswer.Young young : votes(VoteAnswer.Young.class)) {
+                reasons.add("one has just started, and gives no vote for another " + young.waitMillis() + " ms");
             }
             int nodes = replies.size() + failures.size() + silent;
             return what + " needs " + majority + " of " + nodes + " masters: " + String.join("; ", reasons);

@@ -17,7 +17,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Queue;
-import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -33,7 +32,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class QuorumNode {
 
-    private static final Set<String> TELL_TIME = Set.of("VOTED", "TAKEN", "YOUNG", "LATE");
     private static final Outcome NOTHING = Outcome.of(new Reply("GONE", List.of()));
     private static final long IDLE_SECONDS = 5;
     private static final long BACKGROUND_IDLE_SECONDS = 1;
@@ -279,11 +277,11 @@ public final class QuorumNode {
         List<Question> late = new ArrayList<>();
         for (int i = 0; i < questions.size(); i++) {
             Outcome outcome = outcomes.get(i);
-            Reply reply = outcome.reply();
+            VoteAnswer answer = VoteAnswer.of(outcome);
             RedisException failure = outcome.failure();
-            if (reply != null && reply.is("OTHER") && ofOther != null) {
+            if (answer instanceof VoteAnswer.Other && ofOther != null) {
                 tell(questions.get(i), ofOther);
-            } else if (reply != null && (reply.is("LATE") || reply.is("OTHER"))) {
+            } else if (answer == VoteAnswer.Word.LATE || answer instanceof VoteAnswer.Other) {
                 late.add(questions.get(i));
             } else {
                 tell(questions.get(i), failure == null ? outcome : Outcome.of(named(failure)));
@@ -297,7 +295,7 @@ public final class QuorumNode {
         Reply reply = outcome.reply();
         if (outcome.failure() instanceof RedisException.Refused refused && refused.says("READONLY")) {
             server.becameReplica();
-        } else if (reply != null && TELL_TIME.contains(reply.code())) {
+        } else if (reply != null && VoteAnswer.of(reply).tellsTime()) {
             // Counted from the sending it may be ahead by a round trip, and by a slow one more than the margin. Then
             // rather behind: a request that is late by mistake is sent again.
             time.saw(reply, Math.max(sent, System.nanoTime() - QuorumServer.LATE_MARGIN_NANOS));
@@ -307,11 +305,10 @@ public final class QuorumNode {
     /** Meets the server if it is another one. Returns what polls without its vote hear; null: ask again. */
     private @Nullable Outcome meet(List<Outcome> outcomes, long deadline) {
         for (Outcome outcome : outcomes) {
-            Reply reply = outcome.reply();
-            if (reply != null && reply.is("OTHER")) {
+            if (VoteAnswer.of(outcome) instanceof VoteAnswer.Other other) {
                 long left = Math.max(1, deadline - System.nanoTime());
                 try {
-                    long wait = server.meet(reply.text(0), left);
+                    long wait = server.meet(other.runId(), left);
                     return wait > 0 ? Outcome.of(new Reply("YOUNG", List.of(wait))) : null;
                 } catch (RedisException e) {
                     note(List.of(Outcome.of(e)), left);

@@ -35,10 +35,11 @@ public final class RenewPoll extends MajorityPoll {
 
         private void heard(int node, @Nullable Reply reply) {
             // Of a copy it is not known whether the one before it found the vote, or was given it.
-            if (reply != null && reply.is("VOTED") && reply.number(3) == 1 && !reply.resent()) {
+            VoteAnswer answer = reply == null ? VoteAnswer.Word.NONE : VoteAnswer.of(reply);
+            if (answer instanceof VoteAnswer.Voted vote && vote.kept() && reply != null && !reply.resent()) {
                 kept.incrementAndGet();
-            } else if (reply != null && reply.is("GONE")) {
-                lapsed.set(node, reply.number(0));
+            } else if (answer instanceof VoteAnswer.Gone gone) {
+                lapsed.set(node, gone.lapsed());
             }
         }
 

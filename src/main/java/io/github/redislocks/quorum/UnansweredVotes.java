@@ -64,14 +64,15 @@ public final class UnansweredVotes {
             boolean copy = reply == null
                     ? outcome.failure() instanceof RedisException.Unanswered failure && failure.sent()
                     : reply.resent();
-            boolean voted = copy || (reply != null && reply.is("VOTED"));
+            VoteAnswer answer = VoteAnswer.of(outcome);
+            boolean voted = copy || answer instanceof VoteAnswer.Voted;
             if (copy && (mayRunUntilNanos == 0 || question.mayRunUntilNanos - mayRunUntilNanos > 0)) {
                 mayRunUntilNanos = question.mayRunUntilNanos;
             }
             if (voted) {
                 voted(question.ballot);
             }
-            place |= question.place && (voted || (reply != null && reply.is("TAKEN")));
+            place |= question.place && (voted || answer instanceof VoteAnswer.Taken);
         }
 
         /** From when on nothing can be given any more; 0 if that is now. */

@@ -103,8 +103,8 @@ public final class VotePoll extends Poll {
     @Override
     @Nullable
     public Result judge(Heard heard) {
-        List<Reply> votes = heard.replies("VOTED").stream()
-                .filter(vote -> !second || vote.number(0) == token)
+        List<VoteAnswer.Voted> votes = heard.votes(VoteAnswer.Voted.class).stream()
+                .filter(vote -> !second || vote.token() == token)
                 .toList();
         int open = heard.open();
         if (votes.size() >= majority) {
@@ -119,32 +119,33 @@ public final class VotePoll extends Poll {
         return lost(heard, open);
     }
 
-    private Result won(List<Reply> votes) {
+    private Result won(List<VoteAnswer.Voted> votes) {
         long greatest = tokens(votes).max().orElseThrow();
         if (tokens(votes).filter(token -> token == greatest).count() < majority) {
             VotePoll round = new VotePoll(calls, candidate, ballot, greatest, true);
             return new Result(Outcome.of(busy(0)), round, null, false);
         }
         // The last hold that somebody had was released if one of the nodes that knew it knows that.
-        long last = votes.stream().mapToLong(vote -> vote.number(1)).max().orElseThrow();
-        boolean released = votes.stream().anyMatch(vote -> vote.number(1) == last && vote.number(2) == 0);
+        long last =
+                votes.stream().mapToLong(VoteAnswer.Voted::previousToken).max().orElseThrow();
+        boolean released = votes.stream().anyMatch(vote -> vote.previousToken() == last && !vote.previousLost());
         return Result.of(new Reply(candidate.success, List.of(greatest, released ? 0L : 1L, QuorumCalls.NOW)));
     }
 
-    private static LongStream tokens(List<Reply> votes) {
-        return votes.stream().mapToLong(vote -> vote.number(0));
+    private static LongStream tokens(List<VoteAnswer.Voted> votes) {
+        return votes.stream().mapToLong(VoteAnswer.Voted::token);
     }
 
     private @Nullable Result lost(Heard heard, int open) {
-        List<Reply> taken = heard.replies("TAKEN");
+        List<VoteAnswer.Taken> taken = heard.votes(VoteAnswer.Taken.class);
         int most = heard.mostTaken();
         Poll withdrawal = withdrawal(most >= majority ? WithdrawPoll.Place.HUSH : WithdrawPoll.Place.KEEP);
-        int free = heard.count("VOTED");
+        int free = heard.votes(VoteAnswer.Voted.class).size();
         if (most >= majority) {
             // By hand: of a lambda that is first linked without memory JDK 25 says so for ever.
             long[] leases = new long[taken.size()];
             for (int i = 0; i < leases.length; i++) {
-                leases[i] = taken.get(i).number(1);
+                leases[i] = taken.get(i).pttlMillis();
             }
             Arrays.sort(leases);
             int needed = Math.max(1, majority - free);
@@ -158,8 +159,8 @@ public final class VotePoll extends Poll {
             int pause = 1 + ThreadLocalRandom.current().nextInt(SPLIT_MILLIS);
             return new Result(Outcome.of(busy(pause)), null, withdrawal, true);
         }
-        long[] young = heard.replies("YOUNG").stream()
-                .mapToLong(reply -> reply.number(0))
+        long[] young = heard.votes(VoteAnswer.Young.class).stream()
+                .mapToLong(VoteAnswer.Young::waitMillis)
                 .sorted()
                 .toArray();
         int missing = majority - free - taken.size();
