@@ -217,8 +217,9 @@ class TokenMemoryTest extends FakeTime {
                 RedisReentrantLock unattended = locks.reentrantLock("long");
                 unattended.lock(Duration.ofHours(1));
             }
+            // A majority may have granted without this master, whose vote is still on its way.
+            await().until(() -> jedis.keys("*{long}:fence").size() == 2);
             assertThat(jedis.keys("*{long}:fence"))
-                    .hasSize(2)
                     .allSatisfy(
                             fence -> assertThat(jedis.pttl(fence)).isGreaterThan(3_600_000L + MEMORY.toMillis() / 2));
             assertThat(jedis.pttl(FENCE)).isBetween(60_000L, 150_000L);

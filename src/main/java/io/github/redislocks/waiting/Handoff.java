@@ -20,8 +20,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who of a client has its turn at a lock next, when a hold or an attempt ends: a release or a leave names the first
- * thread that waits in the local queue as successor, and the answer hands the turn on.
+ * Hands a lock over inside one client, when a hold or an attempt ends: names the first thread of the local queue as
+ * successor in the release or the leave, and passes the local turn on as the reply says.
  *
  * <p>A call that names a successor looks after it: the same call with the same successor is sent until it is answered,
  * and a successor that Redis has served or queued, and that has given up meanwhile, is taken out of Redis, with the
