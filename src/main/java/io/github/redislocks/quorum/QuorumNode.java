@@ -183,12 +183,20 @@ public final class QuorumNode {
 
     /** Whether one of them depends on what others are answered first. */
     private static boolean isForLater(Ask ask, List<Ask> others) {
-        for (Poll poll : ask.polls) {
-            for (Ask other : others) {
-                for (Poll earlier : other.polls) {
-                    if (poll.follows(earlier)) {
-                        return true;
-                    }
+        for (int i = 0; i < others.size(); i++) {
+            if (follows(ask.polls, others.get(i).polls)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Without iterators, which need memory: what has been taken must not be lost for want of it. */
+    private static boolean follows(List<Poll> polls, List<Poll> others) {
+        for (int i = 0; i < polls.size(); i++) {
+            for (int j = 0; j < others.size(); j++) {
+                if (polls.get(i).follows(others.get(j))) {
+                    return true;
                 }
             }
         }
@@ -219,8 +227,11 @@ public final class QuorumNode {
             }
             tell(open, Outcome.of(new Reply("LATE", List.of())));
         } catch (RedisException e) {
-            note(List.of(Outcome.of(e)), timeout);
+            Throwable met = noteSafely(e, timeout);
             tell(asks, open, Outcome.of(named(e)));
+            if (met != null) {
+                report("A failure was not noted", met);
+            }
         } catch (Throwable e) {
             reachability.unknown();
             // It is not known whether they were sent.
@@ -339,6 +350,17 @@ public final class QuorumNode {
         }
     }
 
+    /** The same of one that failed. Whatever it meets, which it returns, the node can be tried again. */
+    private @Nullable Throwable noteSafely(RedisException failure, long timeoutNanos) {
+        try {
+            note(List.of(Outcome.of(failure)), timeoutNanos);
+            return null;
+        } catch (Throwable e) {
+            reachability.unknown();
+            return e;
+        }
+    }
+
     private static boolean isCut(@Nullable RedisException failure) {
         return failure instanceof RedisException.Unanswered unanswered && unanswered.isCut();
     }
@@ -445,7 +467,10 @@ public final class QuorumNode {
                         listener.published(heard);
                     }
                 } catch (RedisException e) {
-                    note(List.of(Outcome.of(e)), deadline - now);
+                    Throwable met = noteSafely(e, deadline - now);
+                    if (met != null) {
+                        report("A failure was not noted", met);
+                    }
                 } catch (Throwable e) {
                     reachability.unknown();
                     report("A message was not sent", e);

@@ -56,7 +56,7 @@ public final class ServerTimes {
     public final class Date implements Call.NotAfter {
 
         private long sentNanos;
-        private final long timeoutNanos;
+        private long timeoutNanos;
         /** What was said last, or the greatest time if it was said to one server more than once. */
         private long micros;
 
@@ -93,13 +93,16 @@ public final class ServerTimes {
         }
 
         /**
-         * As the time of the server that gave it. If the call was late, it has as much time anew, to be sent once more.
+         * As the time of the server that gave it. If the call was late, it has the time that is left, to be sent once
+         * more.
          */
         @Override
         public void saw(Reply reply) {
             of(server).saw(reply, lastNanos);
             if (reply.is(Call.LATE)) {
-                sentNanos = clock.nanoTime();
+                long now = clock.nanoTime();
+                timeoutNanos = Math.max(0, sentNanos + timeoutNanos - now);
+                sentNanos = now;
             }
         }
     }

@@ -362,4 +362,18 @@ class TimedRequestTest extends JedisRedisFixture {
         }
         assertThat(proxy.connections()).isLessThanOrEqualTo(3);
     }
+
+    @Test
+    void run_byOwnThreads_whereConnectingTakesLongerThanACall_isAnsweredByALaterCall() {
+        FaultyProxy far = closing(FaultyProxy.to(shared));
+        far.roundTrip(Duration.ofMillis(80));
+        JedisRedis redis = closing(JedisRedis.ofOwnThreads(far.address(), resp3(), 2, Threads.DAEMONS));
+        await().atMost(Duration.ofSeconds(30)).until(() -> {
+            try {
+                return redis.run(PING, TimeUnit.MILLISECONDS.toNanos(200)) != null;
+            } catch (RedisException.Unanswered e) {
+                return false;
+            }
+        });
+    }
 }

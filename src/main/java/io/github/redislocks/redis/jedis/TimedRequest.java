@@ -225,7 +225,13 @@ public abstract class TimedRequest<T> {
         if (stage.get() == Stage.ABANDONED) {
             throw new CancellationException();
         }
-        return talk(pool.connected(fresh));
+        PooledConnection link = pool.connected(fresh);
+        if (leftNanos() <= 0) {
+            // Far away it takes longer than this call has time: the next call has it.
+            pool.giveBack(link);
+            throw endpoint.timedOut(what(), stage.get() != Stage.UNSENT, wantsTls(), timeoutNanos);
+        }
+        return talk(link);
     }
 
     private T talk(PooledConnection current) {

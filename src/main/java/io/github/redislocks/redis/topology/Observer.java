@@ -33,6 +33,11 @@ public final class Observer {
         due = false;
     }
 
+    /** The question is over, whatever came of it. Makes nothing, so it succeeds without memory. */
+    void end() {
+        asked = false;
+    }
+
     void answered(long now) {
         asked = false;
         endedNanos = now;

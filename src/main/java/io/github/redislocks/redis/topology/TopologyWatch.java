@@ -52,7 +52,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     private final DutyLoop loop;
     private final Bell news = new Bell();
     /** Who was asked longest ago comes first. */
-    private final Map<HostAndPort, Observer> observers = new LinkedHashMap<>();
+    private final Map<HostAndPort, Observer> observers = new LinkedHashMap<>(16, 0.75f, true);
     /** Of the thread. */
     private long notBeforeNanos = System.nanoTime();
 
@@ -265,7 +265,11 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
             // It is closing, or no thread could be started.
         } finally {
             if (!begun) {
-                failed(observer, null);
+                try {
+                    failed(observer, null);
+                } finally {
+                    observer.end();
+                }
             }
         }
         long deadline = System.nanoTime() + patienceNanos;
@@ -291,6 +295,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
                     failed(observer, thrown);
                 }
             } finally {
+                observer.end();
                 loop.wake();
             }
         }
@@ -330,11 +335,9 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
 
     /** Whether it is still one of them. */
     private boolean toTheEnd(Observer asked) {
-        boolean known = observers.remove(asked.address, asked);
-        if (known) {
-            observers.put(asked.address, asked);
-        }
-        return known;
+        // Of a map in the order of access: makes nothing, so nothing is lost without memory.
+        Observer known = observers.containsKey(asked.address) ? observers.get(asked.address) : null;
+        return known == asked;
     }
 
     @Override

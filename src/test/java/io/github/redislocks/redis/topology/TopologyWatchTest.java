@@ -1,0 +1,96 @@
+package io.github.redislocks.redis.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.with;
+
+import io.github.redislocks.concurrent.Threads;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+
+/** That those who are watched are asked again, whatever went wrong before. */
+@Timeout(60)
+class TopologyWatchTest {
+
+    private final AtomicBoolean noMemory = new AtomicBoolean();
+    private final AtomicInteger asked = new AtomicInteger();
+    private final AtomicInteger failed = new AtomicInteger();
+
+    private final class Watch extends TopologyWatch<String> {
+
+        Watch() {
+            super(
+                    "test",
+                    List.of(new HostAndPort("127.0.0.1", 1), new HostAndPort("127.0.0.1", 2)),
+                    DefaultJedisClientConfig.builder().build(),
+                    500_000_000,
+                    20_000_000,
+                    Threads.DAEMONS);
+        }
+
+        @Override
+        @Nullable
+        protected Observer next(List<Observer> free, long now) {
+            return free.isEmpty() ? null : free.get(0);
+        }
+
+        @Override
+        protected long pauseNanos(List<Observer> free, long now) {
+            return 5_000_000;
+        }
+
+        @Override
+        protected String ask(Observer observer) {
+            asked.incrementAndGet();
+            want();
+            return "";
+        }
+
+        @Override
+        protected void heard(Observer from, String answer, long now) {}
+
+        @Override
+        protected void unheard(Observer from, long now) {}
+
+        @Override
+        @Nullable
+        protected String remedy(Observer from, String message) {
+            // As for the text in the line before.
+            want();
+            return null;
+        }
+
+        @Override
+        protected void warn(String trouble) {}
+
+        private void want() {
+            if (noMemory.get()) {
+                failed.incrementAndGet();
+                throw new OutOfMemoryError("of the test");
+            }
+        }
+    }
+
+    @Test
+    void outOfMemory_whileAFailureIsNoted_endsNoQuestionsForGood() {
+        Watch watch = new Watch();
+        watch.start();
+        try {
+            with().dontCatchUncaughtExceptions().await().until(() -> asked.get() > 4);
+            noMemory.set(true);
+            // A question and its failure, of both.
+            with().dontCatchUncaughtExceptions().await().until(() -> failed.get() >= 4);
+            noMemory.set(false);
+            int before = asked.get();
+            with().dontCatchUncaughtExceptions().await().until(() -> asked.get() > before + 4);
+            assertThat(asked).hasValueGreaterThan(before);
+        } finally {
+            watch.close();
+        }
+    }
+}
