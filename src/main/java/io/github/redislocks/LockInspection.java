@@ -4,11 +4,12 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What Redis knows of a lock at one moment: the thread that holds it and the threads that wait, over all JVMs. For
- * people and dashboards. The answer is history when it arrives, and no ground to act on.
+ * What Redis knows of a lock at one moment: who holds it and who waits, over all JVMs. For people and dashboards. The
+ * answer is history when it arrives, and no ground to act on.
  *
  * <pre>{@code
  * System.out.println(locks.inspect("inventory:sku-42"));
@@ -106,23 +107,31 @@ public final class LockInspection {
     }
 
     /**
-     * A thread of some JVM.
+     * A thread of some JVM, or a {@link LockHandle}.
      *
      * @since 0.1.0
      */
     public static final class Owner {
 
-        private final String clientId;
-        private final long threadId;
+        private static final String HANDLE = "h";
 
-        private Owner(String clientId, long threadId) {
+        private final String clientId;
+        private final String id;
+
+        private Owner(String clientId, String id) {
             this.clientId = Objects.requireNonNull(clientId, "clientId");
-            this.threadId = threadId;
+            this.id = id;
         }
 
-        /** One of these values, as the library makes it; for tests of code that looks at locks. */
+        /** A thread, as the library makes it; for tests of code that looks at locks. */
         public static Owner of(String clientId, long threadId) {
-            return new Owner(clientId, threadId);
+            return new Owner(clientId, Long.toString(threadId));
+        }
+
+        /** A thread or a handle, by its text: {@code host:pid:random:7}, {@code host:pid:random:h7}. */
+        public static Owner parse(String text) {
+            int colon = text.lastIndexOf(':');
+            return new Owner(text.substring(0, colon), text.substring(colon + 1));
         }
 
         /** The id of its {@link RedisLocks}, as {@link Locks#clientId()} tells: {@code host:pid:random}. */
@@ -130,9 +139,14 @@ public final class LockInspection {
             return clientId;
         }
 
-        /** Its {@code Thread.threadId()}. */
-        public long threadId() {
-            return threadId;
+        /** Whether it is a handle, and no thread. */
+        public boolean isHandle() {
+            return id.startsWith(HANDLE);
+        }
+
+        /** Its {@code Thread.threadId()}; empty if it is a handle. */
+        public OptionalLong threadId() {
+            return isHandle() ? OptionalLong.empty() : OptionalLong.of(Long.parseLong(id));
         }
 
         /** The name of its host. */
@@ -148,18 +162,18 @@ public final class LockInspection {
 
         @Override
         public boolean equals(@Nullable Object other) {
-            return other instanceof Owner that && clientId.equals(that.clientId) && threadId == that.threadId;
+            return other instanceof Owner that && clientId.equals(that.clientId) && id.equals(that.id);
         }
 
         @Override
         public int hashCode() {
-            return Objects.hash(clientId, threadId);
+            return Objects.hash(clientId, id);
         }
 
-        /** As it is written in Redis: {@code host:pid:random:thread}. */
+        /** As it is written in Redis: {@code host:pid:random:thread}, or {@link LockHandle#owner()}. */
         @Override
         public String toString() {
-            return clientId + ':' + threadId;
+            return clientId + ':' + id;
         }
     }
 

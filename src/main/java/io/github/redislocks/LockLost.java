@@ -23,19 +23,19 @@ public final class LockLost implements Serializable {
 
     private final String lockName;
     private final long token;
-    private final String ownerThreadName;
+    private final String owner;
     private final Reason reason;
 
-    private LockLost(String lockName, long token, String ownerThreadName, Reason reason) {
+    private LockLost(String lockName, long token, String owner, Reason reason) {
         this.lockName = Objects.requireNonNull(lockName, "lockName");
         this.token = token;
-        this.ownerThreadName = Objects.requireNonNull(ownerThreadName, "ownerThreadName");
+        this.owner = Objects.requireNonNull(owner, "owner");
         this.reason = Objects.requireNonNull(reason, "reason");
     }
 
     /** A loss, as the library reports it; for tests of code that hears of losses. */
-    public static LockLost of(String lockName, long token, String ownerThreadName, Reason reason) {
-        return new LockLost(lockName, token, ownerThreadName, reason);
+    public static LockLost of(String lockName, long token, String owner, Reason reason) {
+        return new LockLost(lockName, token, owner, reason);
     }
 
     /** The name of the lock. */
@@ -48,9 +48,12 @@ public final class LockLost implements Serializable {
         return token;
     }
 
-    /** The name of the thread that held it, as it was when the loss was seen. */
-    public String ownerThreadName() {
-        return ownerThreadName;
+    /**
+     * Who held it: {@code thread} and the thread's name, as it was when the loss was seen; or {@code handle} and the
+     * number by which {@link LockHandle#owner()} ends.
+     */
+    public String owner() {
+        return owner;
     }
 
     /** Why the hold ended. */
@@ -63,19 +66,18 @@ public final class LockLost implements Serializable {
         return other instanceof LockLost that
                 && token == that.token
                 && lockName.equals(that.lockName)
-                && ownerThreadName.equals(that.ownerThreadName)
+                && owner.equals(that.owner)
                 && reason == that.reason;
     }
 
     @Override
     public int hashCode() {
-        return Objects.hash(lockName, token, ownerThreadName, reason);
+        return Objects.hash(lockName, token, owner, reason);
     }
 
     @Override
     public String toString() {
-        return "LockLost[lockName=" + lockName + ", token=" + token + ", ownerThreadName=" + ownerThreadName
-                + ", reason=" + reason + ']';
+        return "LockLost[lockName=" + lockName + ", token=" + token + ", owner=" + owner + ", reason=" + reason + ']';
     }
 
     /** Why a hold ended without its owner's unlock. Later versions may have more of them. */
@@ -87,8 +89,8 @@ public final class LockLost implements Serializable {
         TAKEN("Redis no longer knows this hold: it was forced, deleted, or the server lost its data."),
         /** Redis did not answer the renewals until the deadline, after which the hold can no longer be relied upon. */
         UNCONFIRMED("Redis did not answer in time to renew it."),
-        /** The thread that held it has ended without unlocking. */
-        ABANDONED("the thread had ended."),
+        /** The thread that held it has ended without unlocking, or nobody has its handle any more to close it. */
+        ABANDONED("its thread had ended without unlock, or its handle was dropped without close()."),
         /** The {@link RedisLocks} that it came from was closed. */
         CLOSED("the RedisLocks was closed before unlock.");
 

@@ -25,8 +25,8 @@ public final class LockLostException extends IllegalMonitorStateException {
 
     /** Of a loss. The library makes it, and so does what takes the library's place in a test. */
     public LockLostException(LockLost loss) {
-        super("The lock \"" + loss.lockName() + "\" (token " + loss.token() + ") was lost by thread "
-                + loss.ownerThreadName() + ": " + loss.reason() + ", " + loss.reason().explanation);
+        super("The lock \"" + loss.lockName() + "\" (token " + loss.token() + ") was lost by " + loss.owner() + ": "
+                + loss.reason() + ", " + loss.reason().explanation);
         this.loss = loss;
     }
 

@@ -1,6 +1,7 @@
 package io.github.redislocks;
 
 import java.time.Duration;
+import java.util.Optional;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -54,6 +55,67 @@ public interface Locks extends AutoCloseable {
      * @throws UnsupportedOperationException for a fair lock on a quorum
      */
     FencedLock lock(String name, LockOptions options);
+
+    /**
+     * Acquires the lock of a name for a handle, waiting as {@link FencedLock#lockInterruptibly()} does. For work that
+     * ends on another thread than it began on, or that must know at once when the lock is lost; else use
+     * {@link #reentrantLock}.
+     *
+     * @param name as there
+     * @throws IllegalArgumentException if the name cannot work
+     * @throws IllegalStateException if this is closed
+     * @throws InterruptedException if the thread is interrupted on entry or while it waits; nothing is left in Redis
+     * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
+     */
+    default LockHandle acquire(String name) throws InterruptedException {
+        return acquire(name, LockOptions.defaults());
+    }
+
+    /**
+     * As {@link #acquire(String)}, with a lease, fairness and patience of its own.
+     *
+     * @throws IllegalArgumentException if the name or the options cannot work
+     * @throws IllegalStateException if this is closed
+     * @throws InterruptedException if the thread is interrupted on entry or while it waits; nothing is left in Redis
+     * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
+     * @throws UnsupportedOperationException for fair options on a quorum
+     */
+    LockHandle acquire(String name, LockOptions options) throws InterruptedException;
+
+    /**
+     * Acquires the lock of a name for a handle if it becomes free within a time.
+     *
+     * <pre>{@code
+     * Optional<LockHandle> held = locks.tryAcquire("report", Duration.ofSeconds(2));
+     * if (held.isEmpty()) {
+     *     return; // Another has it.
+     * }
+     * try (LockHandle handle = held.get()) {
+     *     write(handle.fencingToken());
+     * }
+     * }</pre>
+     *
+     * @param wait how long to wait; zero or less to take a free lock only
+     * @return the handle, or nothing if the lock was busy; not knowing is an exception
+     * @throws IllegalArgumentException if the name cannot work
+     * @throws IllegalStateException if this is closed
+     * @throws InterruptedException if the thread is interrupted on entry or while it waits; nothing is left in Redis
+     * @throws LockUnavailableException if nobody knows whether the lock is busy
+     */
+    default Optional<LockHandle> tryAcquire(String name, Duration wait) throws InterruptedException {
+        return tryAcquire(name, wait, LockOptions.defaults());
+    }
+
+    /**
+     * As {@link #tryAcquire(String, Duration)}, with a lease and fairness of its own.
+     *
+     * @throws IllegalArgumentException if the name or the options cannot work
+     * @throws IllegalStateException if this is closed
+     * @throws InterruptedException if the thread is interrupted on entry or while it waits; nothing is left in Redis
+     * @throws LockUnavailableException if nobody knows whether the lock is busy
+     * @throws UnsupportedOperationException for fair options on a quorum
+     */
+    Optional<LockHandle> tryAcquire(String name, Duration wait, LockOptions options) throws InterruptedException;
 
     /**
      * Shows who holds the lock of a name and who waits for it, over all JVMs. Asks Redis.

@@ -7,13 +7,16 @@ import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.LockEngine;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.jedis.JedisVersion;
+import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.WaitLimit;
 import java.lang.management.ManagementFactory;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -133,6 +136,29 @@ public final class RedisLocks implements Locks {
     public RedisReentrantLock lock(String name, LockOptions options) {
         LockEngine.Sync sync = client.lock(name, options.isFair(), options.over(client.settings));
         return new RedisReentrantLock(client, sync, options.isRenewed());
+    }
+
+    @Override
+    public LockHandle acquire(String name, LockOptions options) throws InterruptedException {
+        RedisLockHandle handle = handle(name, options);
+        WaitLimit limit = WaitLimit.interruptible(handle.sync().retryForNanos());
+        Hold hold = handle.sync().acquire(handle.handleOwner(), limit, options.isRenewed());
+        return handle.of(Objects.requireNonNull(hold, "acquired without a hold"));
+    }
+
+    @Override
+    public Optional<LockHandle> tryAcquire(String name, Duration wait, LockOptions options)
+            throws InterruptedException {
+        long nanos = TimeUnit.NANOSECONDS.convert(Objects.requireNonNull(wait, "wait"));
+        RedisLockHandle handle = handle(name, options);
+        LockEngine.Sync sync = handle.sync();
+        WaitLimit limit = WaitLimit.within(client.clock.nanoTime(), nanos, sync.retryForNanos());
+        return Optional.ofNullable(sync.acquire(handle.handleOwner(), limit, options.isRenewed()))
+                .map(handle::of);
+    }
+
+    private RedisLockHandle handle(String name, LockOptions options) {
+        return new RedisLockHandle(client.lock(name, options.isFair(), options.over(client.settings)), client.owners);
     }
 
     @Override

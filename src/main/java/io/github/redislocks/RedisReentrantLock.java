@@ -5,6 +5,7 @@ import io.github.redislocks.engine.LockEngine;
 import io.github.redislocks.engine.RedisCondition;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import java.util.Collection;
@@ -249,9 +250,13 @@ public final class RedisReentrantLock implements FencedLock {
         return sync.isFair();
     }
 
-    /** The thread of this JVM that holds the lock through this {@code RedisLocks}, or null. Local. */
+    /**
+     * The thread of this JVM that holds the lock through this {@code RedisLocks}; null if none does, also if a
+     * {@link LockHandle} has it. Local.
+     */
     public @Nullable Thread getOwner() {
-        return client.queries().localOwner(sync.keys());
+        Owner owner = client.queries().localOwner(sync.keys());
+        return owner == null ? null : owner.thread();
     }
 
     /**
@@ -278,11 +283,11 @@ public final class RedisReentrantLock implements FencedLock {
         return client.queries().queuedThreads(sync.keys());
     }
 
-    /** Names the lock and the thread of this JVM that holds it, if there is one. Asks no server. */
+    /** Names the lock, and the thread or handle of this JVM that holds it, if there is one. Asks no server. */
     @Override
     public String toString() {
-        Thread owner = client.queries().localOwner(sync.keys());
+        Owner owner = client.queries().localOwner(sync.keys());
         return "RedisReentrantLock " + getName()
-                + (owner == null ? "[Unlocked]" : "[Locked by thread " + owner.getName() + "]");
+                + (owner == null ? "[Unlocked]" : "[Locked by " + owner.description() + "]");
     }
 }

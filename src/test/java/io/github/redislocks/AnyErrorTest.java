@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.concurrent.Uninterruptibles;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.fixture.twin.Fault;
@@ -385,11 +386,11 @@ class AnyErrorTest extends FakeTime {
             }
             return new Thread(work);
         };
-        EventNotifier report = new EventNotifier(LossListener.to(told::add), scarce);
+        EventNotifier report = new EventNotifier(LossListener.to(told::add), Threads.of(scarce, "test"));
         report.lost(LockLost.of("a", 1, "main", LockLost.Reason.EXPIRED), () -> true);
-        report.startThread();
+        report.startThreads();
         assertThat(told).isEmpty();
-        report.startThread();
+        report.startThreads();
         report.awaitTold(Duration.ofSeconds(10));
         assertThat(told).hasSize(1);
     }

@@ -28,7 +28,10 @@ class HeartbeatsTest extends FakeTime {
     private final LockClient client = locks.client();
     private final Heartbeats heartbeats = client.heartbeats();
     private final Attempt attempt = client.attempts.make(
-            LockKeys.of("redis-locks", "job"), new Attempt.Request(30_000, true, false), WaitLimit.endless());
+            LockKeys.of("redis-locks", "job"),
+            client.owners.caller(),
+            new Attempt.Request(30_000, true, false),
+            WaitLimit.endless());
 
     @BeforeEach
     void beginAttempt() {

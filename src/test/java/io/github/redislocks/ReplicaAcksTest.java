@@ -385,7 +385,11 @@ class ReplicaAcksTest extends FakeTime {
     void pauseOfAGrant_thatIsOverMeanwhile_isNone() {
         Attempt attempt = locks.client()
                 .attempts
-                .make(LockKeys.of("redis-locks", "job"), new Attempt.Request(30_000, true, false), WaitLimit.endless());
+                .make(
+                        LockKeys.of("redis-locks", "job"),
+                        locks.client().owners.caller(),
+                        new Attempt.Request(30_000, true, false),
+                        WaitLimit.endless());
         Settlements.Settlement settlement = locks.client().settlements.of(attempt, WaitLimit.endless(), null);
         assertThat(settlement.pauseNanos(1)).isEqualTo(Long.MAX_VALUE);
         attempt.decide(new Attempt.Grant(1, false, 0, 0, false));

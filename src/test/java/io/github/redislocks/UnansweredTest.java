@@ -260,7 +260,7 @@ class UnansweredTest extends FakeTime {
         LockKeys keys = LockKeys.of("redis-locks", "job");
         Attempt.Request request = new Attempt.Request(30_000, true, false);
         // As of a thread that was let in before, and that close did not find under way.
-        Attempt attempt = client.attempts.make(keys, request, WaitLimit.endless());
+        Attempt attempt = client.attempts.make(keys, client.owners.caller(), request, WaitLimit.endless());
         assertThatThrownBy(() -> client.attempts.begin(attempt)).isInstanceOf(IllegalStateException.class);
         assertThat(client.attempts.all()).isEmpty();
     }

@@ -87,7 +87,7 @@ public final class LockClient {
         this.settings = settings;
         this.clock = clock;
         this.redis = redis;
-        this.events = new EventNotifier(listeners, threads.factory(EventNotifier.ROLE));
+        this.events = new EventNotifier(listeners, threads);
         this.owners = new Owners(id);
         this.localQueue = new LocalQueue();
         this.serverTimes = new ServerTimes(clock);
@@ -95,7 +95,7 @@ public final class LockClient {
         this.unavailable = new UnavailableMessages(settings, redis);
         this.losses = new Losses(clock, localQueue, events);
         this.watchdog = new Watchdog(clock, redis, monitored, settings.commandTimeoutNanos(), threads);
-        this.attempts = new Attempts(owners, clock, settings, epoch, watchdog);
+        this.attempts = new Attempts(clock, settings, epoch, watchdog);
         this.mailbox = new Mailbox(
                 LockKeys.mailbox(settings.keyPrefix(), id),
                 redis,

@@ -17,9 +17,11 @@ import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Owners;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
@@ -32,6 +34,7 @@ import io.github.redislocks.waiting.Mailbox;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -250,30 +253,50 @@ public final class LockEngine {
 
         private boolean acquire(WaitLimit limit, long leaseMillis, boolean renewed) throws InterruptedException {
             try {
-                if (limit.interrupted()) {
-                    events.notAcquired(keys, clock, 0, LockNotAcquired.Outcome.INTERRUPTED);
-                    limit.throwIfInterrupted();
-                }
+                throwIfInterrupted(limit);
                 Hold held = rescued();
                 if (held != null && losses.isValid(held) && reenter(held, limit, leaseMillis, renewed)) {
                     return true;
                 }
                 Attempt.Request request = new Attempt.Request(leaseMillis, renewed, fair);
                 return events.isHeard()
-                        ? acquireHeard(request, limit, held)
-                        : acquireAnew(request, limit, held) != null;
+                        ? acquireHeard(owners.caller(), request, limit, held) != null
+                        : acquireAnew(owners.caller(), request, limit, held) != null;
             } finally {
                 limit.restore();
             }
         }
 
+        /** Acquires for a handle, for which the calling thread waits. Null if the lock was busy. */
+        @Nullable
+        public Hold acquire(HandleOwner owner, WaitLimit limit, boolean renewed) throws InterruptedException {
+            owner.waits(true);
+            try {
+                throwIfInterrupted(limit);
+                Attempt.Request request = new Attempt.Request(own.leaseMillis(), renewed, fair);
+                return events.isHeard()
+                        ? acquireHeard(owner, request, limit, null)
+                        : acquireAnew(owner, request, limit, null);
+            } finally {
+                owner.waits(false);
+                limit.restore();
+            }
+        }
+
+        private void throwIfInterrupted(WaitLimit limit) throws InterruptedException {
+            if (limit.interrupted()) {
+                events.notAcquired(keys, clock, 0, LockNotAcquired.Outcome.INTERRUPTED);
+                limit.throwIfInterrupted();
+            }
+        }
+
         /** As {@link #acquireAnew}, and tells the listeners what came of it. */
-        private boolean acquireHeard(Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
+        private @Nullable Hold acquireHeard(Owner owner, Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
                 throws InterruptedException {
             long began = clock.nanoTime();
             Hold hold;
             try {
-                hold = acquireAnew(request, limit, lost);
+                hold = acquireAnew(owner, request, limit, lost);
             } catch (Throwable e) {
                 boolean interrupted = e instanceof InterruptedException;
                 events.notAcquired(
@@ -285,24 +308,24 @@ public final class LockEngine {
             }
             if (hold == null) {
                 events.notAcquired(keys, clock, began, LockNotAcquired.Outcome.BUSY);
-                return false;
+                return null;
             }
             // Nothing that may throw: the lock is held.
             events.acquired(keys, hold, began);
-            return true;
+            return hold;
         }
 
         /**
          * One attempt after the other, as long as all that keeps it from a hold is that too few replicas confirm it.
          * Null if the lock was busy.
          */
-        private @Nullable Hold acquireAnew(Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
+        private @Nullable Hold acquireAnew(Owner owner, Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
                 throws InterruptedException {
             long began = clock.nanoTime();
             Backoff backoff = null;
             while (true) {
                 // Each a new one: what gives an earlier one back may run late, and must not touch this.
-                Attempt attempt = attempts.make(keys, request, limit);
+                Attempt attempt = attempts.make(keys, owner, request, limit);
                 try {
                     attempts.begin(attempt);
                     Acquisitions.Acquisition acquisition =
@@ -397,13 +420,81 @@ public final class LockEngine {
             if (hold == null) {
                 throw notHeld();
             }
-            if (!losses.isValid(hold)) {
-                throw unlockLost(hold);
-            }
+            checkValid(hold);
             if (hold.count > 1) {
                 exit(hold);
             } else {
                 release(hold);
+            }
+        }
+
+        /** Releases a handle's hold; to be called once. */
+        public void releaseHandle(Hold hold) {
+            checkValid(hold);
+            release(hold);
+        }
+
+        /**
+         * As {@link #releaseHandle}, without waiting.
+         *
+         * @param onEnd told whether it was released in good order, by the thread that tells handles
+         */
+        public void releaseHandleLater(Hold hold, Consumer<Boolean> onEnd) {
+            long sent = clock.nanoTime();
+            long until = losses.isValid(hold) ? hold.beginRelease(sent) : 0;
+            if (until == 0) {
+                losses.isValid(hold);
+                losses.ended(hold);
+                holds.remove(hold);
+                tell(onEnd, false);
+                return;
+            }
+            publish();
+            boolean begun = false;
+            try {
+                hold.names(handoff.successor(hold));
+                handoff.release(hold, sent - hold.turnStartNanos < Timing.LOCAL_TURN_NANOS, until, found -> {
+                    if (found) {
+                        holds.remove(hold);
+                        events.released(keys, hold, sent);
+                    } else {
+                        losses.ended(hold);
+                        holds.remove(hold);
+                    }
+                    tell(onEnd, found);
+                });
+                begun = true;
+            } finally {
+                if (!begun) {
+                    hold.stranded = true;
+                    watchdog.stranded = true;
+                    watchdog.wakeAt(0);
+                }
+            }
+        }
+
+        private void tell(Consumer<Boolean> onEnd, boolean released) {
+            events.tellHandle(new Runnable() {
+                @Override
+                public void run() {
+                    onEnd.accept(released);
+                }
+            });
+        }
+
+        /** Whether a handle's hold can be relied upon now. */
+        public boolean isValid(Hold hold) {
+            return losses.isValid(hold);
+        }
+
+        /** Until when a hold can be relied upon, from now; 0 if it cannot. */
+        public long remainingNanos(Hold hold) {
+            return losses.isValid(hold) ? Math.max(0, hold.deadlineNanos() - clock.nanoTime()) : 0;
+        }
+
+        private void checkValid(Hold hold) {
+            if (!losses.isValid(hold)) {
+                throw unlockLost(hold);
             }
         }
 
@@ -542,8 +633,8 @@ public final class LockEngine {
         }
 
         public long remainingNanos() {
-            Hold hold = held();
-            return hold == null ? 0 : Math.max(0, hold.deadlineNanos() - clock.nanoTime());
+            Hold hold = hold(keys);
+            return hold == null ? 0 : remainingNanos(hold);
         }
 
         /** Whether another is the same lock of the same client. */

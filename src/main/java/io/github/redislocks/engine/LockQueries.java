@@ -17,6 +17,7 @@ import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.waiting.Attempts;
 import java.util.ArrayList;
@@ -66,7 +67,7 @@ public final class LockQueries {
             if (attempt.waits
                     && attempt.condition() == null
                     && attempt.keys.lock().equals(keys.lock())) {
-                threads.add(attempt.owner.thread);
+                addThread(attempt, threads);
             }
         }
         return threads;
@@ -77,10 +78,17 @@ public final class LockQueries {
         List<Thread> threads = new ArrayList<>();
         for (Attempt attempt : attempts.all()) {
             if (condition.equals(attempt.condition()) && attempt.keys.lock().equals(keys.lock())) {
-                threads.add(attempt.owner.thread);
+                addThread(attempt, threads);
             }
         }
         return threads;
+    }
+
+    private static void addThread(Attempt attempt, List<Thread> threads) {
+        Thread thread = attempt.owner.thread();
+        if (thread != null) {
+            threads.add(thread);
+        }
     }
 
     public boolean isLocked(LockKeys keys) {
@@ -137,12 +145,12 @@ public final class LockQueries {
         }
     }
 
-    /** The thread of this JVM that holds the lock, as far as this client knows, or null. */
+    /** Who of this JVM holds the lock, as far as this client knows, or null. */
     @Nullable
-    public Thread localOwner(LockKeys keys) {
+    public Owner localOwner(LockKeys keys) {
         for (Hold hold : holds.all()) {
             if (hold.lock().equals(keys.lock()) && losses.isValid(hold)) {
-                return hold.thread();
+                return hold.owner;
             }
         }
         return null;

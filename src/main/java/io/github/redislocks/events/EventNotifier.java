@@ -15,41 +15,35 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.LossSubject;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.LinkedTransferQueue;
-import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 
 /**
  * Tells the user's listeners what happens. What a thread of the application does, that thread tells; all else is told
- * by a thread of its own that comes and goes with it, so that a slow listener delays no renewal. The queue of that
- * thread is bounded: by the number of holds, which are lost once each; by one entry for renewals, which are counted
- * while they wait; and by the outages, of which one is told in ten seconds.
+ * by a thread of its own that comes and goes with it, so that a slow listener delays no renewal; another tells handles,
+ * so that a slow listener delays no news of theirs. The queue of listeners is bounded: by the number of holds, which
+ * are lost once each; by one entry for renewals, which are counted while they wait; and by the outages, of which one is
+ * told in ten seconds.
  */
 public final class EventNotifier {
 
-    /** What its thread is called. */
-    public static final String ROLE = "listener";
+    private static final String TO_LISTENERS = "listener";
+    private static final String TO_HANDLES = "handles";
 
     private final LockListener[] listeners;
-    private final BlockingQueue<Runnable> queue = new LinkedTransferQueue<>();
-    private final ThreadPoolExecutor executor;
+    private final TellingThread toListeners;
+    private final TellingThread toHandles;
     /** How many renewals have not been told. */
     private final AtomicLong renewals = new AtomicLong();
 
     public EventNotifier(List<LockListener> listeners) {
-        this(listeners, Threads.DAEMONS.factory(ROLE));
+        this(listeners, Threads.DAEMONS);
     }
 
-    public EventNotifier(List<LockListener> listeners, ThreadFactory threads) {
+    public EventNotifier(List<LockListener> listeners, Threads threads) {
         this.listeners = listeners.toArray(new LockListener[0]);
-        this.executor = new ThreadPoolExecutor(1, 1, 1, TimeUnit.SECONDS, queue, threads);
-        executor.allowCoreThreadTimeOut(true);
+        this.toListeners = new TellingThread("lock listeners", threads.factory(TO_LISTENERS));
+        this.toHandles = new TellingThread("lock handles", threads.factory(TO_HANDLES));
     }
 
     /** Whether anybody listens: if not, no event need be made. */
@@ -92,12 +86,36 @@ public final class EventNotifier {
     }
 
     private void later(Telling telling) {
-        queue.add(telling);
-        startThread();
+        toListeners.add(telling);
+    }
+
+    /**
+     * Runs what may run code of a handle's user, such as what depends on one of its stages, by the thread for that. The
+     * bound of its queue is the number of handles.
+     */
+    public void tellHandle(Runnable task) {
+        toHandles.add(new Runnable() {
+            @Override
+            public void run() {
+                try {
+                    task.run();
+                } catch (Throwable e) {
+                    Loggers.INTERNAL.error("A lock handle could not be told", e);
+                }
+            }
+        });
     }
 
     /** Tells of a loss, and writes it in the log. */
     public void lost(LockLost loss, LossSubject subject) {
+        if (subject.isOfHandle()) {
+            tellHandle(new Runnable() {
+                @Override
+                public void run() {
+                    subject.tellHandle(loss);
+                }
+            });
+        }
         if (isHeard()) {
             later(new Telling(loss) {
                 @Override
@@ -112,10 +130,10 @@ public final class EventNotifier {
             });
         }
         Loggers.LOSS.warn(
-                "The lock \"{}\" (token {}) of thread {} was lost: {}",
+                "The lock \"{}\" (token {}) of {} was lost: {}",
                 loss.lockName(),
                 loss.token(),
-                loss.ownerThreadName(),
+                loss.owner(),
                 loss.reason());
     }
 
@@ -244,34 +262,18 @@ public final class EventNotifier {
         Loggers.INTERNAL.error("The lock listeners could not be told", e);
     }
 
-    /** Starts the thread if it has something to tell; to be said again if the system had no thread to give. */
-    public void startThread() {
-        if (!queue.isEmpty() && executor.getPoolSize() == 0) {
-            try {
-                executor.prestartCoreThread();
-            } catch (OutOfMemoryError noThread) {
-                Loggers.LOSS.warn("No thread can be started to tell the lock listeners; it is tried again");
-            }
-        }
+    /** Starts the threads that have something to tell; to be said again if the system had no thread to give. */
+    public void startThreads() {
+        toListeners.start();
+        toHandles.start();
     }
 
     /**
      * Lets what has happened so far be told, for a time. What the watchdog finds lost while the client closes is told
-     * as well; the thread ends when it has had nothing to tell for a second.
+     * as well.
      */
     public void awaitTold(Duration limit) {
-        startThread();
-        if (executor.getPoolSize() == 0) {
-            return;
-        }
-        try {
-            executor.submit(() -> {}).get(limit.toMillis(), TimeUnit.MILLISECONDS);
-        } catch (TimeoutException e) {
-            Loggers.LOSS.warn("A lock listener is still busy; it goes on while the client closes");
-        } catch (ExecutionException e) {
-            throw new AssertionError("Nothing fails", e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        toHandles.await(limit);
+        toListeners.await(limit);
     }
 }

@@ -100,7 +100,7 @@ public final class Losses {
 
     /** Has the listener told of losses of which it could not be told, for want of a thread. */
     public void tellLosses() {
-        events.startThread();
+        events.startThreads();
     }
 
     /** Lets the losses so far be told, for a time. */

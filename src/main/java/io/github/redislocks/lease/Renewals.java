@@ -134,7 +134,7 @@ public final class Renewals implements Task {
             long renewal = hold.nextRenewalNanos();
             if (renewal > horizon) {
                 next = Math.min(next, renewal);
-            } else if (hold.isRenewed() && !hold.thread().isAlive()) {
+            } else if (hold.isRenewed() && !hold.owner.isAlive()) {
                 // A lease that was named lasts, however the hold came about.
                 abandon(hold);
             } else if (!renewing && !isForBatch(hold, now)) {
@@ -190,7 +190,7 @@ public final class Renewals implements Task {
 
     /** Looks after the record of a loss, which its owner may still ask for; returns when to look at it again. */
     private long age(Hold hold, long now) {
-        if (!hold.thread().isAlive()) {
+        if (!hold.owner.isAlive()) {
             holds.forget(hold);
             return Long.MAX_VALUE;
         }

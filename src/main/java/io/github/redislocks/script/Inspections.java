@@ -24,7 +24,7 @@ public final class Inspections {
     public static LockInspection of(String lockName, Reply reply) {
         Optional<LockInspection.Holder> holder = reply.is("HELD")
                 ? Optional.of(LockInspection.Holder.of(
-                        owner(reply.text(0)),
+                        LockInspection.Owner.parse(reply.text(0)),
                         (int) reply.number(1),
                         reply.number(2),
                         Duration.ofMillis(Math.max(0, reply.number(3)))))
@@ -47,11 +47,7 @@ public final class Inspections {
 
     /** An owner and its age, at a position of the reply. */
     private static LockInspection.Waiter waiter(Reply reply, int index) {
-        return LockInspection.Waiter.of(owner(reply.text(index)), Duration.ofNanos(reply.number(index + 1) * 1_000));
-    }
-
-    private static LockInspection.Owner owner(String text) {
-        int colon = text.lastIndexOf(':');
-        return LockInspection.Owner.of(text.substring(0, colon), Long.parseLong(text.substring(colon + 1)));
+        return LockInspection.Waiter.of(
+                LockInspection.Owner.parse(reply.text(index)), Duration.ofNanos(reply.number(index + 1) * 1_000));
     }
 }

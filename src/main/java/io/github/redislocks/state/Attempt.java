@@ -4,7 +4,6 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.ServerTimes;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -261,8 +260,8 @@ public final class Attempt {
     /** Gives its verdict if it has none yet, and wakes its thread. */
     public boolean decide(Verdict news) {
         boolean first = verdict.compareAndSet(null, news);
-        if (first && owner.thread != Thread.currentThread()) {
-            LockSupport.unpark(owner.thread);
+        if (first) {
+            owner.wake();
         }
         return first;
     }
@@ -275,7 +274,7 @@ public final class Attempt {
     /** Has its thread ask for the lock. */
     public void wakeToAsk() {
         toldFree = true;
-        LockSupport.unpark(owner.thread);
+        owner.wake();
     }
 
     /** Takes back a grant that turned out to have lapsed; the attempt goes on. */

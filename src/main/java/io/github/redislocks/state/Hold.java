@@ -124,8 +124,14 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
     }
 
     @Override
+    public Object holder() {
+        return owner.holder;
+    }
+
+    /** The thread that has it; null if a handle has it. */
+    @Nullable
     public Thread thread() {
-        return owner.thread;
+        return owner.thread();
     }
 
     public LockKeys keys() {
@@ -354,8 +360,20 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
         return first;
     }
 
+    @Override
+    public boolean isOfHandle() {
+        return owner instanceof HandleOwner;
+    }
+
+    @Override
+    public void tellHandle(LockLost loss) {
+        if (owner instanceof HandleOwner handle) {
+            handle.lost(loss);
+        }
+    }
+
     public LockLost loss(LockLost.Reason reason) {
-        return LockLost.of(keys().name(), token, thread().getName(), reason);
+        return LockLost.of(keys().name(), token, owner.description(), reason);
     }
 
     /** Whether the watchdog renews it, rather than let a lease end that was named. */

@@ -7,29 +7,30 @@ public abstract class HoldKey {
 
     public abstract String lock();
 
-    public abstract Thread thread();
+    /** The thread, or the owner that is none. */
+    public abstract Object holder();
 
     // A user's thread class may override hashCode and equals; identity is what counts.
     @Override
     public final boolean equals(@Nullable Object other) {
         return other instanceof HoldKey key
-                && key.thread() == thread()
+                && key.holder() == holder()
                 && key.lock().equals(lock());
     }
 
     @Override
     public final int hashCode() {
-        return 31 * lock().hashCode() + System.identityHashCode(thread());
+        return 31 * lock().hashCode() + System.identityHashCode(holder());
     }
 
-    /** The key of what one thread looks for, one thing after the other. */
+    /** The key of what one owner looks for, one thing after the other. */
     public static final class Wanted extends HoldKey {
 
-        private final Thread thread;
+        private final Object holder;
         private String lock = "";
 
-        public Wanted(Thread thread) {
-            this.thread = thread;
+        public Wanted(Object holder) {
+            this.holder = holder;
         }
 
         /** Looks for its hold of another lock from now on. */
@@ -44,8 +45,8 @@ public abstract class HoldKey {
         }
 
         @Override
-        public Thread thread() {
-            return thread;
+        public Object holder() {
+            return holder;
         }
     }
 }

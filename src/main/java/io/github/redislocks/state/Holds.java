@@ -22,10 +22,10 @@ public final class Holds {
         return cache.getIfPresent(caller.wanted.of(keys));
     }
 
-    /** A thread's hold of the lock, held or lost, or null. */
+    /** The hold of the lock that a thread has, or an owner that is none; held or lost, or null. */
     @Nullable
-    public Hold get(LockKeys keys, Thread thread) {
-        return cache.getIfPresent(new HoldKey.Wanted(thread).of(keys));
+    public Hold get(LockKeys keys, Object holder) {
+        return cache.getIfPresent(new HoldKey.Wanted(holder).of(keys));
     }
 
     /** Makes this its thread's hold of its lock. */

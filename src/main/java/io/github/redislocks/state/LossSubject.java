@@ -1,7 +1,17 @@
 package io.github.redislocks.state;
 
+import io.github.redislocks.LockLost;
+
 /** What was lost. It may be reported again, since an error came on the way, and is told once all the same. */
 public interface LossSubject {
+
+    /** Tells the handle that had it, if a handle did. May be said more than once. */
+    default void tellHandle(LockLost loss) {}
+
+    /** Whether a handle had it. */
+    default boolean isOfHandle() {
+        return false;
+    }
 
     /** Whether this is the first time that it is told; asked by one thread at a time, which then tells. */
     boolean isToldFirst();

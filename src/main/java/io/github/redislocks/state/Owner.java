@@ -1,20 +1,60 @@
 package io.github.redislocks.state;
 
-/**
- * A thread as the owner of what it holds: as a rule one object for all of it, since a process may hold very many locks.
- */
-public final class Owner {
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 
-    /** The thread, as Redis knows it. */
+/**
+ * Who holds a lock or wants it: a thread, or a {@link HandleOwner handle}. As a rule one object for all that a thread
+ * holds, since a process may hold very many locks.
+ */
+public class Owner {
+
+    /** As Redis knows it. */
     public final String id;
 
-    public final Thread thread = Thread.currentThread();
+    /** By which its holds are found: the thread, or the handle's owner itself. */
+    public final Object holder;
 
-    /** What it looks for among the holds; of the thread. */
-    public final HoldKey.Wanted wanted = new HoldKey.Wanted(thread);
+    /** What a thread looks for among the holds; of the thread. */
+    public final HoldKey.Wanted wanted;
 
     /** The calling thread. */
     public Owner(String id) {
         this.id = id;
+        this.holder = Thread.currentThread();
+        this.wanted = new HoldKey.Wanted(holder);
+    }
+
+    /** One that is no thread; kind: only tells the constructors apart. */
+    Owner(String id, Class<? extends Owner> kind) {
+        this.id = id;
+        this.holder = this;
+        this.wanted = new HoldKey.Wanted(this);
+    }
+
+    /** The thread that holds the lock or waits for it; null if none does. */
+    @Nullable
+    public Thread thread() {
+        return (Thread) holder;
+    }
+
+    /** Wakes what waits for the news of its attempt, unless that is the calling thread. */
+    public void wake() {
+        Thread thread = thread();
+        if (thread != Thread.currentThread()) {
+            LockSupport.unpark(thread);
+        }
+    }
+
+    /** Whether anybody is left who can release what it holds. */
+    public boolean isAlive() {
+        Thread thread = thread();
+        return thread != null && thread.isAlive();
+    }
+
+    /** What people are told of it. */
+    public String description() {
+        Thread thread = thread();
+        return "thread " + (thread == null ? id : thread.getName());
     }
 }

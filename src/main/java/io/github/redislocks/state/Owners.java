@@ -1,19 +1,28 @@
 package io.github.redislocks.state;
 
+import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.ThreadIds;
 import java.lang.ref.WeakReference;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The threads of one client as owners of locks. */
+/** The threads and handles of one client as owners of locks. */
 public final class Owners {
 
     private final String clientId;
+    private final AtomicLong handles = new AtomicLong();
     /** Each thread as an owner. Weakly: a thread of somebody's pool must not keep a class of the library for good. */
     private final ThreadLocal<WeakReference<@Nullable Owner>> owners =
             ThreadLocal.withInitial(() -> new WeakReference<>(null));
 
     public Owners(String clientId) {
         this.clientId = clientId;
+    }
+
+    /** A handle as an owner; onLost: told of a loss once, by a thread that must not wait. */
+    public HandleOwner handle(Object handle, Consumer<LockLost> onLost) {
+        return new HandleOwner(clientId, handles.incrementAndGet(), handle, onLost);
     }
 
     /** The calling thread, as Redis knows it. */

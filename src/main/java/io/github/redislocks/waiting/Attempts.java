@@ -5,7 +5,7 @@ import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
-import io.github.redislocks.state.Owners;
+import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.watchdog.Watchdog;
@@ -18,7 +18,6 @@ import org.jspecify.annotations.Nullable;
 /** The calls under way that want a lock, by number: from before their first request until they return. */
 public final class Attempts {
 
-    private final Owners owners;
     private final Clock clock;
     private final Settings settings;
     private final FailoverEpoch epoch;
@@ -30,17 +29,16 @@ public final class Attempts {
 
     private volatile boolean closed;
 
-    public Attempts(Owners owners, Clock clock, Settings settings, FailoverEpoch epoch, Watchdog watchdog) {
-        this.owners = owners;
+    public Attempts(Clock clock, Settings settings, FailoverEpoch epoch, Watchdog watchdog) {
         this.clock = clock;
         this.settings = settings;
         this.epoch = epoch;
         this.watchdog = watchdog;
     }
 
-    /** One of the calling thread, to {@link #begin}. */
-    public Attempt make(LockKeys keys, Attempt.Request request, WaitLimit limit) {
-        return new Attempt(nextNumber(), keys, owners.caller(), request, limit);
+    /** One of an owner, to {@link #begin}. */
+    public Attempt make(LockKeys keys, Owner owner, Attempt.Request request, WaitLimit limit) {
+        return new Attempt(nextNumber(), keys, owner, request, limit);
     }
 
     /** One to get back, from a Condition, a hold that the calling thread is about to give up. */

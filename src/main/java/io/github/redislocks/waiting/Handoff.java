@@ -148,7 +148,7 @@ public final class Handoff implements Renewals.Rescue {
         }
         if (!undecided) {
             // A message told of a grant before this answer, and the successor slept on until it had the turn.
-            LockSupport.unpark(successor.owner.thread);
+            successor.owner.wake();
         }
         return null;
     }
@@ -156,7 +156,7 @@ public final class Handoff implements Renewals.Rescue {
     /** It may have the turn by an answer before this one, which an error kept it from being told of. */
     private static void lookUp(@Nullable Attempt successor) {
         if (successor != null) {
-            LockSupport.unpark(successor.owner.thread);
+            successor.owner.wake();
         }
     }
 
@@ -258,23 +258,28 @@ public final class Handoff implements Renewals.Rescue {
 
     /** Sends in the background, until it is answered, a release that was not answered in time. */
     public void releaseLater(Hold hold, Call call, @Nullable Attempt successor) {
-        watchdog.run(new HoldEnd(hold, call) {
-            @Override
-            public long follow(Reply reply, long sentNanos) {
-                Attempt gone =
-                        inherit(hold.keys(), hold.attempt, successor, hold.turnStartNanos, Answer.of(reply), sentNanos);
-                if (gone != null) {
-                    watchdog.run(new Leave(gone, new Turn(hold.attempt), null));
-                }
-                return DONE;
-            }
+        watchdog.run(new Release(hold, call, successor));
+    }
 
-            @Override
-            public void giveUp() {
-                localQueue.exit(hold.keys(), hold.attempt);
-                lookUp(successor);
-            }
-        });
+    /**
+     * Sends in the background, until it is answered, the release of a hold whose end has begun.
+     *
+     * @param keep whether the successor goes before waiters of other clients
+     * @param untilNanos the deadline of the hold
+     * @param onEnd told once whether the hold ends in good order, as soon as that is known: by the first answer, or
+     *     because there was none
+     */
+    public void release(Hold hold, boolean keep, long untilNanos, ReleaseEnd onEnd) {
+        Call call = Scripts.release(hold, hold.successor(), keep, mailbox.isOpen());
+        watchdog.run(new FirstRelease(hold, call, untilNanos, onEnd));
+    }
+
+    /** Told what became of a release. */
+    @FunctionalInterface
+    public interface ReleaseEnd {
+
+        /** Whether the hold ended in good order. */
+        void ended(boolean inGoodOrder);
     }
 
     /** Has the leaves of an attempt that is over sent at once: it was granted the lock. */
@@ -293,7 +298,7 @@ public final class Handoff implements Renewals.Rescue {
 
     /** Whether an attempt that has ended is to leave Redis: not while its hold is held, nor before that is released. */
     private PendingCommand.Need needOfLeaving(Attempt attempt) {
-        Hold hold = holds.get(attempt.keys, attempt.owner.thread);
+        Hold hold = holds.get(attempt.keys, attempt.owner.holder);
         if (hold == null || hold.attempt != attempt.number) {
             return PendingCommand.Need.NOW;
         }
@@ -320,6 +325,79 @@ public final class Handoff implements Renewals.Rescue {
         @Override
         public long follow(Reply reply, long sentNanos) {
             return DONE;
+        }
+    }
+
+    /** The release of a hold, which hands it on by the answer. */
+    private class Release extends HoldEnd {
+
+        final Hold hold;
+        private final @Nullable Attempt successor;
+
+        Release(Hold hold, Call call, @Nullable Attempt successor) {
+            super(hold, call);
+            this.hold = hold;
+            this.successor = successor;
+        }
+
+        @Override
+        public long follow(Reply reply, long sentNanos) {
+            Attempt gone =
+                    inherit(hold.keys(), hold.attempt, successor, hold.turnStartNanos, Answer.of(reply), sentNanos);
+            if (gone != null) {
+                watchdog.run(new Leave(gone, new Turn(hold.attempt), null));
+            }
+            return DONE;
+        }
+
+        @Override
+        public void giveUp() {
+            localQueue.exit(hold.keys(), hold.attempt);
+            lookUp(successor);
+        }
+    }
+
+    /** A release that nobody has sent before: its first answer says whether the hold was still there. */
+    private final class FirstRelease extends Release {
+
+        private final long untilNanos;
+        private final ReleaseEnd onEnd;
+        private boolean ended;
+
+        FirstRelease(Hold hold, Call call, long untilNanos, ReleaseEnd onEnd) {
+            super(hold, call, hold.successor());
+            this.untilNanos = untilNanos;
+            this.onEnd = onEnd;
+        }
+
+        @Override
+        public long follow(Reply reply, long sentNanos) {
+            if (!ended && Answer.isGone(reply) && !reply.resent() && hold.releaseFailed()) {
+                // Whoever declares the loss ends the turn as well.
+                end(false);
+                return DONE;
+            }
+            long wait = super.follow(reply, sentNanos);
+            end(true);
+            return wait;
+        }
+
+        @Override
+        public void unanswered() {
+            end(clock.nanoTime() < untilNanos || !hold.releasedTooLate());
+        }
+
+        @Override
+        public void giveUp() {
+            super.giveUp();
+            unanswered();
+        }
+
+        private void end(boolean inGoodOrder) {
+            if (!ended) {
+                ended = true;
+                onEnd.ended(inGoodOrder);
+            }
         }
     }
 

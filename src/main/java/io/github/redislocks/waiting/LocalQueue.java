@@ -6,7 +6,6 @@ import io.github.redislocks.state.AttemptList;
 import io.github.redislocks.state.LockKeys;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -131,7 +130,7 @@ public final class LocalQueue implements Losses.Turns {
             return line;
         });
         if (next[0] != null) {
-            LockSupport.unpark(next[0].owner.thread);
+            next[0].owner.wake();
         }
     }
 

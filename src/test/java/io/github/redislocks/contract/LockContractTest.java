@@ -408,10 +408,10 @@ public abstract class LockContractTest {
         assertThat(holder.token()).isEqualTo(lock.fencingToken());
         assertThat(holder.remainingLease()).isBetween(Duration.ofSeconds(1), Duration.ofSeconds(30));
         assertThat(holder.owner().pid()).isEqualTo(ProcessHandle.current().pid());
-        assertThat(holder.owner().threadId()).isEqualTo(Thread.currentThread().getId());
+        assertThat(holder.owner().threadId()).hasValue(Thread.currentThread().getId());
         assertThat(holder.owner().host()).isNotEmpty();
         assertThat(seen.queue()).singleElement().satisfies(place -> {
-            assertThat(place.owner().threadId()).isEqualTo(waiter.getId());
+            assertThat(place.owner().threadId()).hasValue(waiter.getId());
             assertThat(place.owner().clientId()).isNotEqualTo(holder.owner().clientId());
             assertThat(place.age()).isBetween(Duration.ZERO, Duration.ofSeconds(30));
         });

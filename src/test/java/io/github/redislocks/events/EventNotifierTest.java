@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LossListener;
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.concurrent.Uninterruptibles;
 import io.github.redislocks.state.LossSubject;
 import java.time.Duration;
@@ -41,12 +42,16 @@ class EventNotifierTest {
     void lossThatIsReportedAgain_isToldOnce() {
         List<LockLost> told = new CopyOnWriteArrayList<>();
         AtomicInteger errors = new AtomicInteger(1);
-        EventNotifier events = new EventNotifier(LossListener.to(told::add), work -> {
-            if (errors.getAndDecrement() > 0) {
-                throw new StackOverflowError("of the test");
-            }
-            return new Thread(work);
-        });
+        EventNotifier events = new EventNotifier(
+                LossListener.to(told::add),
+                Threads.of(
+                        work -> {
+                            if (errors.getAndDecrement() > 0) {
+                                throw new StackOverflowError("of the test");
+                            }
+                            return new Thread(work);
+                        },
+                        "test"));
         LockLost loss = LockLost.of("a", 1, "main", LockLost.Reason.EXPIRED);
         AtomicBoolean first = new AtomicBoolean(true);
         LossSubject subject = () -> first.getAndSet(false);

@@ -132,7 +132,7 @@ class LossTest {
         await().atMost(LEASE).until(() -> !losses.isEmpty());
         assertThat(losses).singleElement().satisfies(loss -> {
             assertThat(loss.reason()).isEqualTo(LockLost.Reason.ABANDONED);
-            assertThat(loss.ownerThreadName()).isEqualTo("short-lived");
+            assertThat(loss.owner()).isEqualTo("thread short-lived");
         });
         await().atMost(Duration.ofMillis(500)).until(lock::tryLock);
     }

@@ -92,7 +92,7 @@ final class Worker {
     /** Connects; tries again on a machine that is busy with starting JVMs, since this is not what is tested. */
     private static TestLocks connect(Order order, EventLog log) {
         Consumer<LockLost> listener = loss -> log.add(
-                order.name() + "/" + loss.ownerThreadName(),
+                order.name() + "/" + loss.owner(),
                 Event.Kind.TOLD,
                 loss.lockName(),
                 loss.token(),

@@ -409,7 +409,7 @@ class LinearizabilityTest {
         @SuppressWarnings("ReferenceEquality") // All three are equal.
         public int get() {
             Hold hold = all.get(0);
-            Hold found = holds.get(hold.keys(), hold.thread());
+            Hold found = holds.get(hold.keys(), hold.holder());
             for (int i = 0; i < all.size(); i++) {
                 if (all.get(i) == found) {
                     return i;

@@ -1,0 +1,100 @@
+package io.github.redislocks;
+
+import java.time.Duration;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * One possession of one lock that belongs to no thread: whoever has the handle may use and release it, on any thread.
+ * {@link Locks#acquire(String)} gets one.
+ *
+ * <pre>{@code
+ * try (LockHandle held = locks.acquire("report:" + day)) {
+ *     held.lost().thenAccept(loss -> job.stop());
+ *     job.run(held.fencingToken());
+ * }
+ * }</pre>
+ *
+ * <p>It is another way to hold the locks of {@link Locks#reentrantLock}: as long as a handle has the lock of a name, no
+ * thread and no other handle has it, here and in all other JVMs, and the other way round. A handle is not re-entrant: a
+ * thread that acquires a name whose handle it has waits for itself.
+ *
+ * <p>Close every handle. One that nobody refers to any more is lost ({@link LockLost.Reason#ABANDONED}) at its next
+ * renewal after a garbage collection.
+ *
+ * <p>Later versions may have more methods, with a default.
+ *
+ * @since 0.1.0
+ */
+public interface LockHandle extends AutoCloseable {
+
+    /** The name of the lock. */
+    String name();
+
+    /** By which Redis and {@link Locks#inspect} know this possession: {@code host:pid:random:h7}. */
+    String owner();
+
+    /**
+     * The fencing token of this possession: greater than those of all before it, of threads and handles.
+     *
+     * @throws LockLostException if it was lost
+     * @throws IllegalMonitorStateException if it was released
+     */
+    long fencingToken();
+
+    /** Whether the lock can be relied upon now. Local. */
+    boolean isHeld();
+
+    /**
+     * Returns if the lock can be relied upon now, and throws otherwise. Local, and cheap enough for every step of a
+     * long job.
+     *
+     * @throws LockLostException if it was lost
+     * @throws IllegalMonitorStateException if it was released
+     */
+    void ensureHeld();
+
+    /** How long the lock can be relied upon if it is not renewed any more; zero if it cannot. Local. */
+    Duration remainingLease();
+
+    /**
+     * Whether the holder before this one never released the lock: it crashed, lost it, or was forced. What the lock
+     * protects may then be half changed.
+     *
+     * @throws LockLostException if it was lost
+     * @throws IllegalMonitorStateException if it was released
+     */
+    boolean previousHolderLost();
+
+    /**
+     * The news that the lock was lost, with the reason: completes once, and never if it is released. An expiry and a
+     * Redis that does not answer are told before another can have the lock; a hold that was forced, deleted or wiped is
+     * told when that is noticed.
+     *
+     * <p>What depends on the stage runs on a thread of the library that tells all handles of this client: it must not
+     * block. Use the {@code Async} methods with an executor of your own for what may.
+     */
+    CompletionStage<LockLost> lost();
+
+    /**
+     * Releases the lock, which hands it on. Blocks for at most one command timeout: if Redis does not answer, the
+     * possession ends here, and its release goes on in the background. Does nothing if it has been closed or released
+     * before.
+     *
+     * @throws LockLostException if it was lost before; told once
+     */
+    @Override
+    void close();
+
+    /**
+     * As {@link #close()}, and never throws for a loss.
+     *
+     * @return whether this call released it in good order; false if it had been lost or released before
+     */
+    boolean release();
+
+    /**
+     * As {@link #release()}, without waiting. The stage completes on a thread of the library, as that of
+     * {@link #lost()}, with what {@code release()} returns.
+     */
+    CompletionStage<Boolean> releaseAsync();
+}

@@ -1,0 +1,142 @@
+package io.github.redislocks;
+
+import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.state.HandleOwner;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Owners;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The handle of a lock on Redis; {@link RedisLocks#acquire} makes it. Thread-safe.
+ *
+ * @since 0.1.0
+ */
+public final class RedisLockHandle implements LockHandle {
+
+    private final LockEngine.Sync sync;
+    private final CompletableFuture<LockLost> lost = new CompletableFuture<>();
+    private final HandleOwner owner;
+    private final AtomicBoolean ended = new AtomicBoolean();
+    /** Null until it is acquired, which is before anybody else has it. */
+    private volatile @Nullable Hold hold;
+
+    RedisLockHandle(LockEngine.Sync sync, Owners owners) {
+        this.sync = sync;
+        // The library refers to this weakly, to see whether anybody still has it.
+        CompletableFuture<LockLost> told = lost;
+        this.owner = owners.handle(this, told::complete);
+    }
+
+    LockEngine.Sync sync() {
+        return sync;
+    }
+
+    HandleOwner handleOwner() {
+        return owner;
+    }
+
+    /** It has the lock from now on. */
+    RedisLockHandle of(Hold acquired) {
+        hold = acquired;
+        return this;
+    }
+
+    private Hold hold() {
+        return Objects.requireNonNull(hold, "hold");
+    }
+
+    /** Its hold, if it can be relied upon. */
+    private Hold held() {
+        Hold held = hold();
+        if (ended.get()) {
+            throw new IllegalMonitorStateException(this + ": a handle is for one possession, so acquire another.");
+        }
+        if (!sync.isValid(held)) {
+            throw LockEngine.lost(held);
+        }
+        return held;
+    }
+
+    @Override
+    public String name() {
+        return sync.keys().name();
+    }
+
+    @Override
+    public String owner() {
+        return owner.id;
+    }
+
+    @Override
+    public long fencingToken() {
+        return held().token;
+    }
+
+    @Override
+    public boolean isHeld() {
+        return !ended.get() && sync.isValid(hold());
+    }
+
+    @Override
+    public void ensureHeld() {
+        held();
+    }
+
+    @Override
+    public Duration remainingLease() {
+        return ended.get() ? Duration.ZERO : Duration.ofNanos(sync.remainingNanos(hold()));
+    }
+
+    @Override
+    public boolean previousHolderLost() {
+        return held().previousLost;
+    }
+
+    @Override
+    public CompletionStage<LockLost> lost() {
+        return lost.minimalCompletionStage();
+    }
+
+    @Override
+    public void close() {
+        if (ended.compareAndSet(false, true)) {
+            sync.releaseHandle(hold());
+        }
+    }
+
+    @Override
+    public boolean release() {
+        if (!ended.compareAndSet(false, true)) {
+            return false;
+        }
+        try {
+            sync.releaseHandle(hold());
+            return true;
+        } catch (LockLostException e) {
+            return false;
+        }
+    }
+
+    @Override
+    public CompletionStage<Boolean> releaseAsync() {
+        if (!ended.compareAndSet(false, true)) {
+            return CompletableFuture.completedStage(false);
+        }
+        CompletableFuture<Boolean> released = new CompletableFuture<>();
+        sync.releaseHandleLater(hold(), released::complete);
+        return released.minimalCompletionStage();
+    }
+
+    /** Names the lock, and whether it is held, with which token. Asks no server. */
+    @Override
+    public String toString() {
+        Hold held = hold();
+        String state = ended.get() ? "released" : sync.isValid(held) ? "held" : "lost: " + held.lossReason();
+        return "LockHandle " + name() + '[' + owner.description() + ", token " + held.token + ", " + state + ']';
+    }
+}

@@ -1,0 +1,63 @@
+package io.github.redislocks.events;
+
+import io.github.redislocks.concurrent.Loggers;
+import java.time.Duration;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedTransferQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * A thread that runs code of the user, one task after the other, so that no slow listener delays the library. It starts
+ * when there is something to tell, and ends after a second without. The queue's bound is that of what is told.
+ */
+final class TellingThread {
+
+    private final String whom;
+    private final BlockingQueue<Runnable> queue = new LinkedTransferQueue<>();
+    private final ThreadPoolExecutor executor;
+
+    /** Whom: who is told, for the log. */
+    TellingThread(String whom, ThreadFactory threads) {
+        this.whom = whom;
+        this.executor = new ThreadPoolExecutor(1, 1, 1, TimeUnit.SECONDS, queue, threads);
+        executor.allowCoreThreadTimeOut(true);
+    }
+
+    /** Runs a task when those before it have ended. The task must not throw. */
+    void add(Runnable task) {
+        queue.add(task);
+        start();
+    }
+
+    /** Starts the thread if it has something to tell; to be said again if the system had no thread to give. */
+    void start() {
+        if (!queue.isEmpty() && executor.getPoolSize() == 0) {
+            try {
+                executor.prestartCoreThread();
+            } catch (OutOfMemoryError noThread) {
+                Loggers.LOSS.warn("No thread can be started to tell the {}; it is tried again", whom);
+            }
+        }
+    }
+
+    /** Lets what was added so far be told, for a time. */
+    void await(Duration limit) {
+        start();
+        if (executor.getPoolSize() == 0) {
+            return;
+        }
+        try {
+            executor.submit(() -> {}).get(limit.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            Loggers.LOSS.warn("One of the {} is still busy; it goes on while the client closes", whom);
+        } catch (ExecutionException e) {
+            throw new AssertionError("Nothing fails", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

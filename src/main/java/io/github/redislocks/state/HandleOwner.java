@@ -1,0 +1,73 @@
+package io.github.redislocks.state;
+
+import io.github.redislocks.LockLost;
+import java.lang.ref.WeakReference;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A handle as the owner of the one hold that it is for. It belongs to no thread: whoever has the handle may release the
+ * hold. It has died when nobody has the handle any more.
+ */
+public class HandleOwner extends Owner {
+
+    private final String name;
+    /** Weakly: the hold refers to this, and must not keep alive what only its user has. */
+    private final WeakReference<Object> handle;
+
+    private final Consumer<LockLost> onLost;
+    private volatile @Nullable Thread waiter;
+
+    /**
+     * The owner of a handle that is to be acquired.
+     *
+     * @param handle what its user has
+     * @param onLost told of a loss once, by a thread that must not wait
+     */
+    public HandleOwner(String clientId, long number, Object handle, Consumer<LockLost> onLost) {
+        super(clientId + ":h" + number, HandleOwner.class);
+        this.name = "handle h" + number;
+        this.handle = new WeakReference<>(handle);
+        this.onLost = onLost;
+    }
+
+    /** The calling thread waits for it from now on, or nobody does any more. */
+    public void waits(boolean now) {
+        waiter = now ? Thread.currentThread() : null;
+    }
+
+    @Override
+    @Nullable
+    public Thread thread() {
+        return waiter;
+    }
+
+    @Override
+    public void wake() {
+        Thread thread = waiter;
+        if (thread != Thread.currentThread()) {
+            LockSupport.unpark(thread);
+        }
+    }
+
+    @Override
+    public boolean isAlive() {
+        return handle.get() != null;
+    }
+
+    /** From now on as if nobody had the handle any more. */
+    public void forget() {
+        handle.clear();
+    }
+
+    @Override
+    public String description() {
+        return name;
+    }
+
+    /** Tells the handle that its hold was lost. */
+    void lost(LockLost loss) {
+        onLost.accept(loss);
+    }
+}
