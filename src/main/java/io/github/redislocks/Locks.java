@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -116,6 +117,35 @@ public interface Locks extends AutoCloseable {
      * @throws UnsupportedOperationException for fair options on a quorum
      */
     Optional<LockHandle> tryAcquire(String name, Duration wait, LockOptions options) throws InterruptedException;
+
+    /**
+     * Acquires the lock of a name for a handle, without a thread that waits.
+     *
+     * <pre>{@code
+     * locks.acquireAsync("report:" + day)
+     *         .thenCompose(held -> write(held.fencingToken()).whenComplete((done, e) -> held.releaseAsync()));
+     * }</pre>
+     *
+     * @see #acquireAsync(String, LockOptions)
+     */
+    default CompletableFuture<LockHandle> acquireAsync(String name) {
+        return acquireAsync(name, LockOptions.defaults());
+    }
+
+    /**
+     * As {@link #acquireAsync(String)}, with a lease, fairness and patience of its own. Waits as {@link #acquire} does;
+     * whoever completes the future otherwise, as by {@code cancel} or {@code orTimeout}, gives up, and nothing is left
+     * in Redis. It completes exceptionally with what {@link #acquire} would throw.
+     *
+     * <p>What depends on the future runs on a thread of the library that tells all handles of this client: it must not
+     * block. Use the {@code Async} methods with an executor of your own for what may. A handle that nobody takes from
+     * the future is never closed, and lost as one that was dropped.
+     *
+     * @throws IllegalArgumentException if the name or the options cannot work
+     * @throws IllegalStateException if this is closed
+     * @throws UnsupportedOperationException for fair options on a quorum
+     */
+    CompletableFuture<LockHandle> acquireAsync(String name, LockOptions options);
 
     /**
      * Shows who holds the lock of a name and who waits for it, over all JVMs. Asks Redis.

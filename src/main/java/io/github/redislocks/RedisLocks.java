@@ -2,11 +2,13 @@ package io.github.redislocks;
 
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.engine.AsyncAcquisitions;
 import io.github.redislocks.engine.EagerClasses;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.LockEngine;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.jedis.JedisVersion;
+import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
@@ -17,6 +19,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -155,6 +159,38 @@ public final class RedisLocks implements Locks {
         WaitLimit limit = WaitLimit.within(client.clock.nanoTime(), nanos, sync.retryForNanos());
         return Optional.ofNullable(sync.acquire(handle.handleOwner(), limit, options.isRenewed()))
                 .map(handle::of);
+    }
+
+    @Override
+    public CompletableFuture<LockHandle> acquireAsync(String name, LockOptions options) {
+        RedisLockHandle handle = handle(name, options);
+        LockEngine.Sync sync = handle.sync();
+        CompletableFuture<LockHandle> result = new CompletableFuture<>();
+        AsyncAcquisitions.Pending pending = client.async.begin(
+                sync.keys(),
+                handle.handleOwner(),
+                new Attempt.Request(sync.leaseMillis(), options.isRenewed(), sync.isFair()),
+                sync.retryForNanos(),
+                new AsyncAcquisitions.Caller() {
+                    @Override
+                    public void acquired(Hold hold) {
+                        if (!result.complete(handle.of(hold))) {
+                            CompletionStage<Boolean> unused = handle.releaseAsync();
+                        }
+                    }
+
+                    @Override
+                    public void failed(Throwable failure) {
+                        result.completeExceptionally(failure);
+                    }
+                });
+        // Whoever else completes it, as by a cancel or a timeout, does not want the lock any more.
+        CompletableFuture<LockHandle> unused = result.whenComplete((acquired, failure) -> {
+            if (failure != null) {
+                pending.cancel();
+            }
+        });
+        return result;
     }
 
     private RedisLockHandle handle(String name, LockOptions options) {

@@ -65,6 +65,7 @@ public final class LockClient {
     public final Owners owners;
     public final Acquisitions acquisitions;
     public final Settlements settlements;
+    public final AsyncAcquisitions async;
     private final LockEngine engine;
     private final Conditions conditions;
     private final LockQueries queries;
@@ -122,6 +123,8 @@ public final class LockClient {
                 losses,
                 settlements,
                 watchdog);
+        this.async =
+                new AsyncAcquisitions(clock, attempts, acquisitions, monitored, unavailable, watchdog, events, threads);
         this.renewals = renewals(Renewals.LOSSES);
         this.queries = new LockQueries(id, clock, settings, monitored, unavailable, holds, attempts, losses);
         this.engine = new LockEngine(
@@ -266,6 +269,7 @@ public final class LockClient {
             endCalls();
         } finally {
             try {
+                async.close();
                 mailbox.close();
                 watchdog.close();
                 monitored.close();

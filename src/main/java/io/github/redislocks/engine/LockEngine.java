@@ -270,7 +270,7 @@ public final class LockEngine {
         /** Acquires for a handle, for which the calling thread waits. Null if the lock was busy. */
         @Nullable
         public Hold acquire(HandleOwner owner, WaitLimit limit, boolean renewed) throws InterruptedException {
-            owner.waits(true);
+            owner.waits();
             try {
                 throwIfInterrupted(limit);
                 Attempt.Request request = new Attempt.Request(own.leaseMillis(), renewed, fair);
@@ -278,7 +278,7 @@ public final class LockEngine {
                         ? acquireHeard(owner, request, limit, null)
                         : acquireAnew(owner, request, limit, null);
             } finally {
-                owner.waits(false);
+                owner.rests();
                 limit.restore();
             }
         }

@@ -17,7 +17,8 @@ public class HandleOwner extends Owner {
     private final WeakReference<Object> handle;
 
     private final Consumer<LockLost> onLost;
-    private volatile @Nullable Thread waiter;
+    /** Who waits for it: a thread, or what is run when there is news; null if nobody does any more. */
+    private volatile @Nullable Object waiter;
 
     /**
      * The owner of a handle that is to be acquired.
@@ -32,22 +33,34 @@ public class HandleOwner extends Owner {
         this.onLost = onLost;
     }
 
-    /** The calling thread waits for it from now on, or nobody does any more. */
-    public void waits(boolean now) {
-        waiter = now ? Thread.currentThread() : null;
+    /** The calling thread waits for it. */
+    public void waits() {
+        waiter = Thread.currentThread();
+    }
+
+    /** No thread waits for it: this is run, by any thread, whenever there is news. It must neither wait nor throw. */
+    public void wakes(Runnable onNews) {
+        waiter = onNews;
+    }
+
+    /** Nobody waits for it any more. */
+    public void rests() {
+        waiter = null;
     }
 
     @Override
     @Nullable
     public Thread thread() {
-        return waiter;
+        return waiter instanceof Thread thread ? thread : null;
     }
 
     @Override
     public void wake() {
-        Thread thread = waiter;
-        if (thread != Thread.currentThread()) {
-            LockSupport.unpark(thread);
+        Object present = waiter;
+        if (present instanceof Runnable onNews && !(present instanceof Thread)) {
+            onNews.run();
+        } else if (present != Thread.currentThread()) {
+            LockSupport.unpark((Thread) present);
         }
     }
 

@@ -77,6 +77,11 @@ public final class Acquisitions {
         return new Acquisition(attempt, limit, settlements.of(attempt, limit, lost), fastPath);
     }
 
+    /** One of an attempt that has begun and that no thread waits for. */
+    public Unattended unattended(Attempt attempt, WaitLimit limit, boolean fastPath) {
+        return new Unattended(attempt, limit, fastPath);
+    }
+
     /** What Redis has said of the lock. */
     public enum Told {
         NOTHING,
@@ -103,9 +108,12 @@ public final class Acquisitions {
      * A thread that leaves does so by winning the verdict, so that a grant which comes at the same moment is either
      * taken or passed on, never both and never neither.
      */
-    public final class Acquisition {
+    public class Acquisition {
 
-        private final Attempt attempt;
+        /** From {@link #step}: the acquisition has ended, with a hold or without. */
+        static final long ENDED = -1;
+
+        final Attempt attempt;
         private final WaitLimit limit;
         private final Settlements.Settlement settlement;
         private boolean fastPath;
@@ -138,59 +146,101 @@ public final class Acquisitions {
         @Nullable
         public Hold contend() throws InterruptedException {
             try {
-                if (attempt.isBehind() && !localQueue.enter(attempt)) {
-                    attempt.lookAgain(clock.nanoTime());
-                    watchdog.wakeAt(attempt.nextHeartbeatNanos());
+                enter();
+                long pause = step();
+                while (pause != ENDED) {
+                    if (pause > 0) {
+                        clock.park(this, pause);
+                    }
+                    pause = step();
                 }
-                return await();
+                return made();
             } catch (Throwable e) {
-                if (settlement.made != null) {
-                    // Before any call, for which there may be no room on the stack.
-                    settlement.made.stranded = true;
-                }
+                strand();
                 handoff.abandon(attempt);
                 throw e;
             }
         }
 
-        private @Nullable Hold await() throws InterruptedException {
-            while (true) {
-                Attempt.Verdict verdict = attempt.verdict();
-                if (verdict instanceof Attempt.Grant grant) {
-                    Settlements.Result result = settlement.settle(grant);
-                    if (result == Settlements.Result.HELD) {
-                        return settlement.made;
-                    }
-                    if (result == Settlements.Result.LAPSED) {
-                        goOnWithout(grant);
-                        continue;
-                    }
+        /** Takes its place in the local queue, if it has to pass that. */
+        final void enter() {
+            if (attempt.isBehind() && !localQueue.enter(attempt)) {
+                attempt.lookAgain(clock.nanoTime());
+                watchdog.wakeAt(attempt.nextHeartbeatNanos());
+            }
+        }
+
+        final Settlements.Settlement settlement() {
+            return settlement;
+        }
+
+        /** The hold that it came to; null if it has not ended or was busy. */
+        @Nullable
+        final Hold made() {
+            return settlement.made;
+        }
+
+        /** Leaves a hold that nobody will be given to the watchdog. */
+        public final void strand() {
+            if (settlement.made != null) {
+                // Before any call, for which there may be no room on the stack.
+                settlement.made.stranded = true;
+            }
+        }
+
+        /**
+         * Goes one step on. Returns for how long nothing is to be done unless the owner is woken: 0 to go on at once,
+         * {@link Long#MAX_VALUE} if for ever; or {@link #ENDED}.
+         */
+        long step() throws InterruptedException {
+            Attempt.Verdict verdict = attempt.verdict();
+            if (verdict instanceof Attempt.Grant grant) {
+                Settlements.Result result = settlement.settle(grant);
+                if (result == Settlements.Result.HELD) {
+                    return ENDED;
                 }
-                if (verdict instanceof Attempt.Failure failed) {
-                    throw failed.raised();
-                }
-                if (limit.interrupted()) {
-                    if (attempt.leave(verdict)) {
-                        handoff.depart(attempt);
-                        limit.thrown();
-                        throw new InterruptedException();
-                    }
-                    continue;
-                }
-                long now = clock.nanoTime();
-                boolean mayAsk = verdict == null && attempt.mayAsk();
-                long grace = epoch.graceNanos(now);
-                if (mayAsk && grace == 0 && askAtNanos <= now && wantsToAsk(now)) {
-                    ask();
-                } else if (told == Told.DECLINED || limit.remaining(now) <= 0 || (grace > 0 && !limit.waits())) {
-                    if (attempt.leave(verdict)) {
-                        return giveUp(now);
-                    }
-                } else {
-                    long pause = mayAsk ? Math.max(askAtNanos - now, grace) : settlement.pauseNanos(now);
-                    clock.park(this, Math.min(limit.remaining(now), pause));
+                if (result == Settlements.Result.LAPSED) {
+                    goOnWithout(grant);
+                    return 0;
                 }
             }
+            if (verdict instanceof Attempt.Failure failed) {
+                throw failed.raised();
+            }
+            if (limit.interrupted()) {
+                if (attempt.leave(verdict)) {
+                    depart();
+                    limit.thrown();
+                    throw new InterruptedException();
+                }
+                return 0;
+            }
+            long now = clock.nanoTime();
+            boolean mayAsk = verdict == null && attempt.mayAsk();
+            long grace = epoch.graceNanos(now);
+            if (mayAsk && grace == 0 && askAtNanos <= now && wantsToAsk(now)) {
+                ask();
+                return 0;
+            }
+            if (told == Told.DECLINED || limit.remaining(now) <= 0 || (grace > 0 && !limit.waits())) {
+                if (attempt.leave(verdict)) {
+                    giveUp(now);
+                    return ENDED;
+                }
+                return 0;
+            }
+            long pause = mayAsk ? Math.max(askAtNanos - now, grace) : settlement.pauseNanos(now);
+            return Math.max(0, Math.min(limit.remaining(now), pause));
+        }
+
+        /** Sees to it that a grant would be told. */
+        void openMailbox() {
+            mailbox.open(limit.timeoutNanos(clock.nanoTime(), settings.commandTimeoutNanos()));
+        }
+
+        /** Leaves the local queue and Redis. */
+        void depart() {
+            handoff.depart(attempt);
         }
 
         /** One request is sent whatever time is left. */
@@ -198,11 +248,11 @@ public final class Acquisitions {
             return told != Told.DECLINED && (!asked || limit.remaining(now) > 0);
         }
 
-        private @Nullable Hold giveUp(long now) {
+        private void giveUp(long now) {
             boolean mayExist = attempt.mayRun();
             long grace = epoch.graceNanos(now);
             boolean known = isKnownToBeBusy(now);
-            handoff.depart(attempt);
+            depart();
             if (grace > 0 && told != Told.DECLINED) {
                 throw unavailable.tooSoon(attempt.keys, grace, mayExist);
             }
@@ -220,7 +270,6 @@ public final class Acquisitions {
                 RedisException cause = met == null && server.age(now) > 0 ? server.cause() : met;
                 throw unavailable.notAcquired(attempt.keys, now - attempt.beganNanos(), mayExist, cause);
             }
-            return null;
         }
 
         private boolean wasToldBusy() {
@@ -241,20 +290,13 @@ public final class Acquisitions {
             return limit.waits() && hasSpoken && server.age(now) == 0;
         }
 
-        private void ask() {
-            asked = true;
-            attempt.asks();
+        void ask() {
+            beginToAsk();
             long sent = clock.nanoTime();
             long timeout = limit.timeoutNanos(sent, settings.commandTimeoutNanos());
             ServerTimes.Date notAfter = serverTimes.date(sent, timeout);
-            boolean takePlace = limit.waits() && mailbox.isOpen();
             try {
-                Call call = fastPath
-                        ? Scripts.take(attempt, notAfter)
-                        : Scripts.acquire(attempt, notAfter, takePlace, losses.lastLostAttempt());
-                Reply reply = monitored.run(call.with(settings.acks()), timeout);
-                attempt.answered(reply, notAfter);
-                answered(fastPath ? Answer.ofTake(reply) : Answer.of(reply), sent);
+                answered(monitored.run(call(notAfter), timeout), notAfter, sent);
             } catch (RedisException.Unacknowledged e) {
                 // It does not say whether it was sent twice.
                 attempt.mayHaveRun(notAfter);
@@ -265,6 +307,25 @@ public final class Acquisitions {
                 attempt.mayHaveRun(notAfter);
                 throw e;
             }
+        }
+
+        final void beginToAsk() {
+            asked = true;
+            attempt.asks();
+        }
+
+        /** What asks for the lock now. */
+        final Call call(ServerTimes.Date notAfter) {
+            boolean takePlace = limit.waits() && mailbox.isOpen();
+            Call call = fastPath
+                    ? Scripts.take(attempt, notAfter)
+                    : Scripts.acquire(attempt, notAfter, takePlace, losses.lastLostAttempt());
+            return call.with(settings.acks());
+        }
+
+        final void answered(Reply reply, ServerTimes.Date notAfter, long sent) {
+            attempt.answered(reply, notAfter);
+            answered(fastPath ? Answer.ofTake(reply) : Answer.of(reply), sent);
         }
 
         private void answered(Answer answer, long sent) {
@@ -285,7 +346,7 @@ public final class Acquisitions {
             } else if (answer == Answer.Word.BUSY && limit.waits()) {
                 told = Told.BUSY;
                 fastPath = false;
-                mailbox.open(limit.timeoutNanos(clock.nanoTime(), settings.commandTimeoutNanos()));
+                openMailbox();
             } else if (answer == Answer.Word.BUSY) {
                 told = Told.DECLINED;
                 // It asked for no place: nothing to leave, unless an earlier copy may still run.
@@ -295,7 +356,7 @@ public final class Acquisitions {
             }
         }
 
-        private void failed(RedisException e, ServerTimes.Date notAfter) {
+        final void failed(RedisException e, ServerTimes.Date notAfter) {
             failure = e;
             fastPath = false;
             attempt.unanswered(e, notAfter);
@@ -314,7 +375,7 @@ public final class Acquisitions {
             }
         }
 
-        private long pause() {
+        final long pause() {
             long now = clock.nanoTime();
             if (backoff == null) {
                 backoff = Backoff.ofRequests();
@@ -339,6 +400,138 @@ public final class Acquisitions {
                     attempt.decide(new Attempt.Failure(unavailable.tooFar(attempt, true)));
                 }
             }
+        }
+    }
+
+    /**
+     * The way of an attempt that no thread waits for. Its requests go in the background, one at a time; what became of
+     * one is heard at the next step. To be stepped by one thread at a time, each time that its owner is woken.
+     */
+    public final class Unattended extends Acquisition {
+
+        private @Nullable BackgroundRequest request;
+
+        private Unattended(Attempt attempt, WaitLimit limit, boolean fastPath) {
+            super(attempt, limit, settlements.of(attempt, limit, null), fastPath);
+            settlement().inBackground(this::send);
+        }
+
+        /** Begins: takes a place in the local queue if it has to. Does not wait. */
+        public void begin() {
+            enter();
+        }
+
+        /** The hold that it came to; null if it has not ended, or was busy. */
+        @Nullable
+        public Hold hold() {
+            return made();
+        }
+
+        /**
+         * Goes on as far as it can without waiting.
+         *
+         * @return for how many ns there is nothing to do unless the owner is woken, or -1 if it has ended
+         */
+        public long advance() throws InterruptedException {
+            long pause = 0;
+            while (pause == 0) {
+                BackgroundRequest current = request;
+                if (current != null && !current.hasEnded()) {
+                    return Long.MAX_VALUE;
+                }
+                request = null;
+                if (current != null) {
+                    current.deliver();
+                }
+                pause = step();
+            }
+            return pause;
+        }
+
+        /** Gives up, as soon as no request is under way; whether it has. */
+        public boolean cancel() {
+            BackgroundRequest current = request;
+            if (current != null && !current.hasEnded()) {
+                return false;
+            }
+            request = null;
+            if (current != null) {
+                // What it says of copies that may still run counts.
+                deliverToNobody(current);
+            }
+            handoff.rescue(attempt);
+            return true;
+        }
+
+        private void deliverToNobody(BackgroundRequest ended) {
+            try {
+                ended.deliver();
+            } catch (RedisException e) {
+                // The caller has gone.
+            }
+        }
+
+        /** Ends it after an error or a failure. */
+        public void abandon() {
+            strand();
+            if (attempts.isUnderWay(attempt)) {
+                handoff.rescue(attempt);
+            }
+        }
+
+        private void send(BackgroundRequest next) {
+            request = next;
+            watchdog.run(next);
+        }
+
+        /** It asks again soon, with a place if the mailbox is open by then. */
+        @Override
+        void openMailbox() {
+            if (!mailbox.isOpen()) {
+                mailbox.want();
+                pause();
+            }
+        }
+
+        @Override
+        void depart() {
+            handoff.departLater(attempt);
+        }
+
+        @Override
+        void ask() {
+            beginToAsk();
+            send(new BackgroundRequest(clock, monitored, attempt, settings.commandTimeoutNanos()) {
+                private ServerTimes.Date notAfter = serverTimes.date(0, 0);
+
+                @Override
+                Call request(long sentNanos, long timeoutNanos) {
+                    if (wasSent()) {
+                        attempt.mayHaveRun(notAfter);
+                    }
+                    notAfter = serverTimes.date(sentNanos, timeoutNanos);
+                    return Unattended.this.call(notAfter);
+                }
+
+                @Override
+                void heard(Reply reply, long sentNanos) {
+                    try {
+                        Unattended.this.answered(reply, notAfter, sentNanos);
+                    } catch (RedisException e) {
+                        // No thread could be started for the mailbox.
+                        Unattended.this.failed(e, notAfter);
+                    }
+                }
+
+                @Override
+                void missed(RedisException failure) {
+                    if (failure instanceof RedisException.Unacknowledged) {
+                        attempt.mayHaveRun(notAfter);
+                        throw failure;
+                    }
+                    Unattended.this.failed(failure, notAfter);
+                }
+            });
         }
     }
 }

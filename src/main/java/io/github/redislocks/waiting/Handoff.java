@@ -171,6 +171,14 @@ public final class Handoff implements Renewals.Rescue {
         attempts.end(attempt);
     }
 
+    /** As {@link #depart}, and waits for nothing. */
+    public void departLater(Attempt attempt) {
+        if (localQueue.leave(attempt) != LocalQueue.Left.WAITING) {
+            leaves(attempt, redis.of(attempt.keys.lock()).silence(clock.nanoTime()) > 0, null);
+        }
+        attempts.end(attempt);
+    }
+
     private void leaveRedis(Attempt attempt) {
         boolean away = redis.of(attempt.keys.lock()).silence(clock.nanoTime()) > 0;
         Remainder rest = new Remainder();
@@ -210,13 +218,10 @@ public final class Handoff implements Renewals.Rescue {
         }
     }
 
-    /** Does for an attempt what its caller could not; by the watchdog, which does not wait. */
+    /** Ends an attempt for its caller, who has gone; waits for nothing. */
     public void rescue(Attempt attempt) {
         leaveForGood(attempt);
-        if (localQueue.leave(attempt) != LocalQueue.Left.WAITING) {
-            leaves(attempt, false, null);
-        }
-        attempts.end(attempt);
+        departLater(attempt);
     }
 
     /** Goes on with a release that its thread could not end, or not even begin; by the watchdog. */

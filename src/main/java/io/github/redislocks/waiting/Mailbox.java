@@ -93,11 +93,8 @@ public final class Mailbox implements Ping {
         if (isOpen()) {
             return;
         }
-        startReader();
         RedisException before = failure;
-        // It may be in the pause before its next try.
-        wanted = true;
-        reader.wake();
+        want();
         tried.await(System.nanoTime() + nanos, new BooleanSupplier() {
             @Override
             public boolean getAsBoolean() {
@@ -116,6 +113,14 @@ public final class Mailbox implements Ping {
                     ? after
                     : new RedisException.Unanswered("no subscription to " + channel + " in time", false, null);
         }
+    }
+
+    /** Has it opened, without waiting for that. */
+    public void want() {
+        startReader();
+        // It may be in the pause before its next try.
+        wanted = true;
+        reader.wake();
     }
 
     @SuppressWarnings("ReferenceEquality")

@@ -3,6 +3,7 @@ package io.github.redislocks.waiting;
 import io.github.redislocks.concurrent.Backoff;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Answer;
@@ -15,6 +16,7 @@ import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.watchdog.Watchdog;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** How grants become holds: what each {@link Settlement} needs of the client. */
@@ -85,6 +87,8 @@ public final class Settlements {
         /** Why the last request for a confirmation brought none; null if it did, or if none was sent. */
         private @Nullable RedisException unconfirmed;
 
+        private @Nullable Consumer<BackgroundRequest> background;
+        private Attempt.@Nullable Grant confirmedLater;
         private @Nullable Backoff backoff;
         private long confirmAtNanos;
         /** The hold that it came to, or null; also if an error has kept it from being returned. */
@@ -158,22 +162,63 @@ public final class Settlements {
          * behind it on the connection that waits can tell that they have it. Null if there was no answer.
          */
         private Attempt.@Nullable Grant confirm(Attempt.Grant grant, long sent) {
+            if (background != null) {
+                return confirmLater(grant, background);
+            }
             long timeout =
                     Math.min(limit.timeoutNanos(sent, settings.commandTimeoutNanos()), grant.deadlineNanos() - sent);
             try {
-                Reply reply = monitored.run(Scripts.confirm(attempt).with(settings.acks()), timeout);
-                unconfirmed = null;
-                long deadline = Answer.isKept(reply) ? sent + Timing.validityNanos(attempt.leaseMillis) : sent;
-                return new Attempt.Grant(grant.token(), grant.previousLost(), deadline, grant.turnStartNanos(), true);
+                return confirmed(grant, monitored.run(Scripts.confirm(attempt).with(settings.acks()), timeout), sent);
             } catch (RedisException e) {
-                unconfirmed = e;
-                pause();
-                if (e instanceof RedisException.Unacknowledged) {
-                    throw e;
-                }
-                attempt.known();
+                notConfirmed(e);
                 return null;
             }
+        }
+
+        private Attempt.Grant confirmed(Attempt.Grant grant, Reply reply, long sent) {
+            unconfirmed = null;
+            long deadline = Answer.isKept(reply) ? sent + Timing.validityNanos(attempt.leaseMillis) : sent;
+            return new Attempt.Grant(grant.token(), grant.previousLost(), deadline, grant.turnStartNanos(), true);
+        }
+
+        private void notConfirmed(RedisException e) {
+            unconfirmed = e;
+            pause();
+            if (e instanceof RedisException.Unacknowledged) {
+                throw e;
+            }
+            attempt.known();
+        }
+
+        /** The grant that the last request confirmed, if there is one; else sends the next. */
+        private Attempt.@Nullable Grant confirmLater(Attempt.Grant grant, Consumer<BackgroundRequest> to) {
+            Attempt.Grant answered = confirmedLater;
+            confirmedLater = null;
+            if (answered != null) {
+                return answered;
+            }
+            to.accept(new BackgroundRequest(clock, monitored, attempt, settings.commandTimeoutNanos()) {
+                @Override
+                Call request(long nanos, long timeoutNanos) {
+                    return Scripts.confirm(attempt).with(settings.acks());
+                }
+
+                @Override
+                void heard(Reply reply, long nanos) {
+                    confirmedLater = confirmed(grant, reply, nanos);
+                }
+
+                @Override
+                void missed(RedisException why) {
+                    notConfirmed(why);
+                }
+            });
+            return null;
+        }
+
+        /** Lets requests be sent by others, which are delivered before the next try. */
+        void inBackground(Consumer<BackgroundRequest> to) {
+            background = to;
         }
 
         private void pause() {

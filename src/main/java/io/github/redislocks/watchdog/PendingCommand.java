@@ -107,6 +107,12 @@ public abstract class PendingCommand implements Job {
         return true;
     }
 
+    /** Ends it: it is not sent any more. */
+    protected final void done() {
+        done = true;
+        underWay = false;
+    }
+
     @Override
     public boolean begin() {
         underWay = true;

@@ -1,0 +1,341 @@
+package io.github.redislocks.engine;
+
+import io.github.redislocks.LockNotAcquired;
+import io.github.redislocks.concurrent.Backoff;
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.DutyLoop;
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.UnavailableMessages;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.HandleOwner;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.waiting.Acquisitions;
+import io.github.redislocks.waiting.Attempts;
+import io.github.redislocks.watchdog.Watchdog;
+import java.util.PriorityQueue;
+import java.util.Queue;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Acquisitions for which no thread waits. One thread of the client goes on with each when there is news of it or its
+ * time has come, and never waits for Redis: requests are sent in batches by the threads that send renewals. What users
+ * make depend on the result runs on the thread that tells handles.
+ */
+public final class AsyncAcquisitions {
+
+    private final Clock clock;
+    private final Attempts attempts;
+    private final Acquisitions acquisitions;
+    private final MonitoredRedis monitored;
+    private final UnavailableMessages unavailable;
+    private final Watchdog watchdog;
+    private final EventNotifier events;
+    private final DutyLoop loop;
+    private final AtomicBoolean started = new AtomicBoolean();
+
+    /** Those with news; each is here once at most. */
+    private final Queue<Pending> ready = new ConcurrentLinkedQueue<>();
+    /** Those that have to be looked at when a time has come; of the thread. */
+    private final PriorityQueue<Timer> timers = new PriorityQueue<>();
+
+    public AsyncAcquisitions(
+            Clock clock,
+            Attempts attempts,
+            Acquisitions acquisitions,
+            MonitoredRedis monitored,
+            UnavailableMessages unavailable,
+            Watchdog watchdog,
+            EventNotifier events,
+            Threads threads) {
+        this.clock = clock;
+        this.attempts = attempts;
+        this.acquisitions = acquisitions;
+        this.monitored = monitored;
+        this.unavailable = unavailable;
+        this.watchdog = watchdog;
+        this.events = events;
+        this.loop = new DutyLoop(threads, "async", this::turn);
+    }
+
+    /** Who is told what an acquisition came to, once, by the thread that tells handles. */
+    public interface Caller {
+
+        /** It has the lock. */
+        void acquired(Hold hold);
+
+        /** It will not have it. */
+        void failed(Throwable failure);
+    }
+
+    private record Timer(long atNanos, Pending pending) implements Comparable<Timer> {
+
+        @Override
+        public int compareTo(Timer other) {
+            return Long.compare(atNanos, other.atNanos);
+        }
+    }
+
+    /**
+     * Begins an acquisition. Returns at once.
+     *
+     * @throws IllegalStateException if the client is closed
+     */
+    public Pending begin(LockKeys keys, HandleOwner owner, Attempt.Request request, long retryForNanos, Caller caller) {
+        startThread();
+        Pending pending = new Pending(keys, owner, request, WaitLimit.endless(retryForNanos), caller);
+        owner.wakes(pending);
+        pending.begin();
+        pending.begun = true;
+        pending.run();
+        return pending;
+    }
+
+    private void startThread() {
+        if (started.compareAndSet(false, true)) {
+            boolean running = false;
+            try {
+                loop.start();
+                running = true;
+            } finally {
+                started.set(running);
+            }
+        }
+    }
+
+    private void turn() {
+        Pending next = ready.poll();
+        if (next != null) {
+            next.advance();
+            return;
+        }
+        long now = clock.nanoTime();
+        Timer first = timers.peek();
+        if (first != null && first.atNanos <= now) {
+            timers.remove();
+            first.pending.due(first);
+        } else {
+            clock.parkUntil(this, first == null ? Long.MAX_VALUE : first.atNanos);
+        }
+    }
+
+    /** Ends the thread. */
+    public void close() {
+        loop.close();
+    }
+
+    /** One acquisition. Running it says that there is news of it. */
+    public final class Pending implements Runnable {
+
+        private final LockKeys keys;
+        private final HandleOwner owner;
+        private final Attempt.Request request;
+        private final WaitLimit limit;
+        private final Caller caller;
+        private final long beganNanos = clock.nanoTime();
+        private final AtomicBoolean queued = new AtomicBoolean();
+        private volatile boolean cancelled;
+        /** Set by the caller's thread, which begins the first attempt, since the order of calls counts. */
+        private volatile boolean begun;
+        /** Of the caller's thread until it has begun, then of the client's, as all below. */
+        private @Nullable Attempt attempt;
+        /** Null while it pauses between two attempts, and when it has ended. */
+        private Acquisitions.@Nullable Unattended acquisition;
+
+        private @Nullable Backoff backoff;
+        private @Nullable Timer timer;
+        private boolean ended;
+
+        private Pending(LockKeys keys, HandleOwner owner, Attempt.Request request, WaitLimit limit, Caller caller) {
+            this.keys = keys;
+            this.owner = owner;
+            this.request = request;
+            this.limit = limit;
+            this.caller = caller;
+        }
+
+        @Override
+        public void run() {
+            if (queued.compareAndSet(false, true)) {
+                boolean added = false;
+                try {
+                    added = ready.add(this);
+                } finally {
+                    if (!added) {
+                        queued.set(false);
+                    }
+                }
+                loop.wake();
+            }
+        }
+
+        /** Gives up: nothing is left in Redis. Returns at once; the caller is told, unless it has been. */
+        public void cancel() {
+            cancelled = true;
+            run();
+        }
+
+        /** Begins an attempt, with its place in the local queue. */
+        private void begin() {
+            Attempt next = attempts.make(keys, owner, request, limit);
+            attempt = next;
+            try {
+                attempts.begin(next);
+                Acquisitions.Unattended made = acquisitions.unattended(next, limit, true);
+                acquisition = made;
+                made.begin();
+            } catch (Error e) {
+                strand(next);
+                throw e;
+            }
+        }
+
+        private void strand(Attempt left) {
+            left.stranded = true;
+            watchdog.stranded = true;
+            watchdog.wakeAt(0);
+        }
+
+        private void due(Timer passed) {
+            if (passed.equals(timer)) {
+                timer = null;
+                advance();
+            }
+        }
+
+        private void advance() {
+            queued.set(false);
+            if (!begun || ended) {
+                return;
+            }
+            try {
+                if (acquisition == null) {
+                    if (cancelled) {
+                        fail(new CancellationException(), LockNotAcquired.Outcome.INTERRUPTED);
+                        return;
+                    }
+                    if (timer != null) {
+                        return;
+                    }
+                    begin();
+                }
+                goOn(acquisition);
+            } catch (RedisException.Unacknowledged e) {
+                abandon();
+                pauseOrFail(e);
+            } catch (InterruptedException e) {
+                throw new AssertionError("It waits for nothing", e);
+            } catch (RuntimeException e) {
+                abandon();
+                fail(e, LockNotAcquired.Outcome.FAILED);
+            } catch (Error e) {
+                if (acquisition != null) {
+                    acquisition.strand();
+                }
+                if (attempt != null) {
+                    strand(attempt);
+                }
+                fail(e, LockNotAcquired.Outcome.FAILED);
+                throw e;
+            }
+        }
+
+        private void goOn(Acquisitions.@Nullable Unattended current) throws InterruptedException {
+            if (current == null) {
+                return;
+            }
+            if (cancelled) {
+                if (current.cancel()) {
+                    fail(new CancellationException(), LockNotAcquired.Outcome.INTERRUPTED);
+                }
+                return;
+            }
+            long pause = current.advance();
+            Hold hold = current.hold();
+            if (hold != null) {
+                succeed(hold);
+            } else if (pause < 0) {
+                throw new IllegalStateException("An acquisition without a time ended by a time");
+            } else if (pause != Long.MAX_VALUE) {
+                lookAgain(pause);
+            }
+        }
+
+        private void lookAgain(long pauseNanos) {
+            Timer next = new Timer(clock.nanoTime() + pauseNanos, this);
+            timer = next;
+            timers.add(next);
+        }
+
+        private void abandon() {
+            if (acquisition != null) {
+                acquisition.abandon();
+                acquisition = null;
+            }
+        }
+
+        /** Too few replicas have confirmed it: begins another attempt after a pause, as long as that may help. */
+        private void pauseOrFail(RedisException.Unacknowledged e) {
+            long now = clock.nanoTime();
+            if (limit.isPast(monitored.replication(keys.lock()).age(now))) {
+                boolean silent = monitored.of(keys.lock()).silence(now) > 0;
+                fail(unavailable.notAcknowledged(keys, now - beganNanos, silent, e), LockNotAcquired.Outcome.FAILED);
+                return;
+            }
+            if (backoff == null) {
+                backoff = Backoff.ofRequests();
+            }
+            lookAgain(backoff.next());
+        }
+
+        private void succeed(Hold hold) {
+            LockEngine.publish();
+            end();
+            boolean told = false;
+            try {
+                events.tellHandle(new Runnable() {
+                    @Override
+                    public void run() {
+                        if (events.isHeard()) {
+                            events.acquired(keys, hold, beganNanos);
+                        }
+                        caller.acquired(hold);
+                    }
+                });
+                told = true;
+            } finally {
+                if (!told) {
+                    // Nobody will have it: the watchdog releases it.
+                    hold.stranded = true;
+                    watchdog.stranded = true;
+                    watchdog.wakeAt(0);
+                }
+            }
+        }
+
+        private void fail(Throwable failure, LockNotAcquired.Outcome outcome) {
+            end();
+            events.tellHandle(new Runnable() {
+                @Override
+                public void run() {
+                    events.notAcquired(keys, clock, beganNanos, outcome);
+                    caller.failed(failure);
+                }
+            });
+        }
+
+        private void end() {
+            ended = true;
+            owner.rests();
+            acquisition = null;
+            timer = null;
+        }
+    }
+}

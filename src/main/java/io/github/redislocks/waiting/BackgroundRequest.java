@@ -1,0 +1,121 @@
+package io.github.redislocks.waiting;
+
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.watchdog.PendingCommand;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request of an attempt for which no thread waits. It is sent in a batch; its end wakes the attempt's owner, and
+ * what it brought is {@link #deliver delivered} by whoever goes on with the attempt.
+ */
+abstract class BackgroundRequest extends PendingCommand {
+
+    private final MonitoredRedis monitored;
+    private final Attempt attempt;
+    private volatile boolean sent;
+    private volatile boolean ended;
+    /** Written before it has ended. */
+    private @Nullable Reply reply;
+
+    private @Nullable RedisException failure;
+    private long sentNanos;
+
+    /** PatienceNanos: after which it is not sent any more. */
+    BackgroundRequest(Clock clock, MonitoredRedis monitored, Attempt attempt, long patienceNanos) {
+        super(clock, attempt.keys.lock(), clock.nanoTime() + patienceNanos);
+        this.monitored = monitored;
+        this.attempt = attempt;
+    }
+
+    /** The call, made just before it is sent. */
+    abstract Call request(long nanos, long timeoutNanos);
+
+    /** Told the answer. */
+    abstract void heard(Reply answer, long nanos);
+
+    /** Told that there was none, or that too few replicas confirmed it. */
+    abstract void missed(RedisException why);
+
+    /** Whether a copy of it was sent. */
+    final boolean wasSent() {
+        return sent;
+    }
+
+    final boolean hasEnded() {
+        return ended;
+    }
+
+    /** Tells what became of it, which may throw. */
+    final void deliver() {
+        Reply answer = reply;
+        RedisException missed = failure;
+        if (answer != null) {
+            heard(answer, sentNanos);
+        } else if (missed != null) {
+            missed(missed);
+        }
+    }
+
+    @Override
+    public final Call call() {
+        throw new UnsupportedOperationException("It is made when it is sent.");
+    }
+
+    @Override
+    public final Call call(long nanos, long timeoutNanos) {
+        Call call = request(nanos, timeoutNanos);
+        sent = true;
+        return call;
+    }
+
+    @Override
+    public final long follow(Reply answer, long nanos) {
+        if (!ended) {
+            sentNanos = nanos;
+            boolean confirmed = !answer.is("OK") || monitored.isAcknowledged(key(), answer, nanos);
+            if (confirmed) {
+                reply = answer;
+            } else {
+                failure = new RedisException.Unacknowledged(monitored.tooFew(answer));
+            }
+            finish();
+        }
+        return DONE;
+    }
+
+    @Override
+    public final void failed(RedisException why, long nanos) {
+        if (!ended) {
+            failure = why;
+            finish();
+        }
+        done();
+    }
+
+    @Override
+    public final void giveUp() {
+        if (!ended) {
+            failure = new RedisException.Unanswered("There was no time to send it", sent, null);
+            finish();
+        }
+    }
+
+    @Override
+    public final void end() {
+        if (sent && !ended) {
+            // An error kept it from being told.
+            failed(new RedisException.Unanswered("what became of it could not be told", true, null), 0);
+        }
+        super.end();
+    }
+
+    private void finish() {
+        ended = true;
+        attempt.owner.wake();
+    }
+}

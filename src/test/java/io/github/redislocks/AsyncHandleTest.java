@@ -1,0 +1,289 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** Acquisitions for which no thread waits. */
+class AsyncHandleTest extends FakeTime {
+
+    private CompletableFuture<LockHandle> acquire() {
+        return locks.acquireAsync("job");
+    }
+
+    private LockHandle held(CompletableFuture<LockHandle> future) {
+        whileTimePasses(() -> await().until(future::isDone));
+        return future.join();
+    }
+
+    /** Nothing of the client's is left but last tokens. */
+    private void assertNothingLeft() {
+        await().until(() -> locks.client().attempts.isEmpty());
+        passUntil(
+                () -> server.zset(KEY + ":queue").isEmpty() && server.hash(KEY).isEmpty());
+        assertThat(server.hash(KEY + ":waiters")).isEmpty();
+        assertThat(locks.client().localQueue.size()).isZero();
+        assertThat(locks.client().holds.all()).isEmpty();
+    }
+
+    @Test
+    void acquireAsync_ofAFreeLock_hasIt() {
+        LockHandle handle = held(acquire());
+        assertThat(handle.isHeld()).isTrue();
+        assertThat(server.hash(KEY)).containsEntry("owner", handle.owner());
+        pass(60_000);
+        handle.ensureHeld();
+        handle.close();
+        assertNothingLeft();
+    }
+
+    @Test
+    void acquireAsync_behindAnotherClient_isGrantedByItsRelease() {
+        other.lock();
+        CompletableFuture<LockHandle> future = acquire();
+        passUntil(() -> server.zset(KEY + ":queue").size() == 1);
+        assertThat(future).isNotDone();
+        pass(20_000);
+        other.unlock();
+        LockHandle handle = held(future);
+        handle.ensureHeld();
+        pass(60_000);
+        handle.ensureHeld();
+        handle.close();
+        assertNothingLeft();
+    }
+
+    @Test
+    void acquisitions_ofOneClient_areServedInOrder_byOnePlaceInRedis() {
+        other.lock();
+        List<Integer> served = new CopyOnWriteArrayList<>();
+        List<CompletableFuture<Boolean>> all = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            int number = i;
+            all.add(acquire().thenCompose(handle -> {
+                served.add(number);
+                return handle.releaseAsync();
+            }));
+        }
+        passUntil(() -> server.zset(KEY + ":queue").size() == 1);
+        other.unlock();
+        whileTimePasses(() -> await().until(() -> all.stream().allMatch(CompletableFuture::isDone)));
+        assertThat(served).isSorted().hasSize(20);
+        assertThat(all).allMatch(CompletableFuture::join);
+        assertNothingLeft();
+    }
+
+    @Test
+    void acquireAsync_behindAThreadOfItsClient_isNext() {
+        lock.lock();
+        CompletableFuture<LockHandle> future = acquire();
+        assertThat(lock.hasQueuedThreads()).as("no thread waits").isFalse();
+        lock.unlock();
+        held(future).close();
+        assertNothingLeft();
+    }
+
+    @Test
+    void thread_behindAHandleThatIsReleasedLater_isNext() throws InterruptedException {
+        LockHandle handle = held(acquire());
+        Waiter waiter = new Waiter();
+        waiter.start();
+        await().until(() -> lock.hasQueuedThread(waiter) && clock.isParked(waiter));
+        CompletableFuture<Boolean> released = handle.releaseAsync().toCompletableFuture();
+        passUntil(waiter::holds);
+        assertThat(released.join()).isTrue();
+        waiter.end();
+        assertNothingLeft();
+    }
+
+    @Test
+    void fairAcquisitions_areServedInTheOrderOfAllClients() {
+        other.lock();
+        LockOptions fair = LockOptions.defaults().fair(true);
+        List<String> served = new CopyOnWriteArrayList<>();
+        List<CompletableFuture<Boolean>> all = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            String name = "n" + i;
+            RedisLocks client = i % 2 == 0 ? locks : others;
+            all.add(client.acquireAsync("job", fair).thenCompose(handle -> {
+                served.add(name);
+                return handle.releaseAsync();
+            }));
+            int places = i + 1;
+            passUntil(() -> server.zset(KEY + ":queue").size() == places);
+        }
+        other.unlock();
+        whileTimePasses(() -> await().until(() -> all.stream().allMatch(CompletableFuture::isDone)));
+        assertThat(served).containsExactly("n0", "n1", "n2", "n3", "n4", "n5");
+    }
+
+    @Test
+    void cancel_inLine_leavesNothing() {
+        other.lock();
+        CompletableFuture<LockHandle> future = acquire();
+        passUntil(() -> server.zset(KEY + ":queue").size() == 1);
+        assertThat(future.cancel(true)).isTrue();
+        passUntil(() -> server.zset(KEY + ":queue").isEmpty());
+        other.unlock();
+        assertNothingLeft();
+    }
+
+    @Test
+    void cancel_ofTheFirstOfSeveral_passesItsPlaceOn() {
+        other.lock();
+        CompletableFuture<LockHandle> first = acquire();
+        passUntil(() -> server.zset(KEY + ":queue").size() == 1);
+        CompletableFuture<LockHandle> second = acquire();
+        CompletableFuture<LockHandle> third = acquire();
+        second.cancel(true);
+        first.cancel(true);
+        pass(100);
+        other.unlock();
+        held(third).close();
+        assertNothingLeft();
+    }
+
+    @Test
+    void orTimeout_isACancel() {
+        other.lock();
+        CompletableFuture<LockHandle> future = acquire().orTimeout(1, TimeUnit.MILLISECONDS);
+        assertThatThrownBy(future::join)
+                .isInstanceOf(CompletionException.class)
+                .hasCauseInstanceOf(TimeoutException.class);
+        passUntil(() -> server.zset(KEY + ":queue").isEmpty());
+        other.unlock();
+        assertNothingLeft();
+    }
+
+    /** The library cannot tell when it is cancelled: with the grant, before or behind it. */
+    @Test
+    void cancel_thatRacesTheGrant_leavesNothing() {
+        for (int i = 0; i < 100; i++) {
+            other.lock();
+            CompletableFuture<LockHandle> future = acquire();
+            passUntil(() -> server.zset(KEY + ":queue").size() == 1);
+            Thread canceller = new Thread(() -> future.cancel(true));
+            canceller.start();
+            other.unlock();
+            whileTimePasses(() -> {
+                try {
+                    canceller.join();
+                } catch (InterruptedException e) {
+                    throw new AssertionError(e);
+                }
+            });
+            if (!future.isCancelled()) {
+                future.join().close();
+            }
+            assertNothingLeft();
+        }
+    }
+
+    @Test
+    void cancel_afterTheGrantWasSettled_releasesTheLock() throws InterruptedException {
+        // Something of the user's keeps the thread busy that completes the futures.
+        CountDownLatch go = new CountDownLatch(1);
+        CountDownLatch busy = new CountDownLatch(1);
+        CompletableFuture<Void> slow = locks.acquireAsync("slow").thenAccept(handle -> {
+            busy.countDown();
+            try {
+                go.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+            handle.close();
+        });
+        whileTimePasses(() -> await().until(() -> busy.getCount() == 0));
+        CompletableFuture<LockHandle> future = acquire();
+        // Not passUntil, which waits for that thread.
+        whileTimePasses(() -> await().until(() -> server.hash(KEY).containsKey("owner")));
+        whileTimePasses(() -> await().until(() -> locks.client().attempts.isEmpty()));
+        future.cancel(true);
+        go.countDown();
+        whileTimePasses(() -> await().until(slow::isDone));
+        assertNothingLeft();
+    }
+
+    @Test
+    void close_ofTheClient_failsWhatWaits() {
+        other.lock();
+        CompletableFuture<LockHandle> inLine = acquire();
+        passUntil(() -> server.zset(KEY + ":queue").size() == 1);
+        CompletableFuture<LockHandle> behind = acquire();
+        whileTimePasses(locks::close);
+        for (CompletableFuture<LockHandle> each : List.of(inLine, behind)) {
+            assertThatThrownBy(each::join).hasCauseInstanceOf(IllegalStateException.class);
+        }
+        assertThat(server.zset(KEY + ":queue")).isEmpty();
+        assertThatThrownBy(this::acquire).isInstanceOf(IllegalStateException.class);
+        other.unlock();
+    }
+
+    @Test
+    void redisAway_forLong_failsAsLockDoes() {
+        redis.down(true);
+        CompletableFuture<LockHandle> future = acquire();
+        pass(5_000);
+        assertThat(future).isNotDone();
+        passUntil(future::isDone);
+        assertThatThrownBy(future::join).hasCauseInstanceOf(LockUnavailableException.class);
+        redis.down(false);
+        assertNothingLeft();
+    }
+
+    @Test
+    void redisAway_forAWhile_isWaitedFor() {
+        redis.down(true);
+        CompletableFuture<LockHandle> future = acquire();
+        pass(3_000);
+        redis.down(false);
+        passUntil(future::isDone);
+        future.join().close();
+        assertNothingLeft();
+    }
+
+    @Test
+    void manyPending_needFewThreads() {
+        other.lock();
+        List<CompletableFuture<LockHandle>> all = new ArrayList<>();
+        for (int i = 0; i < 1_000; i++) {
+            all.add(acquire());
+        }
+        passUntil(() -> server.zset(KEY + ":queue").size() == 1);
+        String client = locks.clientId().replaceFirst(".*:", "");
+        Set<String> threads = Thread.getAllStackTraces().keySet().stream()
+                .map(Thread::getName)
+                .filter(name -> name.startsWith("redis-locks-") && name.endsWith(client))
+                .collect(Collectors.toSet());
+        assertThat(threads).hasSizeLessThanOrEqualTo(4);
+        all.forEach(each -> each.cancel(true));
+        passUntil(() -> server.zset(KEY + ":queue").isEmpty());
+        other.unlock();
+        assertNothingLeft();
+    }
+
+    @Test
+    void cancelled_saysSo() {
+        other.lock();
+        CompletableFuture<LockHandle> future = acquire();
+        future.cancel(true);
+        assertThatThrownBy(future::join).isInstanceOf(CancellationException.class);
+        pass(Duration.ofSeconds(1).toMillis());
+        other.unlock();
+        assertNothingLeft();
+    }
+}
