@@ -268,8 +268,8 @@ class LineScriptTest {
         acquire("a:1", "1");
         await("a:1", "1", "2", "c");
         acquire("b:1", "1");
-        for (int i = 0; i < 1_800; i++) {
-            pass(2_000);
+        for (int i = 0; i < 900; i++) {
+            pass(4_000);
             run(List.of(keys.lock()), "renew", "b:1", "1", "30000");
             assertThat(heartbeat("a:1", "2").code()).isEqualTo("WAITING");
         }
