@@ -126,8 +126,9 @@ public interface FencedLock extends Lock {
     boolean isFair();
 
     /**
-     * Ends whatever hold there is, for an operator who knows that its holder is gone. The holder is told at its next
-     * renewal; until then it believes that it holds the lock, so that two may work at once.
+     * Ends whatever hold there is, for an operator who knows that its holder is gone. The holder is told at once if its
+     * client has a subscription, as it has once it has waited for a lock or {@link LockHandle#lost()} was asked for;
+     * else at its next renewal. Until then it believes that it holds the lock, so that two may work at once.
      *
      * @return whether there was a hold
      * @throws LockUnavailableException if Redis does not answer

@@ -67,8 +67,9 @@ public interface LockHandle extends AutoCloseable {
 
     /**
      * The news that the lock was lost, with the reason: completes once, and never if it is released. An expiry and a
-     * Redis that does not answer are told before another can have the lock; a hold that was forced, deleted or wiped is
-     * told when that is noticed.
+     * Redis that does not answer are told before another can have the lock. {@link FencedLock#forceUnlock} is told at
+     * once, by the client's subscription, which the first call of this method opens; on a quorum, and whatever else
+     * removed the hold from Redis, by the next renewal.
      *
      * <p>What depends on the stage runs on a thread of the library that tells all handles of this client: it must not
      * block. Use the {@code Async} methods with an executor of your own for what may.

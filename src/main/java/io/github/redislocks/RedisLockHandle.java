@@ -1,9 +1,9 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.LockEngine;
 import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Hold;
-import io.github.redislocks.state.Owners;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RedisLockHandle implements LockHandle {
 
+    private final LockClient client;
     private final LockEngine.Sync sync;
     private final CompletableFuture<LockLost> lost = new CompletableFuture<>();
     private final HandleOwner owner;
@@ -25,11 +26,12 @@ public final class RedisLockHandle implements LockHandle {
     /** Null until it is acquired, which is before anybody else has it. */
     private volatile @Nullable Hold hold;
 
-    RedisLockHandle(LockEngine.Sync sync, Owners owners) {
+    RedisLockHandle(LockClient client, LockEngine.Sync sync) {
+        this.client = client;
         this.sync = sync;
         // The library refers to this weakly, to see whether anybody still has it.
         CompletableFuture<LockLost> told = lost;
-        this.owner = owners.handle(this, told::complete);
+        this.owner = client.owners.handle(this, told::complete);
     }
 
     LockEngine.Sync sync() {
@@ -99,6 +101,7 @@ public final class RedisLockHandle implements LockHandle {
 
     @Override
     public CompletionStage<LockLost> lost() {
+        client.listen();
         return lost.minimalCompletionStage();
     }
 

@@ -194,7 +194,7 @@ public final class RedisLocks implements Locks {
     }
 
     private RedisLockHandle handle(String name, LockOptions options) {
-        return new RedisLockHandle(client.lock(name, options.isFair(), options.over(client.settings)), client.owners);
+        return new RedisLockHandle(client, client.lock(name, options.isFair(), options.over(client.settings)));
     }
 
     @Override

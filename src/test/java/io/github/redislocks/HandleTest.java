@@ -219,6 +219,47 @@ class HandleTest extends FakeTime {
     }
 
     @Test
+    void lost_ofALockThatIsForced_isToldAtOnce() {
+        LockHandle handle = acquire();
+        CompletableFuture<LockLost> told = handle.lost().toCompletableFuture();
+        await().until(() -> locks.client().mailbox.isOpen());
+        long forced = clock.nanoTime();
+        other.forceUnlock();
+        whileTimePasses(told::join);
+        assertThat(clock.nanoTime() - forced).as("ns").isLessThan(1_000_000_000L);
+        assertThat(told.join().reason()).isEqualTo(LockLost.Reason.TAKEN);
+        assertThat(handle.release()).isFalse();
+    }
+
+    /** A message is a hint: whoever can send one cannot take a lock away. */
+    @Test
+    void messageOfAForcedLock_thatIsNotTrue_changesNothing() {
+        LockHandle handle = acquire();
+        CompletableFuture<LockLost> told = handle.lost().toCompletableFuture();
+        await().until(() -> locks.client().mailbox.isOpen());
+        String attempt = server.hash(KEY).get("attempt");
+        server.publish(locks.client().mailbox.channel(), attempt + " 0 " + handle.fencingToken(), 1_000_000_000);
+        server.publish(locks.client().mailbox.channel(), attempt + " 0 7", 1_000_000_000);
+        pass(100);
+        handle.ensureHeld();
+        assertThat(told).isNotDone();
+        handle.close();
+    }
+
+    @Test
+    void fixedLease_thatIsForced_isToldAtOnce() throws InterruptedException {
+        LockHandle handle = locks.acquire("job", LockOptions.defaults().fixedLease(Duration.ofSeconds(60)));
+        CompletableFuture<LockLost> told = handle.lost().toCompletableFuture();
+        await().until(() -> locks.client().mailbox.isOpen());
+        long forced = clock.nanoTime();
+        other.forceUnlock();
+        whileTimePasses(told::join);
+        assertThat(clock.nanoTime() - forced).as("ns").isLessThan(1_000_000_000L);
+        assertThat(told.join().reason()).isEqualTo(LockLost.Reason.TAKEN);
+        assertThat(handle.release()).isFalse();
+    }
+
+    @Test
     void releaseAsync_ofAHeldLock_handsItOn() {
         LockHandle handle = acquire();
         CompletableFuture<Boolean> released = handle.releaseAsync().toCompletableFuture();

@@ -5,6 +5,7 @@ import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.health.MonitoredRedis;
@@ -13,6 +14,7 @@ import io.github.redislocks.lease.Losses;
 import io.github.redislocks.lease.Renewals;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.ServerTimes;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.FailoverEpoch;
@@ -106,6 +108,7 @@ public final class LockClient {
                 attempts::hurry,
                 this::hasten,
                 attempts::hurry,
+                this::forced,
                 threads);
         this.handoff = new Handoff(clock, settings, monitored, holds, localQueue, attempts, mailbox, watchdog, losses);
         this.settlements = new Settlements(clock, settings, epoch, monitored, holds, attempts, handoff, watchdog);
@@ -163,6 +166,26 @@ public final class LockClient {
 
     private void hasten(long attempt) {
         handoff.hasten(attempt);
+    }
+
+    private void forced(long attempt, long token) {
+        if (renewals.askAtOnce(attempt, token)) {
+            watchdog.wakeAt(0);
+        }
+    }
+
+    /**
+     * Has the client told at once of holds that are forced, from now on: it subscribes, unless it has. Does not wait.
+     */
+    public void listen() {
+        if (!mailbox.isOpen() && !isClosed()) {
+            try {
+                mailbox.want();
+            } catch (RedisException e) {
+                // For want of a thread. A loss is told by the next renewal then.
+                Loggers.LOSS.debug("The mailbox was not opened: {}", e.getMessage());
+            }
+        }
     }
 
     /** Looks at the server, which may take a time to be there, and starts the background work. */

@@ -99,6 +99,22 @@ public final class Renewals implements Task {
         }
     }
 
+    /**
+     * Asks Redis at once for a hold that is said to be forced. A message is a hint only, so it is the answer that
+     * counts.
+     *
+     * @return whether there is such a hold
+     */
+    public boolean askAtOnce(long attempt, long token) {
+        for (Hold hold : holds.all()) {
+            if (hold.attempt == attempt && hold.token == token && hold.isOpen()) {
+                hold.renewAt(clock.nanoTime());
+                return true;
+            }
+        }
+        return false;
+    }
+
     @Override
     public long restNanos() {
         long many = Math.max(0, holds.count() - FEW);

@@ -33,6 +33,8 @@ public final class Mailbox implements Ping {
     /** Told of an attempt that should ask: it may have been granted, and was told so where that is no proof. */
     private final Consumer<Attempt> onDoubt;
 
+    private final Forced onForced;
+
     /** Rings for threads that wait until the mailbox is open. */
     private final Bell tried = new Bell();
     /** Why the last try to open it failed; another object for each. Set by the reader only. */
@@ -63,6 +65,7 @@ public final class Mailbox implements Ping {
             Runnable onReopened,
             LongConsumer onGrantToNobody,
             Consumer<Attempt> onDoubt,
+            Forced onForced,
             Threads threads) {
         this.reader = new DutyLoop(threads, "mailbox", this::read);
         this.channel = channel;
@@ -73,6 +76,15 @@ public final class Mailbox implements Ping {
         this.onReopened = onReopened;
         this.onGrantToNobody = onGrantToNobody;
         this.onDoubt = onDoubt;
+        this.onForced = onForced;
+    }
+
+    /** Told that a hold was forced. */
+    @FunctionalInterface
+    public interface Forced {
+
+        /** The hold of an attempt, with its token. */
+        void forced(long attempt, long token);
     }
 
     @Override
@@ -202,7 +214,9 @@ public final class Mailbox implements Ping {
         long number = Long.parseLong(parts[0]);
         Attempt attempt = attempts.apply(number);
         long token = Long.parseLong(parts[1]);
-        if (attempt == null) {
+        if (attempt == null && token == 0 && !parts[2].equals("0")) {
+            onForced.forced(number, Long.parseLong(parts[2]));
+        } else if (attempt == null) {
             onGrantToNobody.accept(number);
         } else if (token == 0 && !redis.hasLines()) {
             attempt.wakeToAsk();

@@ -38,6 +38,7 @@ class MailboxTest {
                 onReopened,
                 number -> {},
                 attempt -> {},
+                (attempt, token) -> {},
                 Threads.DAEMONS);
     }
 

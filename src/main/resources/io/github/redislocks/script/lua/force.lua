@@ -1,11 +1,14 @@
--- Ends a hold without its owner, and hands the lock on. The next holder is told of the loss.
+-- Ends a hold without its owner, and hands the lock on. The next holder is told of the loss, and so is the one that had
+-- the hold, if its client listens: by a message with the token 0, as one that says to ask, and its own token behind it.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     token of the hold, so that a second run does not end the hold of the next
 -- returns  FREED crowded(1|0) | GRANTED | GONE
-local token = redis.call('hget', KEYS[1], 'token')
+local held = redis.call('hmget', KEYS[1], 'token', 'owner', 'attempt')
+local token = held[1]
 if token ~= ARGV[1] then
     return {'GONE'}
 end
+local client = string.match(held[2] or '', '^(.*):[^:]*$')
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 
@@ -13,4 +16,8 @@ local now = time[1] * 1000000 + time[2]
 --@include line
 --@include succession
 
-return pass_on(token, '', '', '', '', '0')
+local reply = pass_on(token, '', '', '', '', '0')
+if client and held[3] then
+    tell(string.match(KEYS[1], '^[^{]*') .. 'mailbox:' .. client, held[3] .. ' 0 ' .. token)
+end
+return reply
