@@ -2,7 +2,7 @@ package io.github.redislocks.state;
 
 import org.jspecify.annotations.Nullable;
 
-/** What a hold is found by. A hold is its own key: another object for each would be memory for nothing. */
+/** The key by which a hold is found: lock and thread. A hold is its own key, which saves one object for each hold. */
 public abstract class HoldKey {
 
     public abstract String lock();
@@ -22,7 +22,7 @@ public abstract class HoldKey {
         return 31 * lock().hashCode() + System.identityHashCode(thread());
     }
 
-    /** The key of what one thread looks for, one thing after the other. */
+    /** A mutable key with which one thread looks up its holds, one after the other. */
     public static final class Wanted extends HoldKey {
 
         private final Thread thread;
@@ -32,7 +32,7 @@ public abstract class HoldKey {
             this.thread = thread;
         }
 
-        /** Looks for its hold of another lock from now on. */
+        /** Sets the lock to look up. */
         public Wanted of(LockKeys keys) {
             lock = keys.lock();
             return this;

@@ -1,8 +1,10 @@
 package io.github.redislocks.state;
 
-/** What was lost. It may be reported again, since an error came on the way, and is told once all the same. */
+/**
+ * The subject of a loss report. After an error the same loss may be reported again; listeners are told of it only once.
+ */
 public interface LossSubject {
 
-    /** Whether this is the first time that it is told; asked by one thread at a time, which then tells. */
+    /** Returns true the first time, to the thread that then tells the listeners; called by one thread at a time. */
     boolean isToldFirst();
 }

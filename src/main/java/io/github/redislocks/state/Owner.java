@@ -1,19 +1,20 @@
 package io.github.redislocks.state;
 
 /**
- * A thread as the owner of what it holds: as a rule one object for all of it, since a process may hold very many locks.
+ * A thread as an owner of locks. Usually all holds of a thread share one object, since a process may hold very many
+ * locks.
  */
 public final class Owner {
 
-    /** The thread, as Redis knows it. */
+    /** The owner id in Redis: client id and thread id. */
     public final String id;
 
     public final Thread thread = Thread.currentThread();
 
-    /** What it looks for among the holds; of the thread. */
+    /** The key with which the thread looks up its holds; used by the thread itself only. */
     public final HoldKey.Wanted wanted = new HoldKey.Wanted(thread);
 
-    /** The calling thread. */
+    /** Makes the calling thread an owner. */
     public Owner(String id) {
         this.id = id;
     }

@@ -8,7 +8,9 @@ import org.jspecify.annotations.Nullable;
 public final class Owners {
 
     private final String clientId;
-    /** Each thread as an owner. Weakly: a thread of somebody's pool must not keep a class of the library for good. */
+    /**
+     * Each thread's owner object. Weak: a thread of an application's pool must not keep the library's classes loaded.
+     */
     private final ThreadLocal<WeakReference<@Nullable Owner>> owners =
             ThreadLocal.withInitial(() -> new WeakReference<>(null));
 
@@ -16,12 +18,12 @@ public final class Owners {
         this.clientId = clientId;
     }
 
-    /** The calling thread, as Redis knows it. */
+    /** The owner id of the calling thread in Redis. */
     public String owner() {
         return caller().id;
     }
 
-    /** The calling thread as an owner; another object than before if it has held nothing meanwhile. */
+    /** The calling thread as an owner; possibly a new object if the thread has held nothing since the last call. */
     public Owner caller() {
         Owner known = owners.get().get();
         if (known != null) {
