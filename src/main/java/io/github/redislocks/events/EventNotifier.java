@@ -26,20 +26,20 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 
 /**
- * Tells the user's listeners what happens. What a thread of the application does, that thread tells; all else is told
- * by a thread of its own that comes and goes with it, so that a slow listener delays no renewal. The queue of that
- * thread is bounded: by the number of holds, which are lost once each; by one entry for renewals, which are counted
- * while they wait; and by the outages, of which one is told in ten seconds.
+ * Tells the user's listeners what happens to locks and servers. A thread of the application itself reports what it did.
+ * A thread of the library, which exists only while there is something to report, reports everything else, so that a
+ * slow listener delays no renewal. The queue of that thread is bounded: each hold is lost once at most; renewals have
+ * one entry, which counts them; and at most one outage is reported in ten seconds.
  */
 public final class EventNotifier {
 
-    /** What its thread is called. */
+    /** The role in the name of the notifier's thread. */
     public static final String ROLE = "listener";
 
     private final LockListener[] listeners;
     private final BlockingQueue<Runnable> queue = new LinkedTransferQueue<>();
     private final ThreadPoolExecutor executor;
-    /** How many renewals have not been told. */
+    /** The number of renewals that have not been reported yet. */
     private final AtomicLong renewals = new AtomicLong();
 
     public EventNotifier(List<LockListener> listeners) {
@@ -52,12 +52,15 @@ public final class EventNotifier {
         executor.allowCoreThreadTimeOut(true);
     }
 
-    /** Whether anybody listens: if not, no event need be made. */
+    /** Whether there are listeners; if not, no event need be made. */
     public boolean isHeard() {
         return listeners.length > 0;
     }
 
-    /** One event, to be told to each listener. No lambda: what meets an error when first linked may fail for ever. */
+    /**
+     * The task that reports one event to each listener. Not a lambda: a lambda whose first linking meets an error may
+     * fail for ever.
+     */
     private abstract class Telling implements Runnable {
 
         private final Object event;
@@ -96,7 +99,7 @@ public final class EventNotifier {
         startThread();
     }
 
-    /** Tells of a loss, and writes it in the log. */
+    /** Reports and logs a loss. */
     public void lost(LockLost loss, LossSubject subject) {
         if (isHeard()) {
             later(new Telling(loss) {
@@ -119,7 +122,7 @@ public final class EventNotifier {
                 loss.reason());
     }
 
-    /** Tells that holds were confirmed. */
+    /** Reports that holds were renewed or confirmed. */
     public void renewed(int count) {
         if (!isHeard() || count == 0 || renewals.getAndAdd(count) > 0) {
             return;
@@ -140,17 +143,17 @@ public final class EventNotifier {
                 }
             });
         } catch (OutOfMemoryError e) {
-            // These are not told; the next ones are.
+            // These renewals are not reported; the next ones are.
             renewals.set(0);
         }
     }
 
-    /** Tells that a server does not answer. */
+    /** Reports that a server does not answer. */
     public void outageBegan(Supplier<String> server, String failure, long lastedNanos) {
         outage(server, failure, lastedNanos, true);
     }
 
-    /** Tells that a server answers again, or that another has taken its place. */
+    /** Reports that a server answers again, or that another has taken its place. */
     public void outageEnded(Supplier<String> server, String failure, long lastedNanos) {
         outage(server, failure, lastedNanos, false);
     }
@@ -172,13 +175,14 @@ public final class EventNotifier {
                 }
             });
         } catch (OutOfMemoryError e) {
-            // The caller met the outage, and must not meet this error besides.
+            // The caller has the outage to deal with, and must not get this error as well.
             Loggers.INTERNAL.error("There was no memory to tell the lock listeners of an outage");
         }
     }
 
     /**
-     * Tells at once, by the calling thread, that it has acquired a lock, which it wanted since a time. Never throws.
+     * Reports, in the calling thread, that it has acquired a lock that it has wanted since the given time. Never
+     * throws.
      */
     public void acquired(LockKeys keys, Hold hold, long sinceNanos) {
         try {
@@ -196,7 +200,7 @@ public final class EventNotifier {
     }
 
     /**
-     * Tells at once, by the calling thread, that it has given up acquiring a lock, which it wanted since a time, or 0
+     * Reports, in the calling thread, that it has given up acquiring a lock that it has wanted since the given time, 0
      * if it has not begun. Never throws.
      */
     public void notAcquired(LockKeys keys, Clock clock, long sinceNanos, LockNotAcquired.Outcome outcome) {
@@ -217,7 +221,7 @@ public final class EventNotifier {
         }
     }
 
-    /** Tells at once, by the calling thread, that it has released a lock at a time. Never throws. */
+    /** Reports, in the calling thread, that it released a lock at the given time. Never throws. */
     public void released(LockKeys keys, Hold hold, long atNanos) {
         if (!isHeard()) {
             return;
@@ -239,12 +243,12 @@ public final class EventNotifier {
         return Duration.ofNanos(Math.max(0, untilNanos - fromNanos));
     }
 
-    /** What a call has done must not be undone because nobody could be told. */
+    /** Logs that listeners could not be told, which must not undo what the call has done. */
     private static void untold(Throwable e) {
         Loggers.INTERNAL.error("The lock listeners could not be told", e);
     }
 
-    /** Starts the thread if it has something to tell; to be said again if the system had no thread to give. */
+    /** Starts the thread if there is something to report; to be called again if no thread could be started. */
     public void startThread() {
         if (!queue.isEmpty() && executor.getPoolSize() == 0) {
             try {
@@ -256,8 +260,9 @@ public final class EventNotifier {
     }
 
     /**
-     * Lets what has happened so far be told, for a time. What the watchdog finds lost while the client closes is told
-     * as well; the thread ends when it has had nothing to tell for a second.
+     * Waits until what has happened so far has been reported, for the given time at most. Losses that the watchdog
+     * finds while the client closes are reported as well; the thread ends when it has had nothing to report for a
+     * second.
      */
     public void awaitTold(Duration limit) {
         startThread();
