@@ -79,8 +79,8 @@ public final class Conditions {
      * Gives up a hold of the calling thread, waits in a Condition, and gets the hold back.
      *
      * @param id the id of the Condition
-     * @param until a wall-clock time at which the wait ends as well, or null; the wall clock may be set
-     *     meanwhile @return true if a signal or a spurious wake-up ended the wait, false if its time was over
+     * @param until a wall-clock time at which the wait ends as well, or null; the wall clock may be set meanwhile
+     * @return true if a signal or a spurious wake-up ended the wait, false if its time was over
      * @throws InterruptedException if an interrupt came before a signal; the lock is held again all the same
      */
     public boolean await(String id, Hold hold, WaitLimit limit, @Nullable Instant until) throws InterruptedException {
