@@ -1,4 +1,4 @@
--- Ends a hold without its owner, and hands the lock on. The next holder is told of the loss.
+-- Ends a hold of any owner, and hands the lock on. The next holder learns of the loss.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     token of the hold, so that a second run does not end the hold of the next
 -- returns  FREED crowded(1|0) | GRANTED | GONE
