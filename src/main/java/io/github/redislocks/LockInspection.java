@@ -7,8 +7,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What Redis knows of a lock at one moment: the thread that holds it and the threads that wait, over all JVMs. For
- * people and dashboards. The answer is history when it arrives, and no ground to act on.
+ * The state of a lock in Redis at one moment: the thread that holds it and the threads of all JVMs that wait for it.
+ * For people and dashboards: the result may be out of date when it arrives, so do not base decisions on it.
  *
  * <pre>{@code
  * System.out.println(locks.inspect("inventory:sku-42"));
@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LockInspection {
 
-    /** {@value}: how many waiters of a kind an inspection shows at most, so that it never holds up the server. */
+    /** {@value}: the most waiters of each kind that an inspection shows, so that it never holds up the server. */
     public static final int MAX_WAITERS = 1_000;
 
     private final String lockName;
@@ -53,8 +53,8 @@ public final class LockInspection {
     }
 
     /**
-     * The first places of the queue, at most {@value #MAX_WAITERS}. All waiting threads of a JVM are one place, except
-     * for those of fair locks.
+     * The first places of the queue, at most {@value #MAX_WAITERS}. All threads of a JVM that wait for a lock that is
+     * not fair have one place together.
      */
     public List<Waiter> queue() {
         return queue;
@@ -125,7 +125,7 @@ public final class LockInspection {
             return new Owner(clientId, threadId);
         }
 
-        /** The id of its {@link RedisLocks}, as {@link Locks#clientId()} tells: {@code host:pid:random}. */
+        /** The id of its {@link RedisLocks}, as {@link Locks#clientId()} returns it: {@code host:pid:random}. */
         public String clientId() {
             return clientId;
         }
@@ -156,7 +156,7 @@ public final class LockInspection {
             return Objects.hash(clientId, threadId);
         }
 
-        /** As it is written in Redis: {@code host:pid:random:thread}. */
+        /** The owner id in Redis: {@code host:pid:random:thread}. */
         @Override
         public String toString() {
             return clientId + ':' + threadId;
@@ -253,7 +253,7 @@ public final class LockInspection {
             return owner;
         }
 
-        /** Since when, about, the place has been waiting. A thread that inherits a place inherits its age. */
+        /** About how long the place has been waiting. A thread that takes over a place takes over its age. */
         public Duration age() {
             return age;
         }
