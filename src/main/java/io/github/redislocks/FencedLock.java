@@ -9,16 +9,16 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A reentrant {@link Lock} whose holds end by a lease, may be lost, and have a fencing token each. Get one from
- * {@link Locks}; {@link RedisReentrantLock} says how holds end, in which order threads are served, and what happens
- * while Redis is away.
+ * A reentrant {@link Lock} whose holds have a lease and a fencing token, and may be lost. Get one from {@link Locks};
+ * {@link RedisReentrantLock} says how holds end, in which order threads are served, and what happens while Redis is
+ * away.
  *
  * <pre>{@code
  * FencedLock lock = locks.reentrantLock("account:" + id);
  * lock.runWithLock(() -> store.write(id, amount, lock.fencingToken()));
  * }</pre>
  *
- * <p>Later versions may have more methods, with a default.
+ * <p>Later versions may add methods with default implementations.
  *
  * @since 0.1.0
  */
@@ -28,8 +28,8 @@ public interface FencedLock extends Lock {
     String getName();
 
     /**
-     * As {@link #lock()}, for at most a lease: the hold is not renewed and ends with it. On a re-entry the hold lasts
-     * at least this long; a longer one is not shortened.
+     * As {@link #lock()}, but the hold is not renewed and ends with the given lease at the latest. On a re-entry the
+     * hold lasts at least this long; a longer hold is not shortened.
      *
      * @param lease 100 ms to 24 h
      * @throws IllegalArgumentException if the lease is shorter or longer
@@ -38,7 +38,7 @@ public interface FencedLock extends Lock {
     void lock(Duration lease);
 
     /**
-     * As {@link #lockInterruptibly()}, for at most a lease as in {@link #lock(Duration)}.
+     * As {@link #lockInterruptibly()}, with a lease as in {@link #lock(Duration)}.
      *
      * @throws IllegalArgumentException if the lease is shorter than 100 ms or longer than 24 h
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
@@ -57,7 +57,7 @@ public interface FencedLock extends Lock {
     }
 
     /**
-     * As {@link #tryLock(long, TimeUnit)}, for at most a lease as in {@link #lock(Duration)}.
+     * As {@link #tryLock(long, TimeUnit)}, with a lease as in {@link #lock(Duration)}.
      *
      * @throws IllegalArgumentException if the lease is shorter than 100 ms or longer than 24 h
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
@@ -66,7 +66,7 @@ public interface FencedLock extends Lock {
     boolean tryLock(Duration wait, Duration lease) throws InterruptedException;
 
     /**
-     * The Condition of this lock with this name, in all JVMs.
+     * Returns the Condition of this lock with the given name, which is the same Condition in all JVMs.
      *
      * @param conditionName 1 to 256 characters
      * @throws IllegalArgumentException if the name cannot work
@@ -75,9 +75,9 @@ public interface FencedLock extends Lock {
     Condition newCondition(String conditionName);
 
     /**
-     * The fencing token of the calling thread's hold. Every new hold of a lock has a greater one than all before it;
-     * re-entries share it. A resource that remembers the greatest token it has seen, and refuses smaller ones, is safe
-     * from holders that were paused past their lease.
+     * The fencing token of the calling thread's hold. Every new hold of a lock has a greater token than all earlier
+     * holds; re-entries share the token. A resource that remembers the greatest token it has seen, and refuses smaller
+     * ones, is safe from holders that were paused past their lease.
      *
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
      * @throws LockLostException if it did and has lost it
@@ -85,8 +85,8 @@ public interface FencedLock extends Lock {
     long fencingToken();
 
     /**
-     * How long the calling thread's hold can be relied upon if it is not renewed any more; zero if it has none. Local:
-     * asks no server.
+     * How long the calling thread's hold stays valid if it is not renewed any more; zero if the thread has no hold.
+     * Local: asks no server.
      */
     Duration remainingLease();
 
@@ -100,8 +100,8 @@ public interface FencedLock extends Lock {
     void ensureHeld();
 
     /**
-     * Whether the holder before the calling thread's hold never released it: it crashed, lost it, or was forced. What
-     * the lock protects may then be half changed. False alarms are possible, misses are not as long as Redis keeps its
+     * Whether the previous holder never released the lock: it crashed, lost the lock, or was forced to give it up. What
+     * the lock protects may then be half changed. False alarms are possible; misses are not, as long as Redis keeps its
      * data.
      *
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
@@ -112,17 +112,17 @@ public interface FencedLock extends Lock {
     /** How often the calling thread holds the lock; 0 if it does not, or has lost it. Local. */
     int getHoldCount();
 
-    /** Whether the calling thread holds the lock and may rely on it now. Local. */
+    /** Whether the calling thread holds the lock and its hold is valid now. Local. */
     boolean isHeldByCurrentThread();
 
     /**
-     * Whether anybody holds the lock, of any JVM. Asks Redis.
+     * Whether any thread of any JVM holds the lock. Asks Redis.
      *
      * @throws LockUnavailableException if Redis does not answer
      */
     boolean isLocked();
 
-    /** Whether threads get the lock in the order in which they came, over all JVMs. */
+    /** Whether threads of all JVMs get the lock in order of arrival. */
     boolean isFair();
 
     /**
@@ -144,7 +144,7 @@ public interface FencedLock extends Lock {
      * }</pre>
      *
      * @throws LockLostException if the lock was lost before the action had ended; if the action threw as well, its
-     *     exception is thrown, and this one added to it as suppressed
+     *     exception is thrown, with this one as suppressed
      * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}; the action did not run
      */
     default <T extends @Nullable Object> T withLock(Supplier<T> action) {
@@ -240,7 +240,7 @@ public interface FencedLock extends Lock {
         });
     }
 
-    /** No lambda, here and above: one that meets an error when it is first linked may fail for ever. */
+    /** Not a lambda, here and above: a lambda whose first linking meets an error may fail for ever. */
     private static <T extends @Nullable Object> LockedCall<T, RuntimeException> asCall(Supplier<T> action) {
         return new LockedCall<T, RuntimeException>() {
             @Override
@@ -266,7 +266,10 @@ public interface FencedLock extends Lock {
         }
     }
 
-    /** What the action threw goes first, since it may be the cause of the loss, or its consequence. */
+    /**
+     * Unlocks after the action has thrown. The action's exception has precedence, since it may be the cause or the
+     * consequence of a loss.
+     */
     private void unlockAfter(Throwable thrown) {
         try {
             unlock();

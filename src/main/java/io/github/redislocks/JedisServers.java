@@ -15,9 +15,9 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 
 /**
- * Where Redis is and how to connect to it, where a URI cannot say what is needed: certificates, or credentials that
- * change. This is the only class of the library that shows types of the client library Jedis, and only its address and
- * its configuration. A module that uses it {@code requires redis.clients.jedis} itself.
+ * The address of Redis and the connection settings, in types of the client library Jedis, for what a URI cannot say,
+ * such as certificates or credentials that change. This is the only class of the library's API with types of Jedis: its
+ * address and its configuration. A module that uses this class {@code requires redis.clients.jedis} itself.
  *
  * <pre>{@code
  * JedisClientConfig config = DefaultJedisClientConfig.builder().sslOptions(ssl).user("locks").password(secret).build();
@@ -30,7 +30,7 @@ import redis.clients.jedis.JedisClientConfig;
  *
  * @since 0.1.0
  */
-@SuppressWarnings("exports") // Who uses this class uses Jedis.
+@SuppressWarnings("exports") // Users of this class use Jedis.
 public final class JedisServers {
 
     private final @Nullable RedisUri servers;
@@ -60,12 +60,13 @@ public final class JedisServers {
     }
 
     /**
-     * The master that Sentinels watch over, wherever it is.
+     * The master that Sentinels monitor, whichever server that is.
      *
-     * @param masterName what the Sentinels call it
-     * @param sentinels where they are: one suffices to find the master, but only those named here are asked
+     * @param masterName the master's name in the Sentinels' configuration
+     * @param sentinels the addresses of the Sentinels: one suffices to find the master, but only those named here are
+     *     asked
      * @param master how to connect to the master
-     * @param sentinel how to connect to a Sentinel; it has no database
+     * @param sentinel how to connect to a Sentinel, which has no database
      * @throws IllegalArgumentException if there is no name or no Sentinel, or one Sentinel twice
      */
     public static JedisServers sentinel(
@@ -78,7 +79,7 @@ public final class JedisServers {
      * The cluster to which these nodes belong.
      *
      * @param nodes some of its nodes: one that answers suffices, and the others are found
-     * @param node how to connect to each node; it has no database
+     * @param node how to connect to each node, without a database
      * @throws IllegalArgumentException if there is no node, or one twice
      */
     public static JedisServers cluster(List<HostAndPort> nodes, JedisClientConfig node) {
@@ -106,7 +107,7 @@ public final class JedisServers {
         return masters != null;
     }
 
-    /** What a URI says of the time of one request, or null. */
+    /** The command timeout that a URI names, or null. */
     @Nullable
     Duration commandTimeout() {
         return masters != null ? masters.commandTimeout() : known().commandTimeout();
@@ -116,7 +117,7 @@ public final class JedisServers {
         return Objects.requireNonNull(servers, "either these or masters");
     }
 
-    /** Opens the connections. Delay: for how long a master of a quorum that has restarted gives no vote, or null. */
+    /** Opens the Redis; {@code restartDelay} is how long a restarted master of a quorum gives no votes, or null. */
     Redis open(String clientId, Settings settings, @Nullable Duration restartDelay, Threads threads) {
         if (masters != null) {
             return masters.open(clientId, settings, restartDelay, threads);
@@ -129,7 +130,7 @@ public final class JedisServers {
         return TokenMemory.of(redis, settings.tokenMemory());
     }
 
-    /** Names the servers, and no password. */
+    /** Names the servers, but no password. */
     @Override
     public String toString() {
         return masters != null ? "quorum of " + masters.all().size() : String.valueOf(known().topology());

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * A thread has acquired a lock: {@link LockListener#acquired}.
+ * The event that a thread has acquired a lock: {@link LockListener#acquired}.
  *
  * @since 0.1.0
  */
@@ -42,7 +42,7 @@ public final class LockAcquired {
         return waited;
     }
 
-    /** Whether the holder before never released the lock, as {@link FencedLock#previousHolderLost()} tells. */
+    /** Whether the previous holder never released the lock, as {@link FencedLock#previousHolderLost()} says. */
     public boolean previousHolderLost() {
         return previousHolderLost;
     }

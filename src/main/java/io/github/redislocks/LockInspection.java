@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LockInspection {
 
-    /** {@value}: how many waiters of a kind an inspection shows at most, so that it never holds up the server. */
+    /** {@value}: the most waiters of each kind that an inspection shows, so that it never holds up the server. */
     public static final int MAX_WAITERS = 1_000;
 
     private final String lockName;
@@ -54,8 +54,8 @@ public final class LockInspection {
     }
 
     /**
-     * The first places of the queue, at most {@value #MAX_WAITERS}. All waiting threads of a JVM are one place, except
-     * for those of fair locks.
+     * The first places of the queue, at most {@value #MAX_WAITERS}. All threads of a JVM that wait for a lock that is
+     * not fair have one place together.
      */
     public List<Waiter> queue() {
         return queue;
@@ -134,7 +134,7 @@ public final class LockInspection {
             return new Owner(text.substring(0, colon), text.substring(colon + 1));
         }
 
-        /** The id of its {@link RedisLocks}, as {@link Locks#clientId()} tells: {@code host:pid:random}. */
+        /** The id of its {@link RedisLocks}, as {@link Locks#clientId()} returns it: {@code host:pid:random}. */
         public String clientId() {
             return clientId;
         }
@@ -267,7 +267,7 @@ public final class LockInspection {
             return owner;
         }
 
-        /** Since when, about, the place has been waiting. A thread that inherits a place inherits its age. */
+        /** About how long the place has been waiting. A thread that takes over a place takes over its age. */
         public Duration age() {
             return age;
         }

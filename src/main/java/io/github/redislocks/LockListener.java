@@ -1,8 +1,8 @@
 package io.github.redislocks;
 
 /**
- * Hears what happens to the locks of one {@link RedisLocks}. Override what is of interest; later versions may have more
- * methods, which do nothing unless overridden. What a method throws is logged and changes nothing.
+ * A listener for what happens to the locks of one {@link RedisLocks}. Override the methods of interest; later versions
+ * may add methods, which do nothing unless overridden. An exception from a method is logged and changes nothing.
  *
  * <pre>{@code
  * RedisLocks locks = RedisLocks.builder()
@@ -14,35 +14,36 @@ package io.github.redislocks;
  *         .build();
  * }</pre>
  *
- * <p>The methods are called by many threads. {@link #acquired}, {@link #notAcquired} and {@link #released} are called
- * by the thread that locks or unlocks, which waits for them: they must be quick, and must not lock. All others are
- * called by a thread that does nothing else; one that blocks only delays the next.
+ * <p>Many threads call the methods. The thread that locks or unlocks calls {@link #acquired}, {@link #notAcquired} and
+ * {@link #released} and waits for them, so they must be quick and must not lock. A thread that does nothing else calls
+ * the other methods; if one of them blocks, it only delays the next call.
  *
  * @since 0.1.0
  */
 public interface LockListener {
 
-    /** A thread has acquired a lock that it did not hold. Re-entries are not told. */
+    /** Called when a thread has acquired a lock that it did not hold; not for re-entries. */
     default void acquired(LockAcquired event) {}
 
-    /** A thread has given up acquiring a lock. */
+    /** Called when a thread has given up acquiring a lock. */
     default void notAcquired(LockNotAcquired event) {}
 
     /**
-     * A thread has released a lock altogether, by its outermost unlock. A wait in a Condition is told neither as a
-     * release nor as an acquisition; the hold that it comes back with is the one that is told as released.
+     * Called when a thread has released a lock by its outermost unlock. A wait in a Condition is reported neither as a
+     * release nor as an acquisition; the hold with which the thread returns from it is the one that is reported as
+     * released.
      */
     default void released(LockReleased event) {}
 
-    /** A hold has ended without its owner's unlock. Called once for each loss, after the queries of the lock turned. */
+    /** Called when a hold has ended without its owner's unlock: once for each loss, after the lock's queries say so. */
     default void lost(LockLost loss) {}
 
-    /** Redis has confirmed holds anew. */
+    /** Called when Redis has confirmed renewals of holds. */
     default void renewed(LocksRenewed event) {}
 
-    /** Redis does not answer. Servers that fail again and again within seconds are told of once. */
+    /** Called when Redis does not answer. A server that fails repeatedly within seconds is reported once. */
     default void outageBegan(RedisOutage outage) {}
 
-    /** Redis answers again, or another server has taken its place, after an outage that was told of. */
+    /** Called when Redis answers again, or another server has taken its place, after an outage that was reported. */
     default void outageEnded(RedisOutage outage) {}
 }

@@ -80,21 +80,24 @@ public final class LockLost implements Serializable {
         return "LockLost[lockName=" + lockName + ", token=" + token + ", owner=" + owner + ", reason=" + reason + ']';
     }
 
-    /** Why a hold ended without its owner's unlock. Later versions may have more of them. */
+    /** Why a hold ended without its owner's unlock. Later versions may add values. */
     public enum Reason {
-        /** Its lease ran out: an explicit lease was too short, or the process stood still for longer than the lease. */
+        /** The lease ran out: a named lease was too short, or the process stood still longer than the lease. */
         EXPIRED("its lease ran out. Name no lease to have it renewed, or a longer one; a process that stands"
                 + " still for longer than the lease needs fencing tokens."),
-        /** Redis says that somebody else holds the lock, or nobody: it was forced, deleted or wiped. */
+        /**
+         * Redis replied that another owner or nobody holds the lock: it was forced open, or its key was deleted or
+         * lost.
+         */
         TAKEN("Redis no longer knows this hold: it was forced, deleted, or the server lost its data."),
-        /** Redis did not answer the renewals until the deadline, after which the hold can no longer be relied upon. */
+        /** Redis answered no renewal before the deadline, after which the hold is no longer valid. */
         UNCONFIRMED("Redis did not answer in time to renew it."),
         /** The thread that held it has ended without unlocking, or nobody has its handle any more to close it. */
         ABANDONED("its thread had ended without unlock, or its handle was dropped without close()."),
         /** The {@link RedisLocks} that it came from was closed. */
         CLOSED("the RedisLocks was closed before unlock.");
 
-        /** What the message of an exception says of it. */
+        /** The explanation in the message of an exception. */
         final String explanation;
 
         Reason(String explanation) {

@@ -3,8 +3,8 @@ package io.github.redislocks;
 import java.io.Serial;
 
 /**
- * The calling thread held the lock and lost it before this call. What it did since may have been done beside another
- * holder: check the protected state, or have the resource refuse the old {@linkplain #token() fencing token}.
+ * Thrown if the calling thread held the lock and lost it before this call. Another thread may have held the lock at the
+ * same time since: check the protected state, or have the resource refuse the old {@linkplain #token() fencing token}.
  *
  * <pre>{@code
  * try {
@@ -23,7 +23,7 @@ public final class LockLostException extends IllegalMonitorStateException {
 
     private final LockLost loss;
 
-    /** Of a loss. The library makes it, and so does what takes the library's place in a test. */
+    /** Makes the exception for a loss. For the library, and for tests that replace it. */
     public LockLostException(LockLost loss) {
         super("The lock \"" + loss.lockName() + "\" (token " + loss.token() + ") was lost by " + loss.owner() + ": "
                 + loss.reason() + ", " + loss.reason().explanation);

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * A thread has given up acquiring a lock: {@link LockListener#notAcquired}.
+ * The event that a thread has given up acquiring a lock: {@link LockListener#notAcquired}.
  *
  * @since 0.1.0
  */
@@ -40,13 +40,13 @@ public final class LockNotAcquired {
         return outcome;
     }
 
-    /** Why a thread gave up acquiring a lock. Later versions may have more of them. */
+    /** Why a thread gave up acquiring a lock. Later versions may add values. */
     public enum Outcome {
-        /** The lock was busy, for as long as the caller had time if it had any. */
+        /** The lock was busy for the whole time that the caller was ready to wait. */
         BUSY,
         /** The thread was interrupted. */
         INTERRUPTED,
-        /** It ended with an exception, such as {@link LockUnavailableException}. */
+        /** The call threw an exception, such as {@link LockUnavailableException}. */
         FAILED
     }
 

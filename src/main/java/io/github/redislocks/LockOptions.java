@@ -6,15 +6,15 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How one lock object differs from what its {@link Locks} does otherwise. Immutable: each method returns a copy, and
- * what is not set is as the client has it.
+ * Settings of one lock object that differ from those of its {@link Locks}. Immutable: each method returns a copy. What
+ * is not set is as in the client.
  *
  * <pre>{@code
  * FencedLock nightly = locks.lock("report", LockOptions.defaults().lease(Duration.ofMinutes(5)).fair(true));
  * }</pre>
  *
- * <p>Options belong to the lock object and not to the name: two objects of one name are one lock, and each waits and
- * renews in its own way.
+ * <p>Options belong to the lock object and not to the name: two objects with the same name are one lock, and each waits
+ * and renews by its own options.
  *
  * @since 0.1.0
  */
@@ -41,15 +41,15 @@ public final class LockOptions {
         this.fair = fair;
     }
 
-    /** Everything as the client has it; not fair. */
+    /** All settings of the client; not fair. */
     public static LockOptions defaults() {
         return DEFAULTS;
     }
 
     /**
-     * Holds last for this long in Redis if nobody renews them, and are renewed every third of it for as long as their
-     * thread and process live. A short lease frees the lock of a crashed holder sooner; a long one bears longer pauses
-     * and outages.
+     * Sets the lease that Redis keeps for holds, which are renewed after each third of it while their thread and
+     * process live. A short lease frees the lock of a crashed holder sooner; a long lease outlasts longer pauses and
+     * outages.
      *
      * @param time 100 ms to 24 h
      * @throws IllegalArgumentException if it is shorter or longer
@@ -60,8 +60,8 @@ public final class LockOptions {
     }
 
     /**
-     * Holds end after this time at the latest: nobody renews them. Every method that names no lease behaves as the one
-     * that names this one, so {@code lock()} as {@link FencedLock#lock(Duration)}.
+     * Sets a lease that is not renewed, so that holds end with it at the latest. Every method without a lease then
+     * behaves as the method with this lease, for instance {@code lock()} as {@link FencedLock#lock(Duration)}.
      *
      * @param time 100 ms to 24 h
      * @throws IllegalArgumentException if it is shorter or longer
@@ -72,7 +72,7 @@ public final class LockOptions {
     }
 
     /**
-     * How long {@code lock()} goes on trying, from the start of an outage of Redis.
+     * Sets how long {@code lock()} goes on trying, from the start of an outage of Redis.
      *
      * @param time 0, to give up at the first failure, to 24 h
      * @throws IllegalArgumentException if it is negative or longer
@@ -82,13 +82,14 @@ public final class LockOptions {
     }
 
     /**
-     * Whether a thread that holds the lock locks it again without a request: {@link RedisLocks.Builder#localReentry}.
+     * Sets whether a thread that holds the lock re-enters it without a request:
+     * {@link RedisLocks.Builder#localReentry}.
      */
     public LockOptions localReentry(boolean local) {
         return new LockOptions(lease, renewed, retryFor, local, fair);
     }
 
-    /** Whether the lock serves threads in the order in which they came, over all JVMs: {@link Locks#fairLock}. */
+    /** Sets whether the lock serves threads of all JVMs in order of arrival: {@link Locks#fairLock}. */
     public LockOptions fair(boolean inOrder) {
         return new LockOptions(lease, renewed, retryFor, localReentry, inOrder);
     }
@@ -101,7 +102,7 @@ public final class LockOptions {
         return renewed;
     }
 
-    /** The settings of a client, with these in their place. */
+    /** The settings of a client, replaced by those that are set here. */
     Settings over(Settings client) {
         Settings settings = client;
         if (lease != null) {
@@ -131,7 +132,7 @@ public final class LockOptions {
         return Objects.hash(lease, renewed, retryFor, localReentry, fair);
     }
 
-    /** Names what differs from the client's. */
+    /** Names the settings that differ from the client's. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder("LockOptions[");

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * A thread has released a lock: {@link LockListener#released}.
+ * The event that a thread has released a lock: {@link LockListener#released}.
  *
  * @since 0.1.0
  */

@@ -5,9 +5,9 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Redis gave no answer, or refused, so that nobody knows whether the lock is free. The caller does not hold it. The
- * message tells which server, for how long it was tried, and whether a hold may exist in Redis; if so, the library ends
- * it as soon as Redis is back, and its lease ends it at the latest.
+ * Thrown if Redis gave no answer, or refused, so that it is not known whether the lock is free. The message names the
+ * server, how long the call tried, and whether a hold may exist in Redis. If one may exist, the library ends it as soon
+ * as Redis is back, and its lease ends it at the latest. After a failed acquisition the caller does not hold the lock.
  *
  * <pre>{@code
  * try {
@@ -24,13 +24,16 @@ public final class LockUnavailableException extends RuntimeException {
     @Serial
     private static final long serialVersionUID = 1L;
 
-    /** What kept the caller from a lock. Later versions may have more of them: have a default for the rest. */
+    /** What kept the caller from a lock. Later versions may add values, so handle unknown ones as well. */
     public enum Reason {
         /** The server gave no usable answer in time: it is away, hangs, or the connection failed. */
         UNANSWERED,
-        /** The server answered that it will not or cannot: a right is missing, the memory is full, it is a replica. */
+        /** The server refused the request: the user lacks a right, its memory is full, or it is a replica. */
         REFUSED,
-        /** The server cannot serve locks as it is: it is too old, evicts keys, or is a replica. */
+        /**
+         * The server is unsuitable for locks: it is too old, a replica, or one node of a cluster, or it refuses this
+         * user a command.
+         */
         UNSUITABLE,
         /** Fewer replicas than {@code replicaAcks} confirmed what was written. */
         TOO_FEW_REPLICAS,
@@ -38,7 +41,7 @@ public final class LockUnavailableException extends RuntimeException {
         FAILOVER_GRACE,
         /** Too many masters of a quorum have just started, and their {@code restartDelay} is not over. */
         RESTART_DELAY,
-        /** Answers took longer than the lease, so that each had lapsed when it came. */
+        /** Replies took longer than the lease, so that each grant had ended when its reply came. */
         LEASE_TOO_SHORT
     }
 
@@ -48,14 +51,14 @@ public final class LockUnavailableException extends RuntimeException {
     private final boolean mayExist;
 
     /**
-     * The library makes it, and so does what takes the library's place in a test.
+     * Makes the exception. For the library, and for tests that replace it.
      *
      * @param reason what kept the caller from the lock
-     * @param lockName the name of the lock, or null if it is about none
+     * @param lockName the name of the lock, or null if the failure concerns no lock
      * @param server the address of the server
      * @param message what was wrong, and what to do
      * @param mayExist whether a request may have been executed unanswered
-     * @param cause the request that failed, or null if all were answered, as in a grace after a failover
+     * @param cause the request that failed, or null if all were answered, as during the grace after a failover
      */
     public LockUnavailableException(
             Reason reason,

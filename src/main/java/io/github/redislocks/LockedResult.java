@@ -6,8 +6,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What came of {@link FencedLock#tryWithLock}: what the action returned, or that it did not run because the lock was
- * busy. Unlike an {@link java.util.Optional} it tells an action that returned null from one that did not run.
+ * The result of {@link FencedLock#tryWithLock}: what the action returned, or that it did not run because the lock was
+ * busy. Unlike {@link java.util.Optional}, it distinguishes an action that returned null from one that did not run.
  *
  * <pre>{@code
  * Receipt receipt = lock.tryWithLock(Duration.ofSeconds(2), this::pay).orElseThrow(BusyException::new);
@@ -28,12 +28,12 @@ public final class LockedResult<T extends @Nullable Object> {
         this.value = value;
     }
 
-    /** Of an action that ran. */
+    /** The result of an action that ran. */
     public static <T extends @Nullable Object> LockedResult<T> of(T value) {
         return new LockedResult<>(true, value);
     }
 
-    /** Of an action that did not run, since the lock was busy. */
+    /** The result of an action that did not run, since the lock was busy. */
     @SuppressWarnings("unchecked") // It has no value.
     public static <T extends @Nullable Object> LockedResult<T> busy() {
         return (LockedResult<T>) BUSY;
@@ -54,7 +54,7 @@ public final class LockedResult<T extends @Nullable Object> {
                 "The lock was busy, so the action did not run: ask ran() first, or use orElse or orElseThrow."));
     }
 
-    /** What the action returned, or something else if it did not run. */
+    /** What the action returned, or the other value if it did not run. */
     public T orElse(T other) {
         return ran ? value() : other;
     }

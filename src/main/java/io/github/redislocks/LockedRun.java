@@ -1,14 +1,14 @@
 package io.github.redislocks;
 
 /**
- * Work under a lock that returns nothing, and may throw: {@link FencedLock#runWithLock}.
+ * An action under a lock that returns nothing and may throw: {@link FencedLock#runWithLock}.
  *
- * @param <E> what it may throw; {@link RuntimeException} if nothing is declared
+ * @param <E> the exception that the action may throw; {@link RuntimeException} if none is declared
  * @since 0.1.0
  */
 @FunctionalInterface
 public interface LockedRun<E extends Exception> {
 
-    /** Does the work. */
+    /** Runs the action. */
     void run() throws E;
 }

@@ -7,8 +7,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes locks by name. {@link RedisLocks} implements it on Redis; what an application is given in its place, as by a
- * test or by a framework that wraps it, implements it too.
+ * A factory of locks by name. {@link RedisLocks} implements it on Redis; tests and frameworks may give an application
+ * another implementation, or one that wraps it.
  *
  * <pre>{@code
  * class Shop {
@@ -20,15 +20,15 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>Later versions may have more methods, with a default.
+ * <p>Later versions may add methods with default implementations.
  *
  * @since 0.1.0
  */
 public interface Locks extends AutoCloseable {
 
     /**
-     * The lock of a name; nothing is sent. Locks of one name are one lock, in all JVMs that use the same Redis and key
-     * prefix.
+     * Returns the lock with a name; sends nothing. All lock objects with the same name are one lock, in all JVMs that
+     * use the same Redis and key prefix.
      *
      * @param name 1 to 4096 bytes in UTF-8; any well-formed text
      * @throws IllegalArgumentException if the name cannot work
@@ -37,8 +37,8 @@ public interface Locks extends AutoCloseable {
     FencedLock reentrantLock(String name);
 
     /**
-     * The lock of a name, which serves threads in the order in which they came, over all JVMs. It is the same lock as
-     * {@link #reentrantLock(String)} of that name: fairness is how one waits for it.
+     * Returns the lock with a name, which serves threads of all JVMs in order of arrival. It is the same lock as
+     * {@link #reentrantLock(String)} with that name: only the way of waiting differs.
      *
      * @param name as there
      * @throws IllegalArgumentException if the name cannot work
@@ -48,7 +48,8 @@ public interface Locks extends AutoCloseable {
     FencedLock fairLock(String name);
 
     /**
-     * The lock of a name, with settings of its own. It is the same lock as {@link #reentrantLock(String)} of that name.
+     * Returns the lock with a name, with settings of its own. It is the same lock as {@link #reentrantLock(String)}
+     * with that name.
      *
      * @param name as there
      * @throws IllegalArgumentException if the name or the options cannot work
@@ -157,7 +158,7 @@ public interface Locks extends AutoCloseable {
     LockInspection inspect(String name);
 
     /**
-     * Runs an action under the lock of a name, as {@link FencedLock#withLock}.
+     * Runs an action under the lock with a name, as {@link FencedLock#withLock}.
      *
      * @throws LockLostException if the lock was lost before the action had ended
      * @throws LockUnavailableException if Redis stays away
@@ -167,7 +168,7 @@ public interface Locks extends AutoCloseable {
     }
 
     /**
-     * Runs an action that may throw a checked exception under the lock of a name, as {@link FencedLock#callWithLock}.
+     * Runs an action that may throw a checked exception under the lock with a name, as {@link FencedLock#callWithLock}.
      *
      * @throws E if the action throws it
      * @throws LockLostException if the lock was lost before the action had ended
@@ -179,7 +180,7 @@ public interface Locks extends AutoCloseable {
     }
 
     /**
-     * Runs an action that returns nothing under the lock of a name, as {@link FencedLock#runWithLock}.
+     * Runs an action that returns nothing under the lock with a name, as {@link FencedLock#runWithLock}.
      *
      * @throws E if the action throws it
      * @throws LockLostException if the lock was lost before the action had ended
@@ -189,18 +190,18 @@ public interface Locks extends AutoCloseable {
         reentrantLock(name).runWithLock(action);
     }
 
-    /** By which Redis and the log know this client, such as {@code host:pid:random}. */
+    /** The id of this client in Redis and in the log, such as {@code host:pid:random}. */
     String clientId();
 
     /** Whether {@link #close()} has begun. */
     boolean isClosed();
 
     /**
-     * Closes when the work under locks has ended: refuses at once to acquire locks, also for threads that wait, lets
-     * threads that hold locks go on with them for a time, and then does what {@link #close()} does. For a service that
-     * stops: holders finish, and nothing is lost unless it takes longer.
+     * Closes after the work under locks has ended: refuses at once to acquire locks, also to threads that wait; lets
+     * threads that hold locks finish within the given time; and then does what {@link #close()} does. For a service
+     * that stops: holders finish, and no hold is lost unless its work takes longer.
      *
-     * @param drain how long holders may go on; zero is {@link #close()}
+     * @param drain how long holders may go on; zero is the same as {@link #close()}
      * @throws IllegalArgumentException if it is negative
      */
     void close(Duration drain);

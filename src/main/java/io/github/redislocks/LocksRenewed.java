@@ -1,7 +1,8 @@
 package io.github.redislocks;
 
 /**
- * Redis has confirmed holds anew: {@link LockListener#renewed}. Renewals that follow each other closely are one event.
+ * The event that Redis has confirmed renewals of holds: {@link LockListener#renewed}. Renewals in quick succession are
+ * one event.
  *
  * @since 0.1.0
  */

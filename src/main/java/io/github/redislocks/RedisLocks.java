@@ -27,8 +27,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes locks that live in one Redis, and owns what they share: connections, the watchdog that renews holds, and the
- * subscription on which this JVM is told that a lock is its. Make one per process and Redis, and close it at the end.
+ * A factory of locks in one Redis, and the owner of what they share: the connections, the watchdog that renews holds,
+ * and the subscription on which grants are received. Make one for each process and Redis, and close it at the end.
  *
  * <pre>{@code
  * try (RedisLocks locks = RedisLocks.connect("redis://localhost:6379")) {
@@ -59,9 +59,9 @@ public final class RedisLocks implements Locks {
      *
      * @param uri {@code redis://[user:password@]host[:port][/database]}; {@code rediss://} for TLS;
      *     {@code redis-sentinel://[user:password@]host[:port],host[:port]/master-name[/database]}; or
-     *     {@code redis-cluster://[user:password@]host[:port],host[:port]}. Each may be followed by parameters:
-     *     {@code clientName}, {@code commandTimeout} (such as {@code 500ms}), and where the Sentinels themselves want a
-     *     login {@code sentinelUser} and {@code sentinelPassword}
+     *     {@code redis-cluster://[user:password@]host[:port],host[:port]}. Each may have parameters:
+     *     {@code clientName}, {@code commandTimeout} (such as {@code 500ms}), and, if the Sentinels themselves need a
+     *     login, {@code sentinelUser} and {@code sentinelPassword}
      * @throws IllegalArgumentException if the URI cannot work
      * @throws LockUnavailableException if the server does not answer
      */
@@ -71,8 +71,8 @@ public final class RedisLocks implements Locks {
 
     /**
      * Connects to independent masters, of which a majority has to agree (Redlock), with default settings. A lock is
-     * acquired as soon as a majority gave its vote, and outlives the failure of a minority. There are no Conditions and
-     * no fair locks.
+     * acquired as soon as a majority has voted for it, and survives the failure of a minority. There are no Conditions
+     * and no fair locks.
      *
      * @param uris an odd number of masters, 3 or more, as in {@link #connect}; none may replicate another
      * @throws IllegalArgumentException if a URI cannot work, or they are not an odd number of different servers
@@ -83,7 +83,7 @@ public final class RedisLocks implements Locks {
     }
 
     /**
-     * Begins with default settings.
+     * Returns a builder with default settings.
      *
      * @throws IllegalStateException if the Jedis on the class path is older than 6.0
      */
@@ -91,12 +91,12 @@ public final class RedisLocks implements Locks {
         return new Builder();
     }
 
-    /** On a Redis of a test, which it closes in the end. */
+    /** Makes a factory on a Redis of a test, which {@link #close()} closes as well. */
     static RedisLocks on(Redis redis, Settings settings, List<LockListener> listeners, Clock clock) {
         return on(redis, newClientId(), settings.checked(), listeners, clock, Threads.DAEMONS, Duration.ZERO);
     }
 
-    /** On a Redis that it closes in the end, also if it cannot begin. */
+    /** Makes a factory on a Redis, which {@link #close()} closes as well, and so does a failure to start. */
     private static RedisLocks on(
             Redis redis,
             String clientId,
@@ -203,10 +203,11 @@ public final class RedisLocks implements Locks {
     }
 
     /**
-     * Counts the lock names whose last token Redis remembers: each costs about 200 bytes until
-     * {@link Builder#tokenMemory} is over. For operators: goes through all keys of the database with {@code SCAN}, a
-     * thousand with each request, which takes seconds where there are millions; needs the right {@code +scan}. A name
-     * that comes or goes meanwhile may be counted or not. On a quorum it is the count of the master that has most.
+     * Counts the lock names whose last token Redis remembers; each name costs about 200 bytes until
+     * {@link Builder#tokenMemory} is over. For operators: scans all keys of the database with {@code SCAN}, a thousand
+     * with each request, which takes seconds if there are millions; the user needs the right {@code +scan}. A name that
+     * appears or expires during the scan may be counted or not. On a quorum the result is the count of the master with
+     * the most names.
      *
      * @throws IllegalStateException if this is closed
      * @throws LockUnavailableException if a server does not answer or refuses
@@ -241,14 +242,14 @@ public final class RedisLocks implements Locks {
     /**
      * {@inheritDoc}
      *
-     * <p>Gives calls under way two command timeouts at most, and ends the threads and connections.
+     * <p>Waits for calls under way for two command timeouts at most, and ends the threads and connections.
      */
     @Override
     public void close() {
         client.close();
     }
 
-    /** Names the client, its Redis, and how many locks its threads hold and wait for. Asks no server. */
+    /** Names the client, its Redis, and how many locks its threads hold and wait for. Local: asks no server. */
     @Override
     public String toString() {
         return client.toString();
@@ -265,8 +266,8 @@ public final class RedisLocks implements Locks {
      *         .build();
      * }</pre>
      *
-     * <p>A value that cannot work is refused by the method that takes it, and values that cannot work together are
-     * refused by {@link #build()}, both with {@link IllegalArgumentException} and before anything is sent.
+     * <p>A method that takes a value rejects one that cannot work, and {@link #build()} rejects values that cannot work
+     * together, both with {@link IllegalArgumentException} and before anything is sent.
      *
      * @since 0.1.0
      */
@@ -287,7 +288,8 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Where Redis is, as in {@link RedisLocks#connect(String)}. A command timeout in it is as if set here.
+         * Sets where Redis is, as in {@link RedisLocks#connect(String)}. A command timeout in the URI has the effect of
+         * {@link #commandTimeout}.
          *
          * @throws IllegalArgumentException if the URI cannot work
          */
@@ -296,7 +298,7 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Independent masters, as in {@link RedisLocks#quorum(String...)}.
+         * Sets independent masters, as in {@link RedisLocks#quorum(String...)}.
          *
          * @throws IllegalArgumentException if a URI cannot work, or they are not an odd number of different servers
          */
@@ -305,8 +307,8 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Where Redis is and how to connect to it, in the types of the client library Jedis: for what a URI cannot say,
-         * such as a certificate authority of one's own. The last call that says where Redis is counts.
+         * Sets where Redis is and how to connect to it, in types of the client library Jedis, for what a URI cannot
+         * say, such as a certificate authority of one's own. If several calls say where Redis is, the last one counts.
          */
         public Builder servers(JedisServers where) {
             servers = Objects.requireNonNull(where, "servers");
@@ -315,9 +317,9 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * How long a master of a quorum gives no vote after it has started, since it may have forgotten the ones that
-         * it gave; by default the lease. Leases that callers name may not be longer. {@link Duration#ZERO} lets it vote
-         * at once: for servers that keep all their data, by {@code appendfsync always}, and for tests.
+         * Sets how long a master of a quorum gives no votes after it has started, since it may have forgotten earlier
+         * votes; by default the lease. Leases that callers name must not be longer. {@link Duration#ZERO} lets it vote
+         * at once, for servers that keep all their data by {@code appendfsync always}, and for tests.
          */
         public Builder restartDelay(Duration delay) {
             this.restartDelay = Objects.requireNonNull(delay, "restartDelay");
@@ -325,7 +327,7 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * What all keys and channels begin with; {@code redis-locks} by default.
+         * Sets the prefix of all keys and channels; {@code redis-locks} by default.
          *
          * @param prefix 1 to 256 characters without braces
          * @throws IllegalArgumentException if it cannot work
@@ -336,7 +338,8 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * How long Redis keeps a hold that nobody renews, for acquisitions that name no lease; 30 s by default.
+         * Sets the lease of acquisitions that name none: how long Redis keeps a hold that nobody renews; 30 s by
+         * default.
          *
          * @param defaultLease 100 ms to 24 h
          * @throws IllegalArgumentException if it is shorter or longer
@@ -347,7 +350,7 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * How long {@code lock()} goes on trying, from the start of an outage of Redis; 10 s by default.
+         * Sets how long {@code lock()} goes on trying, from the start of an outage of Redis; 10 s by default.
          *
          * @param time 0, to give up at the first failure, to 24 h
          * @throws IllegalArgumentException if it is negative or longer
@@ -358,7 +361,7 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * How long one request waits for its answer; 1 s by default.
+         * Sets how long one request waits for its reply; 1 s by default.
          *
          * @param time 1 ms to a minute, and not longer than the lease if that is longer than a second
          * @throws IllegalArgumentException if it is shorter or longer
@@ -369,8 +372,9 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * How many connections lock attempts share; 8 by default. The watchdog and the mailbox have one each besides. A
-         * master of a quorum is asked by one thread at a time, and has one for those, whatever this says.
+         * Sets how many connections lock attempts share; 8 by default. The watchdog and the mailbox have one more each.
+         * One thread at a time asks a master of a quorum, which therefore has one connection for lock attempts,
+         * regardless of this setting.
          *
          * @param connections 1 or more
          * @throws IllegalArgumentException if it is less
@@ -381,13 +385,14 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Lets a hold count only when so many replicas have it, so that it survives the promotion of one of them. If
-         * fewer confirm it in time, it is given back, and {@code lock()} tries again for {@code retryFor}, a timed try
-         * until its time, {@code tryLock()} not at all; then {@link LockUnavailableException} is thrown. A hold whose
-         * renewals fewer confirm is lost at its deadline. Sentinels may promote any replica: name the number of all.
+         * Sets how many replicas must confirm a hold before it counts, so that it survives the promotion of one of
+         * them. If fewer confirm it in time, the lock is given back; {@code lock()} tries again for {@code retryFor}, a
+         * timed try until its time is over, {@code tryLock()} not at all; then {@link LockUnavailableException} is
+         * thrown. A hold whose renewals fewer replicas confirm is lost at its deadline. Sentinels may promote any
+         * replica, so name the number of all replicas.
          *
-         * @param replicas 0, the default, to wait for none
-         * @param timeout how long one try waits for them: at least 1 ms, at most the command timeout
+         * @param replicas 0, the default, to wait for no replica
+         * @param timeout how long one try waits for the replicas: at least 1 ms, at most the command timeout
          */
         public Builder replicaAcks(int replicas, Duration timeout) {
             settings = settings.withReplicaAcks(replicas, timeout);
@@ -395,12 +400,13 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Lets this client acquire no lock for a time after a failover that it has seen, so that a hold which the new
-         * master does not know has ended before anybody can have its lock. What is held goes on, is renewed, re-entered
-         * and released as ever; {@code lock()} waits; a timed try waits and then, and {@code tryLock()} at once, throws
-         * {@link LockUnavailableException}. All clients should have the same.
+         * Sets how long this client acquires no lock after a failover that it has seen, so that a hold that the new
+         * master does not know has ended before another thread can get its lock. Existing holds continue and are
+         * renewed, re-entered and released as usual. {@code lock()} waits; a timed try waits and, if its time ends
+         * first, throws {@link LockUnavailableException}; {@code tryLock()} throws it at once. All clients should have
+         * the same setting.
          *
-         * @param time at least the longest lease in use; zero, the default, not to wait
+         * @param time at least the longest lease in use; zero, the default, for no waiting
          */
         public Builder failoverGrace(Duration time) {
             settings = settings.withFailoverGrace(time);
@@ -408,14 +414,14 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * How long Redis remembers the last token of a lock that nobody has any more, and whether its last hold was
-         * released: for at least half of this time, and at most all of it and the lease of that hold. That takes about
-         * 200 bytes for each name: 2 GB for ten million names a day. Afterwards the next token comes from the server's
-         * clock alone, so it is greater unless the clock was set back by more than that, or the lock has moved to a
-         * server whose clock is behind by more; and {@code previousHolderLost()} knows nothing of the holder before.
-         * All clients must have the same: while they differ, as in a deployment that changes it step by step, a loss
-         * may be forgotten that is up to an hour old, so that {@code previousHolderLost()} misses it and waiters in
-         * Conditions sleep on.
+         * Sets how long Redis remembers the last token of a free lock, and whether its last hold was released: at least
+         * half of this time, and at most this time plus the lease of that hold. The memory takes about 200 bytes for
+         * each name, so 2 GB for ten million names a day. Afterwards the next token comes from the server's clock
+         * alone. It is still greater unless the clock was set back by more than that time, or the lock has moved to a
+         * server whose clock is behind by more; and {@code previousHolderLost()} knows nothing about the previous
+         * holder. All clients must have the same setting. While they differ, for instance during a rolling deployment,
+         * a loss that is up to an hour old may be forgotten, so that {@code previousHolderLost()} misses it and waiters
+         * in Conditions stay asleep.
          *
          * @param time at least a minute and four leases (on a quorum four times the {@code restartDelay}); at most, and
          *     by default, 100,000 s
@@ -426,10 +432,11 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Lets a thread that holds a lock lock it again, and unlock that, without a request, as long as the hold lasts
-         * as long as was asked for: a renewed hold for any caller that names no lease, another while its deadline lies
-         * far enough ahead. Then re-entry refreshes no lease, the watchdog does; a hold that somebody removed in Redis
-         * is noticed at its next renewal, not at a re-entry; and Redis shows the outermost count.
+         * Sets whether a thread that holds a lock re-enters it, and leaves it again, without a request. A re-entry
+         * needs no request if the hold lasts long enough: a renewed hold does for callers that name no lease, any other
+         * hold while its deadline is far enough ahead. With this setting a re-entry extends no lease, only the watchdog
+         * does; a hold that was removed in Redis is noticed at its next renewal and not at a re-entry; and Redis shows
+         * the count of the outermost acquisition only.
          *
          * @param local false, the default, to write every re-entry to Redis
          */
@@ -439,9 +446,9 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * How long {@link #build()} waits for a Redis that is not there yet, as for a service that is up before its
-         * server: it tries again after half a second at most, and says so once in the log. Not for what is refused for
-         * good, such as a wrong password or a server that is too old.
+         * Sets how long {@link #build()} waits for a Redis that is not available yet, for instance because the service
+         * starts before its server. It tries again after half a second at most, and logs once that it waits. It does
+         * not wait if a refusal is permanent, such as a wrong password or a server that is too old.
          *
          * @param time zero, the default, to fail at once; at most a day
          * @throws IllegalArgumentException if it is negative or longer
@@ -456,12 +463,12 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Makes the threads of this client; by default they are daemons that take nothing over from the thread that
-         * happens to need them. The client names them {@code redis-locks-}<i>role</i>{@code -}<i>client</i>, the role
-         * with the server where there are several, and the client by the last part of its
+         * Sets the factory of this client's threads; by default they are daemons that inherit nothing from the thread
+         * that first needs them. The client names them {@code redis-locks-}<i>role</i>{@code -}<i>client</i>: the role
+         * includes the server if there are several, and the client is the last part of its
          * {@link RedisLocks#clientId()}.
          *
-         * @param factory makes platform threads, which it does not start; what it throws is treated as a lack of
+         * @param factory makes platform threads without starting them; an exception from it is treated as a lack of
          *     threads
          */
         public Builder threadFactory(ThreadFactory factory) {
@@ -470,7 +477,7 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Adds a listener, which is told what happens to locks and servers.
+         * Adds a listener for what happens to locks and servers.
          *
          * @see LockListener
          */
@@ -479,7 +486,7 @@ public final class RedisLocks implements Locks {
             return this;
         }
 
-        /** Adds a listener of losses alone. Losses are logged as warnings in any case. */
+        /** Adds a listener for losses only. Losses are logged as warnings in any case. */
         public Builder onLockLost(Consumer<? super LockLost> action) {
             Objects.requireNonNull(action, "action");
             return listener(new LockListener() {
@@ -499,7 +506,7 @@ public final class RedisLocks implements Locks {
          */
         public RedisLocks build() {
             JedisServers chosen = servers == null ? JedisServers.uri(DEFAULT_URI) : servers;
-            // A node of a quorum keeps votes, which a client of that server alone must not take for holds.
+            // A node of a quorum keeps votes, which a client that uses that server alone must not take for holds.
             Settings checked =
                     (chosen.isQuorum() ? settings.withKeyPrefix(settings.keyPrefix() + ":quorum") : settings).checked();
             String id = newClientId();

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * A time in which Redis does not answer: {@link LockListener#outageBegan} and {@link LockListener#outageEnded}.
+ * A period in which Redis does not answer: {@link LockListener#outageBegan} and {@link LockListener#outageEnded}.
  *
  * @since 0.1.0
  */
@@ -25,17 +25,17 @@ public final class RedisOutage {
         return new RedisOutage(server, failure, lasted);
     }
 
-    /** The server, as the log calls it. */
+    /** The server as named in the log. */
     public String server() {
         return server;
     }
 
-    /** What the last request met. */
+    /** The failure of the last request. */
     public String failure() {
         return failure;
     }
 
-    /** How long the outage has lasted so far, counted from when the first request of it was sent. */
+    /** How long the outage has lasted so far, counted from the sending of the first request that failed. */
     public Duration lasted() {
         return lasted;
     }

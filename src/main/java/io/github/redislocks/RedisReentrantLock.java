@@ -17,24 +17,25 @@ import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A reentrant lock that excludes across all JVMs that use the same Redis: what
- * {@link java.util.concurrent.locks.ReentrantLock} is within one. Get it from {@link RedisLocks#reentrantLock(String)};
- * locks of one name are one lock, and a thread that holds it through one object holds it through all of the same
- * {@code RedisLocks}.
+ * A reentrant mutual-exclusion lock for all JVMs that use the same Redis, like
+ * {@link java.util.concurrent.locks.ReentrantLock} within one JVM. Get it from
+ * {@link RedisLocks#reentrantLock(String)}. All lock objects with the same name are one lock, and a thread that holds
+ * it through one object holds it through all objects of the same {@code RedisLocks}.
  *
- * <p><b>How a hold ends.</b> By {@link #unlock()}; or by its lease, which Redis keeps. A hold that named no lease is
- * renewed in the background for as long as its thread and process live; one that named a lease ends with it. When a
- * hold can no longer be relied upon (its lease ran out, Redis did not confirm it in time, or somebody removed it) it is
- * <em>lost</em>: {@link #isHeldByCurrentThread()} turns false, the {@link LockListener} is told, and the owner's next
- * {@link #unlock()} or {@link #ensureHeld()} throws {@link LockLostException}. A process that stands still for longer
- * than its lease cannot be told in time; resources that must never see two writers check the {@link #fencingToken()}.
+ * <p><b>How a hold ends.</b> A hold ends by {@link #unlock()}, or by its lease, which Redis keeps. A hold whose
+ * acquisition named no lease is renewed in the background while its thread and process live; a hold with a named lease
+ * ends with it. If a hold is no longer valid (its lease ran out, Redis did not confirm it in time, or it was removed in
+ * Redis), it is <em>lost</em>: {@link #isHeldByCurrentThread()} turns false, the {@link LockListener} is told, and the
+ * owner's next {@link #unlock()} or {@link #ensureHeld()} throws {@link LockLostException}. A process that stands still
+ * for longer than its lease cannot be told in time; resources that must never see two writers check the
+ * {@link #fencingToken()}.
  *
- * <p><b>Order.</b> A lock from {@link RedisLocks#fairLock(String)} serves threads in the order in which they came, over
- * all JVMs, as counted by Redis. Otherwise threads that wait in one JVM are served in order of arrival, and JVMs take
- * turns, which costs less. Either way {@link #tryLock()} takes a free lock whoever waits.
+ * <p><b>Order.</b> A lock from {@link RedisLocks#fairLock(String)} serves threads of all JVMs in order of their arrival
+ * at Redis. Any other lock serves the threads of one JVM in order of arrival, and JVMs take turns, which costs less.
+ * Either way {@link #tryLock()} takes a free lock even if others wait.
  *
- * <p><b>Redis away.</b> {@code lock()} goes on trying for the {@code retryFor} of its {@link RedisLocks}, timed tries
- * until their time, and then throw {@link LockUnavailableException}. What asks Redis throws
+ * <p><b>Redis away.</b> {@code lock()} goes on trying for the {@code retryFor} of its {@link RedisLocks}, and timed
+ * tries until their time is over; then they throw {@link LockUnavailableException}. Methods that ask Redis throw
  * {@link IllegalStateException} once the {@code RedisLocks} is closed.
  *
  * <p><b>Memory.</b> What a thread wrote before it unlocked is visible to the next holder of the same JVM, as
@@ -89,9 +90,9 @@ public final class RedisReentrantLock implements FencedLock {
     }
 
     /**
-     * Acquires the lock if it is free now, whoever waits for it; one request, no waiting.
+     * Acquires the lock if it is free now, even if others wait for it; sends one request and does not wait.
      *
-     * @throws LockUnavailableException if Redis did not answer, so that nobody knows whether it is free
+     * @throws LockUnavailableException if Redis did not answer, so that it is not known whether the lock is free
      */
     @Override
     public boolean tryLock() {
@@ -99,12 +100,12 @@ public final class RedisReentrantLock implements FencedLock {
     }
 
     /**
-     * Acquires the lock if it becomes free within a time. Never returns false early, and ends within 200 ms of its time
-     * even if Redis hangs.
+     * Acquires the lock if it becomes free within the given time. Never returns false early, and ends within 200 ms
+     * after that time even if Redis hangs.
      *
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
-     * @throws LockUnavailableException if in that time Redis answered this client nothing at all, or refused it locks,
-     *     so that nobody knows whether the lock is busy
+     * @throws LockUnavailableException if in that time Redis answered no request of this client, or refused it locks,
+     *     so that it is not known whether the lock is busy
      */
     @Override
     public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
@@ -127,8 +128,8 @@ public final class RedisReentrantLock implements FencedLock {
     }
 
     /**
-     * Releases the lock once; the last release of a hold frees it and hands it on. Blocks for at most one command
-     * timeout: if Redis does not answer, the hold ends here, and its release goes on in the background.
+     * Releases the lock once; the outermost release of a hold frees the lock and hands it on. Blocks for at most one
+     * command timeout: if Redis does not answer, the hold ends locally, and its release continues in the background.
      *
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
      * @throws LockLostException if it did and has lost it
@@ -139,19 +140,20 @@ public final class RedisReentrantLock implements FencedLock {
     }
 
     /**
-     * A Condition of this lock, numbered in order of creation by this object: the same class in two JVMs, which makes
-     * its Conditions in the same order, means the same ones.
+     * Returns a Condition of this lock, numbered by this object in order of creation. A class in two JVMs that makes
+     * its Conditions in the same order uses the same Conditions.
      *
-     * <p>Two that make them in another order mean each other's: a thread waits for "not empty" and is signalled "not
-     * full". A rolling deployment is enough for that, if the new version makes one more before the others or swaps two
-     * fields. Use {@link #newCondition(String)} where another JVM signals or awaits.
+     * <p>If two JVMs make them in a different order, they mix them up: a thread waits for "not empty" and is signalled
+     * "not full". A rolling deployment is enough for that, if the new version makes one more Condition before the
+     * others or swaps two fields. Use {@link #newCondition(String)} if another JVM signals or awaits.
      *
-     * <p>As the JDK's, with this besides: {@code await} gives the hold up and comes back with a new one, with a new
-     * token; a spurious wake-up is possible, above all after the loss of a holder that may have had a signal to give.
-     * While Redis is away {@code await} goes on waiting; if it is to return and Redis stays away for longer than
-     * {@code retryFor}, it throws {@link LockUnavailableException} and the lock is <em>not</em> held, nor is it when
-     * the {@link RedisLocks} is closed meanwhile ({@link IllegalStateException}). Without the lock, {@code await} and
-     * {@code signal} throw {@link IllegalMonitorStateException}, or {@link LockLostException} if it was lost.
+     * <p>It behaves as the JDK's, with these differences. {@code await} gives up the hold and returns with a new hold,
+     * which has a new token. Spurious wake-ups are possible, above all after the loss of a holder that may have had a
+     * signal to give. While Redis is away {@code await} goes on waiting; if it has to return and Redis stays away for
+     * longer than {@code retryFor}, it throws {@link LockUnavailableException} and the lock is <em>not</em> held. The
+     * lock is not held either if the {@link RedisLocks} is closed meanwhile ({@link IllegalStateException}). Without
+     * the lock, {@code await} and {@code signal} throw {@link IllegalMonitorStateException}, or
+     * {@link LockLostException} if it was lost.
      *
      * @throws UnsupportedOperationException on a quorum
      */
@@ -168,8 +170,8 @@ public final class RedisReentrantLock implements FencedLock {
     }
 
     /**
-     * Whether threads of this JVM wait in a Condition of this lock. Local: code that signals for as long as anybody
-     * waits asks {@link RedisLocks#inspect(String)}, which knows the waiters of all JVMs.
+     * Whether threads of this JVM wait in a Condition of this lock. Local: code that signals while there are waiters in
+     * any JVM has to ask {@link RedisLocks#inspect(String)}, which knows the waiters of all JVMs.
      *
      * @throws IllegalArgumentException if it is a Condition of another lock
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
@@ -207,7 +209,7 @@ public final class RedisReentrantLock implements FencedLock {
     /**
      * {@inheritDoc}
      *
-     * <p>Shortly after a hold was handed over by another client this is less than the lease.
+     * <p>Shortly after another client has handed the lock over, this is less than the lease.
      */
     @Override
     public Duration remainingLease() {

@@ -4,8 +4,8 @@ import java.io.Serial;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request to Redis that brought nothing to rely on: the message is what the server said, or what became of the
- * connection. It is the cause of a {@link LockUnavailableException}, which says what that means for the lock.
+ * The failure of a request to Redis. The message is the server's error or the failure of the connection. It is the
+ * cause of a {@link LockUnavailableException}, which says what the failure means for the lock.
  *
  * @since 0.1.0
  */
@@ -14,7 +14,7 @@ public abstract class RedisRequestException extends RuntimeException {
     @Serial
     private static final long serialVersionUID = 1L;
 
-    /** For the library's own kinds. */
+    /** For the library's own subclasses. */
     protected RedisRequestException(String message, @Nullable Throwable cause) {
         super(message, cause);
     }

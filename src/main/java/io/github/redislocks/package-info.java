@@ -1,5 +1,5 @@
 /**
- * {@code java.util.concurrent.locks} on Redis: locks that exclude across processes and read like the JDK's. Start at
+ * {@code java.util.concurrent.locks} on Redis: locks across processes that are used like the JDK's. Start at
  * {@link io.github.redislocks.RedisLocks}.
  *
  * <table>
@@ -11,12 +11,12 @@
  *   <tr><td>guard something</td>
  *     <td>{@link io.github.redislocks.RedisReentrantLock}, by its methods of {@link java.util.concurrent.locks.Lock} or
  *     {@link io.github.redislocks.FencedLock#withLock}</td></tr>
- *   <tr><td>set lease, fairness or patience of one lock</td><td>{@link io.github.redislocks.LockOptions}</td></tr>
- *   <tr><td>write code that a test or a framework can give other locks</td>
+ *   <tr><td>set the lease, fairness or retry time of one lock</td><td>{@link io.github.redislocks.LockOptions}</td></tr>
+ *   <tr><td>write code to which tests or frameworks can give other locks</td>
  *     <td>{@link io.github.redislocks.Locks} and {@link io.github.redislocks.FencedLock}</td></tr>
  *   <tr><td>know that a hold was lost</td>
  *     <td>{@link io.github.redislocks.LockLostException} where it matters,
- *     {@link io.github.redislocks.RedisLocks.Builder#onLockLost} to be told</td></tr>
+ *     {@link io.github.redislocks.RedisLocks.Builder#onLockLost} to be notified</td></tr>
  *   <tr><td>know why no lock can be acquired</td>
  *     <td>{@link io.github.redislocks.LockUnavailableException}</td></tr>
  *   <tr><td>measure</td><td>{@link io.github.redislocks.LockListener}</td></tr>

@@ -27,7 +27,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
-/** What counts as a Redis that is away: what fails callers, and what is only too little time of theirs. */
+/**
+ * Tests what counts as an outage of Redis, so that callers fail, and what is only a timeout of the callers' own that
+ * was too short.
+ */
 class AvailabilityTest extends FakeTime {
 
     private final RedisException refused = new RedisException.Refused("OOM", null);

@@ -13,7 +13,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * How an await ends whose time is over or whose thread is interrupted, when its request runs twice or Redis goes away.
+ * Tests how an await ends when its time is over or its thread is interrupted, while its request runs twice or Redis
+ * goes away.
  */
 @Tag("long")
 class AwaitEndTest extends FakeTime {

@@ -10,7 +10,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
 import org.junit.jupiter.api.Test;
 
-/** What a client that closes with a drain still lets be done, and what it refuses. */
+/** Tests what a client that closes with a drain still allows, and what it refuses. */
 class DrainTest extends FakeTime {
 
     private static final Duration LONG = Duration.ofMinutes(5);

@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
-/** What a client with a grace of 30 s does when Redis has become another server; the other client has none. */
+/** Tests what a client with a grace of 30 s does after a failover; the other client has no grace. */
 class FailoverGraceTest extends FakeTime {
 
     private static final Duration SOON = Duration.ofSeconds(10);

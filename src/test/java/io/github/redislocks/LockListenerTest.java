@@ -14,7 +14,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What a listener hears, in which order, and that what it throws changes nothing. */
+/** Tests which events a listener gets, in which order, and that its exceptions change nothing. */
 class LockListenerTest extends FakeTime {
 
     private final List<String> heard = new CopyOnWriteArrayList<>();

@@ -10,7 +10,7 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What the options of one lock object change, and that they change no other. */
+/** Tests what the options of one lock object change, and that they change no other lock object. */
 class LockOptionsTest extends FakeTime {
 
     private static final LockOptions PLAIN = LockOptions.defaults();

@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
-/** That who waits behind a hold of the own client notices when Redis has that hold no longer. */
+/** Tests that a thread that waits behind a hold of its own client notices when the hold is gone in Redis. */
 class LookoutTest extends FakeTime {
 
     private static final long HEARTBEAT_MILLIS = Timing.HEARTBEAT_MILLIS;

@@ -22,7 +22,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** That holds in great number are renewed together, and each judged by itself. */
+/** Tests that many holds are renewed together, and that each gets its own result. */
 @Tag("long")
 class ManyHoldsTest extends FakeTime {
 

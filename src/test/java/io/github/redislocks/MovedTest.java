@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a client does at once when Redis has become another server. The lease is 30 s, renewed every 10 s. */
+/** Tests what a client does at once after a failover. The lease is 30 s, renewed every 10 s. */
 @Timeout(30)
 class MovedTest extends FakeTime {
 

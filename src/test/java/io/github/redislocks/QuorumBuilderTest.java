@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 
-/** What is refused before anything is sent. */
+/** Tests which quorums are rejected before anything is sent. */
 class QuorumBuilderTest {
 
     private static final String[] THREE = {"redis://a", "redis://b", "redis://c"};

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a client of a quorum remembers of what is over: nothing, whatever its masters do. */
+/** Tests that a client of a quorum remembers nothing about attempts that have ended, whatever its masters do. */
 @Timeout(60)
 @Tag("long")
 class QuorumMemoryTest {

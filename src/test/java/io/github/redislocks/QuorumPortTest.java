@@ -48,7 +48,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A quorum of three as one Redis: what two questions of one attempt do to each other. */
+/** Tests the port to a quorum of three: how two requests of one attempt affect each other. */
 @Timeout(30)
 class QuorumPortTest {
 

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.Jedis;
 
-/** What a client does with a hold that too few replicas have, which the in-memory Redis only says. */
+/** Tests what a client does with a hold that too few replicas confirm; the in-memory Redis only reports the number. */
 class ReplicaAcksTest extends FakeTime {
 
     private static final Duration SOON = Duration.ofSeconds(10);

@@ -24,7 +24,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
-/** What is known of servers, when masters come and go by their addresses. */
+/** Tests that a client forgets servers when masters with different addresses come and go. */
 class ServersThatGoTest {
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);

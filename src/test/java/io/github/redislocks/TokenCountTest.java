@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
 
-/** How many last tokens Redis remembers, on each topology. */
+/** Tests the count of the last tokens that Redis remembers, on each topology. */
 @Timeout(60)
 @Tag("server")
 class TokenCountTest {

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.Jedis;
 
-/** How long the last token of a lock is remembered, if that is not the default. */
+/** Tests how long the last token of a lock is remembered with another token memory than the default. */
 class TokenMemoryTest extends FakeTime {
 
     private static final Duration MEMORY = Duration.ofMinutes(2);

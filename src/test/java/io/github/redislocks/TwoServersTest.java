@@ -22,7 +22,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a client owes to there being several servers: none waits for another, and each has a clock of its own. */
+/** Tests a client of several servers: no server waits for another, and each has a clock of its own. */
 @Timeout(30)
 class TwoServersTest {
 

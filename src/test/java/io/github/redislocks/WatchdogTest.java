@@ -23,7 +23,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
-/** That the watchdog is woken when something is due: nothing here wakes it but the library itself. */
+/** Tests that the watchdog is woken when something is due: here only the library itself wakes it. */
 class WatchdogTest extends FakeTime {
 
     private final Watchdog watchdog = locks.client().watchdog;

@@ -4,9 +4,9 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Pauses between tries, drawn at random from a range that doubles with each: so the clients of a server that comes back
- * do not all come at once. This is the "full jitter" of Marc Brooker, "Exponential Backoff And Jitter", AWS
- * Architecture Blog, 2015.
+ * Exponential backoff: random pauses between tries, from a range that doubles with each try, so that not all clients of
+ * a server try again at the same time when it is back. This is the "full jitter" of Marc Brooker, "Exponential Backoff
+ * And Jitter", AWS Architecture Blog, 2015.
  */
 public final class Backoff {
 
@@ -20,24 +20,26 @@ public final class Backoff {
         this.rangeNanos = minNanos;
     }
 
-    /** Between requests: one that failed may have met a connection that had been cut, so the first come soon. */
+    /**
+     * The backoff between requests. Its first pauses are short, since a failure may only have been a broken connection.
+     */
     public static Backoff ofRequests() {
         return new Backoff(10, 500);
     }
 
-    /** Between subscriptions, which are cut all together. Heartbeats stand in for them meanwhile. */
+    /** The backoff between subscriptions, which all break together. Heartbeats replace their messages meanwhile. */
     public static Backoff ofSubscriptions() {
         return new Backoff(200, 1_000);
     }
 
-    /** The next pause, in ns. */
+    /** Returns the next pause in nanoseconds. */
     public long next() {
         long pause = ThreadLocalRandom.current().nextLong(rangeNanos);
         rangeNanos = Math.min(2 * rangeNanos, maxNanos);
         return pause;
     }
 
-    /** Begins anew, after a success. */
+    /** Starts again with the shortest range, after a success. */
     public void reset() {
         rangeNanos = minNanos;
     }

@@ -6,19 +6,19 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /**
- * Wakes threads that wait until something is true. A {@link java.util.concurrent.locks.Condition} of the JDK loses its
- * waiter, which then looks for itself without rest, if its first signal meets an {@link OutOfMemoryError}; here the
- * worst is that a waiter finds out when its time is over.
+ * Wakes threads that wait until a condition is true. A {@link java.util.concurrent.locks.Condition} of the JDK may lose
+ * a waiter, which then polls without pause, if its first signal meets an {@link OutOfMemoryError}. With this class, at
+ * worst a waiter notices the change only at its deadline.
  */
 public final class Bell {
 
     private final Queue<Thread> waiting = new ConcurrentLinkedQueue<>();
 
     /**
-     * Waits until something is true, at most until a time of {@link System#nanoTime}. An interrupt is kept.
+     * Waits until a condition is true, at most until a time of {@link System#nanoTime}. An interrupt is kept.
      *
-     * @param news looked at before it waits, and again whenever the bell is rung
-     * @return whether it was true when it was last looked at
+     * @param news the condition, evaluated before waiting and again each time the bell rings
+     * @return the last value of the condition
      */
     public boolean await(long deadlineNanos, BooleanSupplier news) {
         waiting.add(Thread.currentThread());
@@ -41,7 +41,7 @@ public final class Bell {
         }
     }
 
-    /** Has all that wait look again. */
+    /** Has all waiting threads evaluate their condition again. */
     public void ring() {
         for (Thread waiter : waiting) {
             LockSupport.unpark(waiter);

@@ -6,7 +6,7 @@ import java.time.InstantSource;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** Monotonic time of this JVM, and the only way to wait for it. Tests move it by hand. */
+/** The monotonic time of this JVM, and the ways to wait for a time. Tests use a clock that they move by hand. */
 public interface Clock {
 
     Clock SYSTEM = new Clock() {
@@ -27,10 +27,10 @@ public interface Clock {
         }
     };
 
-    /** Nanoseconds since an origin that lies before every call: always above zero. */
+    /** Nanoseconds since an origin that lies before every call, so always positive. */
     long nanoTime();
 
-    /** Waits until a time of this clock, an interrupt, or an unpark; for {@link Long#MAX_VALUE} without end. */
+    /** Parks until a time of this clock, an interrupt, or an unpark; without end for {@link Long#MAX_VALUE}. */
     default void parkUntil(Object blocker, long nanos) {
         long wait = nanos == Long.MAX_VALUE ? nanos : nanos - nanoTime();
         if (wait > 0) {
@@ -38,7 +38,7 @@ public interface Clock {
         }
     }
 
-    /** Waits for a time or an interrupt, whatever else wakes the calling thread meanwhile. */
+    /** Waits for the given time or until an interrupt; unparks do not end the wait. */
     default void pause(Object blocker, long nanos) {
         long until = nanoTime() + nanos;
         while (nanoTime() < until && !Thread.currentThread().isInterrupted()) {
@@ -47,8 +47,8 @@ public interface Clock {
     }
 
     /**
-     * How long it is until a time of this machine's wall clock, which only {@code awaitUntil} asks for; at most and at
-     * least what a long holds.
+     * The nanoseconds until a time of this machine's wall clock, limited to the range of a long. Only
+     * {@code awaitUntil} uses it.
      */
     default long untilNanos(Instant time) {
         return TimeUnit.NANOSECONDS.convert(
@@ -56,8 +56,8 @@ public interface Clock {
     }
 
     /**
-     * Parks the calling thread as {@link LockSupport#parkNanos(Object, long)} does; with {@link Long#MAX_VALUE} without
-     * a time, so that it is seen to be WAITING.
+     * Parks the calling thread as {@link LockSupport#parkNanos(Object, long)} does; for {@link Long#MAX_VALUE} without
+     * a timeout, so that the thread's state is WAITING.
      */
     void park(Object blocker, long nanos);
 }

@@ -4,8 +4,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A thread that does one thing over and over until it is closed, whatever goes wrong: an error of any kind, thrown by a
- * turn or by the logger that is told of it, is followed by a pause and the next turn.
+ * A thread that repeats one task until it is closed. After any error, even one thrown by the logger, the thread pauses
+ * and goes on with the next turn.
  */
 public final class DutyLoop {
 
@@ -15,13 +15,14 @@ public final class DutyLoop {
     private final Runnable turn;
     private final Thread thread;
     private volatile boolean closed;
-    /** Of the thread. */
+    /** Used by the thread itself only. */
     private long pauseNanos = MIN_PAUSE_NANOS;
 
     /**
      * Makes the thread; {@link #start} starts it.
      *
-     * @param turn done over and over. It may wait, but it has to come back soon after {@link #close}, which unparks it.
+     * @param turn the task of one turn. It may wait, but must return soon after {@link #close}, which unparks the
+     *     thread.
      */
     public DutyLoop(Threads threads, String role, Runnable turn) {
         this.turn = turn;
@@ -38,7 +39,7 @@ public final class DutyLoop {
         LockSupport.unpark(thread);
     }
 
-    /** The turn that is being done is the last one; it is unparked. Does not wait for it. */
+    /** Ends the thread after the current turn, and unparks it. Does not wait for it. */
     public void close() {
         closed = true;
         LockSupport.unpark(thread);
@@ -48,7 +49,7 @@ public final class DutyLoop {
         return closed;
     }
 
-    /** The thread, to be waited for. */
+    /** The thread, so that callers can join it. */
     public Thread thread() {
         return thread;
     }
@@ -58,7 +59,7 @@ public final class DutyLoop {
             try {
                 turns();
             } catch (Throwable notEvenLogged) {
-                // As long as there is no memory to say what went wrong, nothing more can be done than to go on.
+                // Without memory even for the log entry, nothing can be done but to go on.
                 LockSupport.parkNanos(this, MAX_PAUSE_NANOS);
             }
         }
@@ -71,7 +72,7 @@ public final class DutyLoop {
                 pauseNanos = MIN_PAUSE_NANOS;
             } catch (Throwable e) {
                 Loggers.INTERNAL.error("The thread {} met an error and goes on", thread.getName(), e);
-                // Nobody else interrupts it, and with the flag set no pause would be one.
+                // With the interrupt flag set, park would return at once; nobody relies on the flag of this thread.
                 Thread.interrupted();
                 LockSupport.parkNanos(this, pauseNanos);
                 pauseNanos = Math.min(2 * pauseNanos, MAX_PAUSE_NANOS);

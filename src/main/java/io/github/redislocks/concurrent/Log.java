@@ -4,7 +4,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A logger that never throws: what a user's logger or appender throws must not change what happens to a lock. */
+/** A logger that never throws: an exception of a user's logger or appender must not change what happens to a lock. */
 public final class Log {
 
     private final Logger logger;
@@ -13,12 +13,12 @@ public final class Log {
         logger = LoggerFactory.getLogger(name);
     }
 
-    /** Its name, by which the user configures it. */
+    /** The name by which users configure the logger. */
     public String name() {
         return logger.getName();
     }
 
-    /** Writes what a user should look into; with what SLF4J's format wants, an exception last. */
+    /** Logs what a user should look into; format and arguments as in SLF4J, with an exception last. */
     public void warn(String format, @Nullable Object... arguments) {
         try {
             logger.warn(format, arguments);
@@ -27,7 +27,7 @@ public final class Log {
         }
     }
 
-    /** Writes what went wrong. */
+    /** Logs an error of the library. */
     public void error(String format, @Nullable Object... arguments) {
         try {
             logger.error(format, arguments);
@@ -36,7 +36,7 @@ public final class Log {
         }
     }
 
-    /** Writes what happens seldom and is no trouble. */
+    /** Logs what happens rarely and is no problem. */
     public void info(String format, @Nullable Object... arguments) {
         try {
             logger.info(format, arguments);
@@ -45,7 +45,7 @@ public final class Log {
         }
     }
 
-    /** Writes what is of use to those who work on the library. */
+    /** Logs what is useful to developers of the library. */
     public void debug(String format, @Nullable Object... arguments) {
         try {
             logger.debug(format, arguments);

@@ -1,22 +1,23 @@
 package io.github.redislocks.concurrent;
 
 /**
- * The loggers of the library, by the names that the README documents: the structure of the code is not part of them.
+ * The loggers of the library, by the names that the README documents. The names do not depend on the packages of the
+ * code.
  */
 public final class Loggers {
 
     private static final String ROOT = "io.github.redislocks.";
 
-    /** Which server this client has, what that lacks, and when it is away and back. */
+    /** Logs which server the client uses, what that server lacks, and when it is away and back. */
     public static final Log CONNECTION = new Log(ROOT + "connection");
 
-    /** Holds that were lost, and the listener that is told of them. */
+    /** Logs lost holds, and problems with telling the listeners. */
     public static final Log LOSS = new Log(ROOT + "loss");
 
-    /** Locks that this client forced open. */
+    /** Logs locks that this client forced open. */
     public static final Log FORCED = new Log(ROOT + "forced");
 
-    /** Errors that the library itself met. */
+    /** Logs errors inside the library. */
     public static final Log INTERNAL = new Log(ROOT + "internal");
 
     private Loggers() {}

@@ -9,16 +9,16 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * An executor with as few threads as there is work for: a task goes to a thread that idles; another thread is started
- * only if none does; and a task waits only once there are as many threads as there may be. The executor of the JDK
- * starts threads until there are as many as there may be, whether others idle or not.
+ * An executor that uses as few threads as its work needs. A task goes to an idle thread; only if none is idle a new
+ * thread is started; only if the maximum of threads is reached the task waits. The JDK's executor starts core threads
+ * although others are idle, and queues tasks before it starts threads beyond the core.
  *
- * <p>Its queue has no Condition, since an {@link OutOfMemoryError} at the first signal of one may lose a waiter for
- * good.
+ * <p>Its queue uses no Condition, since an {@link OutOfMemoryError} at the first signal of a Condition may lose a
+ * waiter for good.
  */
 public final class ScalingExecutor extends ThreadPoolExecutor {
 
-    /** How many tasks may wait; beyond that, {@link #execute} throws {@link RejectedExecutionException}. */
+    /** The most tasks that may wait; beyond that, {@link #execute} throws {@link RejectedExecutionException}. */
     public static final int MAX_WAITING = 10_000;
 
     private final Semaphore waiting = new Semaphore(MAX_WAITING);
@@ -29,7 +29,7 @@ public final class ScalingExecutor extends ThreadPoolExecutor {
         setRejectedExecutionHandler((task, executor) -> queue(task));
     }
 
-    /** Takes a task only if a thread idles that takes it at once. */
+    /** A queue that accepts a task only if an idle thread takes it at once. */
     private static final class Handover extends LinkedTransferQueue<Runnable> {
 
         @Serial
@@ -72,14 +72,14 @@ public final class ScalingExecutor extends ThreadPoolExecutor {
         boolean queued = false;
         try {
             Waiting last = new Waiting(task);
-            // Not offer(), which takes none that has to wait.
+            // Not offer(), which accepts no task that has to wait.
             getQueue().add(last);
             queued = true;
             if (isShutdown() && remove(last)) {
                 queued = false;
                 throw new RejectedExecutionException("closed");
             }
-            // All threads may have ended just now.
+            // All threads may have ended in the meantime.
             prestartCoreThread();
         } finally {
             if (!queued) {

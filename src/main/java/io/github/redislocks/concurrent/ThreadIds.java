@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Numbers of threads that no two threads of a JVM share. {@code Thread.threadId()} is that number, but only since JDK
- * 19; before, {@code getId()} can be overridden, and a thread whose class does so gets a negative number of our own.
+ * Thread numbers that are unique in a JVM. Since JDK 19 {@code Thread.threadId()} is such a number. Before,
+ * {@code getId()} can be overridden; a thread whose class overrides it gets a negative number from this class.
  */
 public final class ThreadIds {
 

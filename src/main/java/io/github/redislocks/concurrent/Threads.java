@@ -9,16 +9,16 @@ import java.util.concurrent.ThreadFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The threads of the library: how they are made, and how they are waited for.
+ * Makes the threads of the library, and joins them.
  *
- * <p>A thread takes much over from the thread that makes it, and that is any thread of the application which happens to
- * be the first to need it. Nothing of the kind is wanted here: values of {@link InheritableThreadLocal}, the context
+ * <p>A new thread inherits much from the thread that makes it, which here is whichever thread of the application first
+ * needs it. The library's threads must inherit none of that: values of {@link InheritableThreadLocal}, the context
  * class loader and the protection domains would keep an undeployed application in memory, the priority might be too low
- * to hear of a grant in time, and the thread group might be destroyed.
+ * to receive a grant in time, and the thread group might be destroyed.
  */
 public final class Threads {
 
-    /** Daemons of the library's own making, named by their role alone. */
+    /** Makes daemon threads without a user's factory, named by their role alone. */
     public static final Threads DAEMONS = new Threads(null, "");
 
     private final @Nullable ThreadFactory factory;
@@ -32,17 +32,17 @@ public final class Threads {
     /**
      * The threads of one client.
      *
-     * @param factory what the user wants them to be made by, or null
-     * @param client stands at the end of their names
+     * @param factory the user's factory, or null
+     * @param client the last part of the threads' names
      */
     public static Threads of(@Nullable ThreadFactory factory, String client) {
         return new Threads(factory, "-" + client);
     }
 
     /**
-     * A thread for a role, such as {@code watchdog}, that is not started.
+     * Makes a thread for a role, such as {@code watchdog}, without starting it.
      *
-     * @throws IllegalStateException if the user's factory makes none, or a virtual one
+     * @throws IllegalStateException if the user's factory returns null or a virtual thread
      */
     public Thread make(String role, Runnable work) {
         String name = "redis-locks-" + role + client;
@@ -59,14 +59,14 @@ public final class Threads {
         return thread;
     }
 
-    /** Makes threads for a role, all with its name. */
+    /** A factory of threads for a role, all with the same name. */
     public ThreadFactory factory(String role) {
         return work -> make(role, work);
     }
 
-    /** A daemon thread of normal priority, not started, that takes nothing over from the calling thread. */
-    // Until the JDK has no security manager, a thread keeps the classes that made it; and the priority only undoes
-    // another.
+    /** Makes a daemon thread of normal priority that inherits nothing from the calling thread, without starting it. */
+    // While the JDK has a security manager, a thread keeps a reference to the classes that made it. The priority is
+    // set only to undo an inherited one.
     @SuppressWarnings({"removal", "ThreadPriorityCheck"})
     public static Thread daemon(String name, Runnable work) {
         ThreadGroup group = rootGroup();
@@ -78,7 +78,7 @@ public final class Threads {
         return thread;
     }
 
-    /** Makes threads as {@link #daemon} does, all of this name. */
+    /** A factory of threads as made by {@link #daemon}, all with the same name. */
     public static ThreadFactory daemons(String name) {
         return work -> daemon(name, work);
     }
@@ -91,7 +91,7 @@ public final class Threads {
         return group;
     }
 
-    /** Waits for threads to end, for a time each; an interrupt ends the wait and is kept. */
+    /** Joins threads, each for the given time at most; an interrupt ends the wait and is kept. */
     public static void join(List<Thread> threads, @Nullable Thread one, Duration limit) {
         List<Thread> all = new ArrayList<>(threads);
         if (one != null) {

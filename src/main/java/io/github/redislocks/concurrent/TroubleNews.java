@@ -4,20 +4,20 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Decides when a log tells that something is in trouble, and that the trouble is over: each once, and not more often
- * than somebody wants to read. A trouble that begins soon after one that was told of is told of when it has lasted.
+ * Decides when to log that a trouble began and that it is over: each once, and not too often. A trouble that begins
+ * soon after another one was logged is logged only if it lasts.
  */
 public final class TroubleNews {
 
-    /** How soon after a trouble was told of another one may be. */
+    /** The least time between the logging of two troubles. */
     private static final long AGAIN_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-    /** Since when there is the trouble that was told of; 0 if there is none. */
+    /** When the trouble that was logged began; 0 if there is none. */
     private final AtomicLong sinceNanos = new AtomicLong();
 
     private volatile long toldNanos;
 
-    /** Notes that there is a trouble since a time; true if the caller is to tell of it now. */
+    /** Notes that there has been a trouble since the given time; true if the caller has to log it now. */
     public boolean isToBeTold(long since, long now) {
         long told = toldNanos;
         if (sinceNanos.get() != 0 || (told != 0 && now - told < AGAIN_NANOS) || !sinceNanos.compareAndSet(0, since)) {
@@ -27,7 +27,7 @@ public final class TroubleNews {
         return true;
     }
 
-    /** Notes that there is no trouble; returns since when there was the one that was told of, or 0. */
+    /** Notes that there is no trouble; returns when the trouble that was logged began, or 0. */
     public long end() {
         long since = sinceNanos.get();
         return since != 0 && sinceNanos.compareAndSet(since, 0) ? since : 0;

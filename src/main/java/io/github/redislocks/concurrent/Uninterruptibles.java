@@ -1,19 +1,21 @@
 package io.github.redislocks.concurrent;
 
-/** A wait that an interrupt does not end, and after which the flag is set again. */
+/** Waits that an interrupt does not end, and after which the interrupt flag is set again. */
 public final class Uninterruptibles {
 
     private Uninterruptibles() {}
 
-    /** A wait of the JDK, with its answer. */
+    /** An interruptible wait of the JDK. */
     @FunctionalInterface
     public interface Wait {
 
-        /** Waits at most for a time, which may be over. */
+        /** Waits for the given time at most, which may be negative; returns what the JDK's method returns. */
         boolean await(long nanos) throws InterruptedException;
     }
 
-    /** Waits until a time of {@link System#nanoTime}, begun again after each interrupt; returns what the last said. */
+    /**
+     * Waits until a time of {@link System#nanoTime}, again after each interrupt; returns the result of the last wait.
+     */
     public static boolean until(long deadlineNanos, Wait wait) {
         boolean interrupted = false;
         try {

@@ -4,14 +4,14 @@ import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 
-/** Tells virtual threads from others, on a JDK that may have none. */
+/** Tells virtual threads from platform threads, also on a JDK without virtual threads. */
 public final class VirtualThreads {
 
     private static final MethodHandle IS_VIRTUAL = isVirtual();
 
     private VirtualThreads() {}
 
-    /** {@code Thread.isVirtual} where there is one (JDK 21). */
+    /** {@code Thread.isVirtual} where it exists (JDK 21), else a constant false. */
     private static MethodHandle isVirtual() {
         try {
             return MethodHandles.lookup().findVirtual(Thread.class, "isVirtual", MethodType.methodType(boolean.class));

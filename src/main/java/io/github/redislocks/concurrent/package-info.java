@@ -1,4 +1,4 @@
-/** What threads need, whatever they are for. Knows nothing else of the library. */
+/** Threads, clocks, waits, backoff and logs, for any purpose. Knows nothing else of the library. */
 @NullMarked
 package io.github.redislocks.concurrent;
 

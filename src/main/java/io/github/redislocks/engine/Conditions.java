@@ -27,7 +27,7 @@ import io.github.redislocks.watchdog.Watchdog;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
-/** Waiting in the Conditions of a client's locks, and signalling waiters. */
+/** Waits in the Conditions of a client's locks, and signals their waiters. */
 public final class Conditions {
 
     private static final long PAUSE_NANOS = 20_000_000;
@@ -76,18 +76,18 @@ public final class Conditions {
     }
 
     /**
-     * Gives a hold of the calling thread up, waits in a Condition, and has it back.
+     * Gives up a hold of the calling thread, waits in a Condition, and gets the hold back.
      *
-     * @param id of the Condition
-     * @param until a time of the wall clock, which may be set meanwhile, at which it ends besides; or null
-     * @return whether that ended by a signal, or spuriously, and not because the time was over
+     * @param id the id of the Condition
+     * @param until a wall-clock time at which the wait ends as well, or null; the wall clock may be set meanwhile
+     * @return true if a signal or a spurious wake-up ended the wait, false if its time was over
      * @throws InterruptedException if an interrupt came before a signal; the lock is held again all the same
      */
     public boolean await(String id, Hold hold, WaitLimit limit, @Nullable Instant until) throws InterruptedException {
         return new ConditionWait(id, hold, limit, until).await();
     }
 
-    /** Wakes the longest waiter of a Condition, or all of its waiters; an interrupt is kept. */
+    /** Signals the waiter of a Condition that has waited longest, or all of its waiters. An interrupt is kept. */
     public void signal(String id, Hold hold, boolean all, WaitLimit limit) {
         long number = attempts.nextNumber();
         long began = clock.nanoTime();
@@ -117,14 +117,14 @@ public final class Conditions {
                             now - began,
                             e);
                 }
-                // With the flag set no pause would be one.
+                // With the interrupt flag set, park would return at once.
                 boolean unused = limit.interrupted();
                 clock.park(this, PAUSE_NANOS);
             }
         }
     }
 
-    /** Moves a waiter from the Condition's books to the lock's, if it is one of this client. */
+    /** Notes, for a waiter of this client, that it waits for the lock and no longer in the Condition. */
     private void moved(String id, String place) {
         int end = place.lastIndexOf(':');
         Attempt attempt = attempts.get(Long.valueOf(place.substring(end + 1)));
@@ -134,12 +134,12 @@ public final class Conditions {
     }
 
     /**
-     * One thread's wait in a Condition, from giving its hold up to having it back. In short:
+     * One thread's wait in a Condition, from giving up the hold to getting it back. In short:
      *
      * <pre>
-     *   one script: take a place in the Condition, end the hold, hand the lock on
+     *   one script: take a place in the Condition, end the hold, grant the lock to the next
      *   until granted:
-     *     interrupted or too late   one script: leave the Condition for the line, unless signalled before
+     *     interrupted or too late   one script: move from the Condition to the queue, unless signalled before
      *     else                      park
      *   restore the count
      * </pre>
@@ -147,19 +147,19 @@ public final class Conditions {
      * Its stages:
      *
      * <pre>
-     *   HOLDING    -> GIVING_UP                         the release begins; from here on only Redis ends it
-     *   GIVING_UP  -> HOLDING                           Redis refused it, and changed nothing: throws
-     *   GIVING_UP  -> WAITING                           answered: the place is in the Condition
-     *   WAITING    -> SIGNALLED, INTERRUPTED, TIMED_OUT   what came first, as Redis says when it is asked to leave
-     *   WAITING, SIGNALLED, INTERRUPTED, TIMED_OUT      a grant ends each; in WAITING it came by a signal
+     *   HOLDING    -> GIVING_UP                         the release begins; from here on only Redis can end the hold
+     *   GIVING_UP  -> HOLDING                           Redis refused the release and changed nothing: throws
+     *   GIVING_UP  -> WAITING                           the reply says that the place is in the Condition
+     *   WAITING    -> SIGNALLED, INTERRUPTED, TIMED_OUT   whichever came first, as Redis decides when the wait ends
+     *   WAITING, SIGNALLED, INTERRUPTED, TIMED_OUT      a grant ends each; in WAITING a signal led to it
      * </pre>
      */
     public final class ConditionWait {
 
-        /** How often a wait until a time of the wall clock looks at that clock. */
+        /** How often a wait until a wall-clock time looks at that clock. */
         private static final long WALL_CLOCK_NANOS = 500_000_000;
 
-        /** See the table of the class. */
+        /** See the table in the class comment. */
         public enum Stage {
             HOLDING,
             GIVING_UP,
@@ -175,12 +175,12 @@ public final class Conditions {
         private final @Nullable Instant until;
         private Stage stage = Stage.HOLDING;
         private long rejoinAtNanos;
-        /** Its way back to the lock; null before. */
+        /** Turns the grant into a hold again; null before the wait has begun. */
         private Settlements.@Nullable Settlement settlement;
 
         /**
-         * Condition: its id. Until: a time of the wall clock, which may be set meanwhile, at which it ends besides; or
-         * null.
+         * Makes a wait in the Condition with this id. {@code until} is a wall-clock time at which the wait ends as
+         * well, or null; the wall clock may be set meanwhile.
          */
         private ConditionWait(String condition, Hold hold, WaitLimit limit, @Nullable Instant until) {
             this.condition = condition;
@@ -190,7 +190,7 @@ public final class Conditions {
         }
 
         /**
-         * Waits; returns whether that ended by a signal, or spuriously, and not because the time was over.
+         * Waits. Returns true if a signal or a spurious wake-up ended the wait, false if its time was over.
          *
          * @throws InterruptedException if an interrupt came before a signal; the lock is held again all the same
          */
@@ -202,10 +202,10 @@ public final class Conditions {
                 giveUp(attempt);
                 awaitGrant(attempt);
             } catch (Throwable e) {
-                // Without a call, for which there may be no room on the stack.
+                // Without a method call, for which there may be no stack space.
                 hold.stranded = stage == Stage.GIVING_UP;
                 if (settlement != null && settlement.made != null) {
-                    // An error has kept the thread from coming back with it.
+                    // An error has kept the thread from returning with the hold.
                     settlement.made.stranded = true;
                 }
                 watchdog.stranded = true;
@@ -226,7 +226,9 @@ public final class Conditions {
             return stage != Stage.TIMED_OUT;
         }
 
-        /** Sends the script that ends the hold, until it is answered: before the answer the holder is unknown. */
+        /**
+         * Sends the script that ends the hold, until it is answered: before the reply nobody knows who holds the lock.
+         */
         private void giveUp(Attempt attempt) {
             openMailbox(attempt);
             long began = clock.nanoTime();
@@ -240,14 +242,14 @@ public final class Conditions {
             LockEngine.publish();
             Attempt successor = handoff.successor(hold);
             hold.names(successor);
-            boolean keep = began - hold.turnStartNanos < Timing.LOCAL_TURN_NANOS;
+            boolean keepTurn = began - hold.turnStartNanos < Timing.LOCAL_TURN_NANOS;
             boolean repeated = false;
             while (true) {
                 long sent = clock.nanoTime();
                 long timeout = settings.commandTimeoutNanos();
                 ServerTimes.Date notAfter = serverTimes.date(sent, timeout);
                 try {
-                    Call call = Scripts.await(hold, attempt, notAfter, condition, successor, keep);
+                    Call call = Scripts.await(hold, attempt, notAfter, condition, successor, keepTurn);
                     Reply reply = monitored.run(call, timeout);
                     attempt.answered(reply, notAfter);
                     Answer answer = Answer.of(reply);
@@ -264,7 +266,7 @@ public final class Conditions {
                     handoff.handOn(hold.keys(), hold.attempt, successor, hold.turnStartNanos, answer, sent);
                     holds.remove(hold);
                     stage = Stage.WAITING;
-                    // A grant to this attempt has a greater token than the hold that was given up.
+                    // A grant to this attempt has a greater token than that of the hold that was given up.
                     attempt.queued(began, hold.token, -1);
                     watchdog.wakeAt(attempt.nextHeartbeatNanos());
                     return;
@@ -280,7 +282,10 @@ public final class Conditions {
             }
         }
 
-        /** Before the same is asked once more; an interrupt is noted, as with the flag set no pause would be one. */
+        /**
+         * Pauses before the same request is sent again. An interrupt is noted first: with the flag set, park would
+         * return at once.
+         */
         private void pause() {
             boolean unused = limit.interrupted();
             clock.park(this, PAUSE_NANOS);
@@ -308,7 +313,7 @@ public final class Conditions {
                 // Refused before it changed anything.
                 hold.notReleased(deadline);
                 stage = Stage.HOLDING;
-                // It has not looked after the hold meanwhile.
+                // The watchdog has not looked after the hold meanwhile.
                 watchdog.wakeAt(0);
                 attempts.end(attempt);
                 throw stillHeld(began, e);
@@ -361,12 +366,12 @@ public final class Conditions {
                 long now = clock.nanoTime();
                 boolean interrupted = limit.interrupted();
                 boolean over = interrupted || remaining(now) <= 0;
-                // Queueing would take a lock that is free.
+                // A place in the queue would take a free lock.
                 long pause = Math.max(rejoinAtNanos - now, epoch.graceNanos(now));
                 if (stage != Stage.WAITING) {
                     clock.park(this, Long.MAX_VALUE);
                 } else if (!over) {
-                    // A wall clock that is set wakes nobody.
+                    // Setting the wall clock wakes no thread.
                     long left = remaining(now);
                     clock.park(this, until == null ? left : Math.min(left, WALL_CLOCK_NANOS));
                 } else if (pause <= 0) {
@@ -377,7 +382,10 @@ public final class Conditions {
             }
         }
 
-        /** Goes on without a grant that has lapsed: it asks by its place, which knows the count of the hold. */
+        /**
+         * Continues without a grant that has lapsed: the attempt asks by a heartbeat, which renews a place with the
+         * hold's count.
+         */
         private void goOnWithout(Attempt attempt, Attempt.Grant lapsed) {
             attempt.heartbeatAt(0);
             attempt.reopen(lapsed);
@@ -385,7 +393,7 @@ public final class Conditions {
             watchdog.wakeAt(0);
         }
 
-        /** Also open, to be tried once more, if too few replicas have confirmed. */
+        /** Settles a grant; OPEN, to be tried again, also if too few replicas have confirmed it. */
         private Settlements.Result settle(Settlements.Settlement wayBack, Attempt.Grant grant) {
             try {
                 return wayBack.settle(grant);
@@ -405,7 +413,7 @@ public final class Conditions {
             return Math.max(0, clock.untilNanos(until));
         }
 
-        /** Queues for the lock; what came first, the signal or the reason to go, is decided in Redis. */
+        /** Queues for the lock. Redis decides which came first, a signal or the reason to stop waiting. */
         private void rejoin(Attempt attempt, Stage reason) {
             long sent = clock.nanoTime();
             long timeout = settings.commandTimeoutNanos();

@@ -26,10 +26,10 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The classes that a client needs later than it connects, and whose initialization may fail. A class that meets an
- * {@link OutOfMemoryError} then can never be used again (JLS 12.4.2): a heap that was full for a moment would leave a
- * process without locks until its end. So they are initialized, and what they do is done once, when a client is made,
- * which tells its maker.
+ * Initializes, when a client is made, the classes that it would otherwise first need later. A class whose
+ * initialization fails with an {@link OutOfMemoryError} can never be used again (JLS 12.4.2), so a heap that was full
+ * for a moment would leave the process without locks until it ends. If the heap is full when the client is made, the
+ * maker of the client gets the error.
  */
 public final class EagerClasses {
 
@@ -63,8 +63,8 @@ public final class EagerClasses {
     }
 
     /**
-     * Does once what may first be wanted while memory is wanting. A lambda is linked when it is first come to, and of
-     * one that could not be linked JDK 25 says so for ever.
+     * Runs code once that may otherwise first run while the heap is full. A lambda is linked when it is first
+     * evaluated; if that fails, JDK 25 throws the same error at each later evaluation.
      */
     private static void drill() {
         LockKeys keys = LockKeys.of("redis-locks", "drill");
@@ -85,7 +85,7 @@ public final class EagerClasses {
         holds.put(hold);
         holds.remove(hold);
         Scripts.leave(attempts[1], false, null, false);
-        // Of the JDK: a class behind the enum, without which a scheduled executor cannot wait.
+        // Initializes a class of the JDK behind this enum, without which a scheduled executor cannot wait.
         long unused = TimeUnit.MILLISECONDS.convert(1, TimeUnit.NANOSECONDS);
         UnansweredVotes votes = new UnansweredVotes();
         for (int i = 0; i < 2; i++) {

@@ -25,8 +25,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a client meets its server: looks at it when it connects, and again whenever Redis has become another one, of
- * which it then asks everything anew.
+ * Checks the server when a client connects and after each failover, and after a failover has the new server asked for
+ * everything again: its time, every hold and every place in the queue.
  */
 public final class FailoverGuard {
 
@@ -39,7 +39,7 @@ public final class FailoverGuard {
     private final FailoverEpoch epoch;
     private final Watchdog watchdog;
     private final Attempts attempts;
-    /** Whether waiting may mend what kept this client from connecting the last time. */
+    /** Whether the failure of the last try to connect may go away by waiting. */
     private boolean mayPass;
 
     public FailoverGuard(
@@ -64,8 +64,8 @@ public final class FailoverGuard {
     }
 
     /**
-     * Looks at the server, and learns its time, by which requests are dated; throws if it cannot work, or is not there
-     * after a time.
+     * Checks the server and learns its time, by which requests are dated. Throws if the server is unsuitable, or is not
+     * available within the given time.
      */
     public void start(Duration connectWithin) {
         redis.onMoved(this::moved);
@@ -138,8 +138,8 @@ public final class FailoverGuard {
                 throw new LockUnavailableException(
                         LockUnavailableException.Reason.UNSUITABLE, null, redis.address(), objection, false, null);
             }
-            openLane();
-            // Each node of a quorum is looked at by itself.
+            openBackgroundConnection();
+            // Each node of a quorum is checked by itself.
             String warning = redis.hasLines()
                     ? ServerRequirements.warningOfSubscribing(
                             redis, check.args().get(0), settings.commandTimeoutNanos())
@@ -155,7 +155,7 @@ public final class FailoverGuard {
         }
     }
 
-    /** Asks again where the master was replaced under the question: a failover is no reason not to start. */
+    /** Runs the check, and again if a failover replaced the master meanwhile: a failover is no reason not to start. */
     private Reply checked(Call check) {
         long deadline = clock.nanoTime() + settings.commandTimeoutNanos();
         String key = check.keys().get(0);
@@ -172,22 +172,22 @@ public final class FailoverGuard {
     }
 
     /**
-     * Has the connection of the background's work made now: at a server that takes no more clients the first renewal
+     * Opens the connection for background work now: if the server accepted no more clients later, the first renewal
      * could not connect.
      */
-    private void openLane() {
+    private void openBackgroundConnection() {
         Call first = Scripts.locked(LockKeys.ofNobody(settings.keyPrefix()));
         String server = redis.serverOf(first.keys().get(0));
         RedisException failure = redis.runAll(List.of(first), settings.commandTimeoutNanos())
                 .get(0)
                 .failure();
-        // To a master that has just taken over the next check is sent, on that connection.
+        // If another master has just taken over, its check opens that connection.
         if (failure != null && redis.serverOf(first.keys().get(0)).equals(server)) {
             throw failure;
         }
     }
 
-    /** Has all that the server before knew be asked of the new one: its time, every hold, every place in line. */
+    /** Called after a failover: has the new server asked for its time, every hold and every place in the queue. */
     private void moved() {
         long now = clock.nanoTime();
         times.forget(now);
@@ -220,7 +220,7 @@ public final class FailoverGuard {
         }
     }
 
-    /** Says what is wrong with a server that this client has not chosen. */
+    /** Logs what is wrong with a server to which a failover has brought this client. */
     private void tell(Reply check) {
         ServerRequirements server = new ServerRequirements(redis.address(), check);
         warn(server);

@@ -40,12 +40,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * One JVM's part in the protocol: its identity, what it holds, who waits, and the background work. Every lock of a
- * {@link RedisLocks} shares it.
+ * The parts of one client: identity, holds, waiters and background work. Makes them, wires them together and closes
+ * them; all locks of a {@link RedisLocks} share them.
  */
 public final class LockClient {
 
-    /** How often {@link #close} looks whether calls under way have ended. */
+    /** How often {@link #close} checks whether calls under way have ended. */
     private static final long CLOSE_TICK_NANOS = 2_000_000;
 
     public final String id;
@@ -72,9 +72,9 @@ public final class LockClient {
     private final Conditions conditions;
     private final LockQueries queries;
     private final Renewals renewals;
-    private final FailoverGuard serverWatch;
+    private final FailoverGuard failoverGuard;
     private final AtomicBoolean closing = new AtomicBoolean();
-    /** Until when holds may last once the client closes. */
+    /** Until when holds may last while the client closes. */
     private final AtomicLong drainEndNanos = new AtomicLong(Long.MAX_VALUE);
 
     private final CountDownLatch hasClosed = new CountDownLatch(1);
@@ -83,7 +83,7 @@ public final class LockClient {
         this(id, settings, listeners, clock, redis, Threads.DAEMONS);
     }
 
-    /** With threads of its own. */
+    /** Makes a client with the given threads. */
     public LockClient(
             String id, Settings settings, List<LockListener> listeners, Clock clock, Redis redis, Threads threads) {
         this.id = id;
@@ -160,7 +160,7 @@ public final class LockClient {
                 losses,
                 watchdog,
                 settlements);
-        this.serverWatch =
+        this.failoverGuard =
                 new FailoverGuard(id, settings, clock, redis, monitored, serverTimes, epoch, watchdog, attempts);
     }
 
@@ -190,11 +190,11 @@ public final class LockClient {
 
     /** Looks at the server, which may take a time to be there, and starts the background work. */
     public void start(Duration connectWithin) {
-        serverWatch.start(connectWithin);
+        failoverGuard.start(connectWithin);
         watchdog.start(mailbox, List.of(renewals, heartbeats(), new Lookout(holds, attempts, losses)));
     }
 
-    /** Renewals that remember so many losses. */
+    /** Makes renewals that remember the given number of losses. */
     public Renewals renewals(int remembered) {
         return new Renewals(clock, settings, monitored, epoch, holds, losses, handoff, remembered);
     }
@@ -203,12 +203,12 @@ public final class LockClient {
         return new Heartbeats(clock, monitored, serverTimes, epoch, attempts, handoff, unavailable);
     }
 
-    /** One lock, as one lock object uses it. */
+    /** Makes what one lock object uses, with the client's settings. */
     public LockEngine.Sync lock(String name, boolean fair) {
         return lock(name, fair, settings);
     }
 
-    /** One lock, as one lock object uses it, with settings of its own. */
+    /** Makes what one lock object uses, with settings of its own. */
     public LockEngine.Sync lock(String name, boolean fair, Settings own) {
         attempts.checkOpen();
         if (fair) {
@@ -218,29 +218,29 @@ public final class LockClient {
         return engine.lock(LockKeys.of(settings.keyPrefix(), name), fair, own);
     }
 
-    /** A Condition of a lock, by its id. */
+    /** Makes a Condition of a lock with the given id. */
     public RedisCondition condition(LockEngine.Sync sync, String id) {
         return new RedisCondition(conditions, clock, sync, id);
     }
 
-    /** What can be asked of a lock, and done to it, by threads that need not hold it. */
+    /** The queries for threads that need not hold the lock. */
     public LockQueries queries() {
         return queries;
     }
 
-    /** Shows who holds the lock of a name, and who waits for it. */
+    /** Returns who holds the lock with a name, and who waits for it. */
     public LockInspection inspect(String name) {
         attempts.checkOpen();
         return queries.inspect(LockKeys.of(settings.keyPrefix(), name));
     }
 
-    /** How many names Redis remembers the last token of. */
+    /** The number of lock names whose last token Redis remembers. */
     public long countLastTokens() {
         attempts.checkOpen();
         return new TokenCount(clock, settings, redis, unavailable, attempts).count();
     }
 
-    /** Whether calls are under way, or commands of calls that have gone and that Redis would answer. */
+    /** Whether calls are under way, or pending commands of earlier calls that Redis can answer at present. */
     private boolean isBusy() {
         return !attempts.isEmpty() || isReleasing() || watchdog.hasCommands();
     }
@@ -254,7 +254,7 @@ public final class LockClient {
         return false;
     }
 
-    /** Gives calls under way time to end, unless the closing thread is interrupted. */
+    /** Waits until calls under way have ended, until a deadline or an interrupt of the closing thread. */
     private void awaitCalls(long deadline) {
         while (isBusy()
                 && clock.nanoTime() < deadline
@@ -274,9 +274,9 @@ public final class LockClient {
     }
 
     /**
-     * Ends everything, in this order: new work, waiters, calls under way, holds, threads, connections. Lets holds last
-     * for a time before. A second call returns when the first has done that, unless its thread is interrupted, and the
-     * shorter of the two times counts.
+     * Ends everything, in this order: new work, waiters, calls under way, holds, threads, connections. Before that it
+     * lets holders finish, for the given time at most. A second call returns when the first has done all that, unless
+     * the calling thread is interrupted; the shorter of the two times counts.
      */
     public void close(long drainNanos) {
         long now = clock.nanoTime();
@@ -304,7 +304,9 @@ public final class LockClient {
         }
     }
 
-    /** No lambda: what meets an error when it is first linked may fail for ever. */
+    /**
+     * Brings the end of draining forward. Not a lambda: a lambda whose first linking meets an error may fail for ever.
+     */
     private void shortenDrain(long end) {
         long before = drainEndNanos.get();
         while (end < before && !drainEndNanos.compareAndSet(before, end)) {
@@ -312,7 +314,7 @@ public final class LockClient {
         }
     }
 
-    /** Lets threads go on with what they hold, unless the closing thread is interrupted. */
+    /** Waits until no lock is held, until the end of draining or an interrupt of the closing thread. */
     private void drain() {
         attempts.drain();
         while (clock.nanoTime() < drainEndNanos.get()
@@ -348,7 +350,7 @@ public final class LockClient {
                 leaves.add(Scripts.leave(hold.keys(), hold.owner.id, hold.attempt, true, null, false));
             }
         }
-        // An unlock may have begun before its hold could be declared lost; from here on none can.
+        // An unlock may have begun before its hold could be declared lost; from here on no further one can begin.
         awaitCalls(deadline);
         losses.awaitTold(settings.commandTimeout());
         if (!leaves.isEmpty()) {

@@ -38,29 +38,29 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a lock is acquired, re-entered, released and lost, written once for every kind of lock.
+ * Acquires, re-enters and releases locks, and notices their loss; written once for every kind of lock.
  *
- * <p><b>Overview.</b> What a thread holds is decided here and in {@link Hold}, not in Redis: a hold counts as long as
- * its local deadline lies ahead, which is always before the moment at which Redis may give the lock away. From that
- * follow the invariants:
+ * <p><b>Overview.</b> This class and {@link Hold} decide what a thread holds, not Redis: a hold is valid until its
+ * local deadline, which is always before the moment at which Redis may give the lock away. The invariants:
  *
  * <ul>
- *   <li>Every success is dated from before its request was sent; an answer that comes after its own deadline is none.
- *   <li>A hold ends once: by the compare-and-set of its release, or of its loss. Only the thread that wins acts on it:
- *       passes the local turn, tells the listeners.
- *   <li>The turn in the local queue belongs to one attempt from its entry to the end of its hold.
- *   <li>A command that was not answered is either repeated under the same attempt, or followed by a leave.
+ *   <li>Every success is dated from before its request was sent; a reply that comes after the deadline that follows
+ *       from that is no success.
+ *   <li>A hold ends once, by the compare-and-set of its release or of its loss. Only the thread that wins it acts on
+ *       the end: it passes on the local turn and tells the listeners.
+ *   <li>The local turn belongs to one attempt, from when the attempt gets it to the end of its hold.
+ *   <li>A command that was not answered is either repeated for the same attempt, or followed by a leave.
  * </ul>
  */
 public final class LockEngine {
 
     /**
-     * Makes what a holder wrote visible to the next one in this JVM: sockets give no happens-before edge, but a
+     * Makes what a holder wrote visible to the next holder in this JVM. Sockets give no happens-before edge; a
      * read-modify-write before the release and one after the acquisition do.
      */
     private static final AtomicLong EDGE = new AtomicLong();
 
-    /** Makes the edge: before every release and after every acquisition. */
+    /** Makes the happens-before edge: called before every release and after every acquisition. */
     public static void publish() {
         EDGE.getAndIncrement();
     }
@@ -114,17 +114,17 @@ public final class LockEngine {
         this.events = events;
     }
 
-    /** One lock, as one lock object uses it, with settings of its own. */
+    /** Makes what one lock object uses, with settings of its own. */
     public Sync lock(LockKeys keys, boolean fair, Settings own) {
         return new Sync(keys, fair, own);
     }
 
-    /** The calling thread's hold of a lock, held or lost, or null. */
+    /** The calling thread's hold of a lock, valid or lost; null if there is none. */
     private @Nullable Hold hold(LockKeys keys) {
         return holds.get(keys, owners.caller());
     }
 
-    /** Checks that waiters stand in one line, which some things need. */
+    /** Throws if waiters do not stand in one queue, which the named features need. */
     public void checkLines(String what) {
         if (!redis.hasLines()) {
             throw new UnsupportedOperationException("A quorum offers no " + what + ": they need one line in which all"
@@ -133,13 +133,13 @@ public final class LockEngine {
         }
     }
 
-    /** Says how the calling thread lost this hold. */
+    /** The exception that tells the calling thread how it lost this hold. */
     public static LockLostException lost(Hold hold) {
         LockLost.Reason reason = hold.lossReason();
         return new LockLostException(hold.loss(reason == null ? LockLost.Reason.EXPIRED : reason));
     }
 
-    /** One lock. */
+    /** One lock, with the settings of one lock object. */
     public final class Sync {
 
         private static final long REENTRY_PAUSE_NANOS = 10_000_000;
@@ -147,7 +147,10 @@ public final class LockEngine {
         private final LockKeys keys;
         private final boolean fair;
         private final Settings own;
-        /** Whether others wanted the lock too, the last time that Redis was asked; a guess, by which less is sent. */
+        /**
+         * Whether others wanted the lock the last time that Redis was asked; a guess that chooses which script to try
+         * first.
+         */
         private boolean crowded;
 
         private Sync(LockKeys keys, boolean fair, Settings own) {
@@ -165,7 +168,7 @@ public final class LockEngine {
             return keys;
         }
 
-        /** How long an outage may last where a call does not end by a time. */
+        /** How long an outage may last before a call without a time limit fails. */
         public long retryForNanos() {
             return own.retryForNanos();
         }
@@ -175,7 +178,9 @@ public final class LockEngine {
             return own.leaseMillis();
         }
 
-        /** Checks a lease that a caller names against what the servers promise, and returns it in milliseconds. */
+        /**
+         * Checks a lease that a caller names against the restart delay of the servers, and returns it in milliseconds.
+         */
         public long checkLease(Duration lease, long millis) {
             long memory = redis.memoryMillis();
             if (millis > memory) {
@@ -188,7 +193,7 @@ public final class LockEngine {
             return millis;
         }
 
-        /** Checks that waiters stand in a line here, which some things need. */
+        /** Throws if waiters do not stand in one queue, which the named feature needs. */
         public void checkLines(String what) {
             LockEngine.this.checkLines(what);
         }
@@ -231,7 +236,7 @@ public final class LockEngine {
             return acquire(WaitLimit.within(clock.nanoTime(), waitNanos, own.retryForNanos()), leaseMillis, renewed);
         }
 
-        /** Counts a re-entry without a word to Redis, if the caller's hold is sure to last as long as is wanted. */
+        /** Counts a re-entry without a request, if the caller's hold is sure to last as long as the caller wants. */
         private boolean enterHere(long leaseMillis, boolean renewed) {
             if (!own.localReentry()) {
                 return false;
@@ -310,14 +315,14 @@ public final class LockEngine {
                 events.notAcquired(keys, clock, began, LockNotAcquired.Outcome.BUSY);
                 return null;
             }
-            // Nothing that may throw: the lock is held.
+            // From here on nothing may throw: the lock is held.
             events.acquired(keys, hold, began);
             return hold;
         }
 
         /**
-         * One attempt after the other, as long as all that keeps it from a hold is that too few replicas confirm it.
-         * Null if the lock was busy.
+         * Acquires a lock that the thread does not hold, with one attempt after the other while the only obstacle is
+         * that too few replicas confirm the grant. Null if the lock was busy.
          */
         private @Nullable Hold acquireAnew(Owner owner, Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
                 throws InterruptedException {
@@ -346,7 +351,7 @@ public final class LockEngine {
                     clock.pause(this, Math.min(backoff.next(), limit.remaining(now)));
                     limit.throwIfInterrupted();
                 } catch (Error e) {
-                    // Without a call first, for which there may be no room on the stack.
+                    // First without a method call, for which there may be no stack space.
                     attempt.stranded = true;
                     watchdog.stranded = true;
                     watchdog.wakeAt(0);
@@ -359,7 +364,9 @@ public final class LockEngine {
             return limit.isTimed() ? limit.remaining(now) <= 0 : limit.isPast(outageNanos);
         }
 
-        /** Counts a re-entry; false if the hold turned out to be lost, so that the caller has to acquire anew. */
+        /**
+         * Counts a re-entry; false if the hold turned out to be lost, so that the caller has to acquire the lock anew.
+         */
         private boolean reenter(Hold hold, WaitLimit limit, long leaseMillis, boolean renewed)
                 throws InterruptedException {
             checkCount(hold);
@@ -405,7 +412,10 @@ public final class LockEngine {
             return false;
         }
 
-        /** The calling thread's hold, or the loss below one that it left behind, of which it has not been told yet. */
+        /**
+         * The calling thread's hold, or null. If an error stranded the hold's release, hands the release to the
+         * watchdog and returns the lost hold that is left, if any.
+         */
         private @Nullable Hold rescued() {
             Hold hold = hold(keys);
             if (hold != null && hold.stranded) {
@@ -504,7 +514,7 @@ public final class LockEngine {
                     losses.lose(hold, LockLost.Reason.TAKEN);
                 }
             } catch (Error e) {
-                // As unlocked as an unlock of the JDK's lock would be that an error follows.
+                // Counted as unlocked, as the JDK's lock would be if an error came after its unlock.
                 hold.exited();
                 throw e;
             }
@@ -514,18 +524,19 @@ public final class LockEngine {
             hold.exited();
         }
 
-        /** Counts the inner unlock in Redis; whether the hold is not there any more. */
+        /** Counts the inner unlock in Redis; returns whether the hold is gone there. */
         private boolean isTaken(Hold hold) {
             try {
                 return Answer.isGone(monitored.run(Scripts.releaseInner(hold), settings.commandTimeoutNanos()));
             } catch (RedisException e) {
-                // The count in Redis is a mirror; the hold itself is as sure as its deadline.
+                // The count in Redis is only a mirror; the hold is valid until its deadline.
                 return false;
             }
         }
 
         /**
-         * Ends a hold. Its thread is done with it, so whatever goes wrong here, the watchdog goes on with the release.
+         * Ends a hold. The thread has finished with the hold, so if an error occurs here, the watchdog continues the
+         * release.
          */
         private void release(Hold hold) {
             long sent = clock.nanoTime();
@@ -547,24 +558,24 @@ public final class LockEngine {
         }
 
         private void release(Hold hold, long sent, long until) {
-            boolean keep = sent - hold.turnStartNanos < Timing.LOCAL_TURN_NANOS;
+            boolean keepTurn = sent - hold.turnStartNanos < Timing.LOCAL_TURN_NANOS;
             boolean found = true;
             try {
                 hold.names(handoff.successor(hold));
-                Reply freed = hold.successor() == null && isQuick(hold, sent)
+                Reply freed = hold.successor() == null && mayUseFastPath(hold, sent)
                         ? monitored.run(Scripts.free(hold), settings.commandTimeoutNanos())
                         : null;
                 if (freed != null && Answer.isFreed(freed)) {
                     localQueue.exit(keys, hold.attempt);
                 } else if (freed == null) {
-                    found = handOn(hold, sent, keep, false);
+                    found = handOn(hold, sent, keepTurn, false);
                 } else {
                     crowded = true;
                     hold.names(handoff.successor(hold));
-                    found = handOn(hold, sent, keep, freed.resent());
+                    found = handOn(hold, sent, keepTurn, freed.resent());
                 }
             } catch (RedisException e) {
-                Call call = Scripts.release(hold, hold.successor(), keep, mailbox.isOpen());
+                Call call = Scripts.release(hold, hold.successor(), keepTurn, mailbox.isOpen());
                 handoff.releaseLater(hold, call, hold.successor());
                 found = clock.nanoTime() < until || !hold.releasedTooLate();
             }
@@ -572,17 +583,18 @@ public final class LockEngine {
                 losses.ended(hold);
                 throw unlockLost(hold);
             }
-            // Not before: close() waits for releases, and a successor that has gone has to be taken out of Redis.
+            // Not earlier: close() waits for holds that are being released, and a successor that has left must be taken
+            // out of Redis first.
             holds.remove(hold);
             events.released(keys, hold, sent);
         }
 
-        /** Ends a hold in Redis and hands the lock on; false if somebody else had ended it. */
-        private boolean handOn(Hold hold, long sent, boolean keep, boolean mayHaveRun) {
-            Call call = Scripts.release(hold, hold.successor(), keep, mailbox.isOpen());
+        /** Ends a hold in Redis and hands the lock on; false if the hold was gone there already. */
+        private boolean handOn(Hold hold, long sent, boolean keepTurn, boolean mayHaveRun) {
+            Call call = Scripts.release(hold, hold.successor(), keepTurn, mailbox.isOpen());
             long left = sent + settings.commandTimeoutNanos() - clock.nanoTime();
             Reply reply = monitored.run(call, Math.max(1, left));
-            // Found nothing although nothing of it had run before.
+            // GONE, and no earlier copy of the release can have run: the hold was lost.
             Answer answer = Answer.of(reply);
             if (answer == Answer.Word.GONE && !reply.resent() && !mayHaveRun && hold.releaseFailed()) {
                 return false;
@@ -592,13 +604,13 @@ public final class LockEngine {
             return true;
         }
 
-        /** Whether it is likely that nobody has come to wait behind a hold. */
-        private boolean isQuick(Hold hold, long now) {
+        /** Whether probably nobody waits behind a hold, so that the short script is tried first. */
+        private boolean mayUseFastPath(Hold hold, long now) {
             return !crowded && redis.hasLines() && now - hold.turnStartNanos < Timing.SHORT_HOLD_NANOS;
         }
 
         private LockLostException unlockLost(Hold hold) {
-            // The thread that found the loss may have met an error before it told of it.
+            // An error may have kept the thread that found the loss from telling the listeners.
             losses.ended(hold);
             LockLostException exception = lost(hold);
             if (--hold.count == 0) {
@@ -613,14 +625,14 @@ public final class LockEngine {
                     + "\": only the thread that locked it can do this, through the same RedisLocks.");
         }
 
-        /** The calling thread's hold if it can be relied upon now, or null. */
+        /** The calling thread's hold if it is valid now, or null. */
         @Nullable
         public Hold held() {
             Hold hold = hold(keys);
             return hold != null && losses.isValid(hold) ? hold : null;
         }
 
-        /** The calling thread's hold. */
+        /** The calling thread's hold; throws if there is none or it is lost. */
         public Hold ensureHeld() {
             Hold hold = hold(keys);
             if (hold == null) {
@@ -637,7 +649,7 @@ public final class LockEngine {
             return hold == null ? 0 : remainingNanos(hold);
         }
 
-        /** Whether another is the same lock of the same client. */
+        /** Whether another lock object is for the same lock of the same client. */
         public boolean isSameAs(Sync other) {
             return LockEngine.this == other.engine() && keys.lock().equals(other.keys.lock());
         }

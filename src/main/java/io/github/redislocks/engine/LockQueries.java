@@ -25,7 +25,7 @@ import java.util.List;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
-/** What can be asked of a lock of one client, and done to it, by threads that need not hold it. */
+/** Queries about locks, and {@code forceUnlock}, for threads that need not hold the lock. */
 public final class LockQueries {
 
     private final String clientId;
@@ -60,7 +60,7 @@ public final class LockQueries {
         return Inspections.of(keys.name(), look(keys, Scripts.inspect(keys)));
     }
 
-    /** The threads of this client that wait for the lock, or are about to learn that it is theirs. */
+    /** The threads of this client that wait for the lock, or have been granted it and not returned yet. */
     public List<Thread> queuedThreads(LockKeys keys) {
         List<Thread> threads = new ArrayList<>();
         for (Attempt attempt : attempts.all()) {
@@ -122,7 +122,7 @@ public final class LockQueries {
                 token);
     }
 
-    /** Ends the hold if it is one of this client, which is not to believe in it until its next renewal. */
+    /** Ends the hold at once if this client has it, rather than at its next renewal. */
     private void endHere(LockKeys keys, long token) {
         for (Hold hold : holds.all()) {
             if (hold.lock().equals(keys.lock()) && hold.token == token) {

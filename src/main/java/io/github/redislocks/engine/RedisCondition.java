@@ -9,8 +9,8 @@ import java.util.concurrent.locks.Condition;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Condition of a lock in Redis: {@code await} in one JVM is woken by {@code signal} in another. Conditions of one
- * lock and one id are one Condition.
+ * A Condition of a lock in Redis: {@code signal} in one JVM wakes {@code await} in another. All objects with the same
+ * lock and id are one Condition.
  */
 public final class RedisCondition implements Condition {
 
@@ -30,7 +30,7 @@ public final class RedisCondition implements Condition {
         return id;
     }
 
-    /** Whether it is of this lock. */
+    /** Whether this is a Condition of the given lock. */
     public boolean isOf(LockEngine.Sync other) {
         return sync.isSameAs(other);
     }
@@ -54,7 +54,7 @@ public final class RedisCondition implements Condition {
         long now = clock.nanoTime();
         waitWith(WaitLimit.within(now, nanos, sync.retryForNanos()), null);
         long left = nanos - (clock.nanoTime() - now);
-        // What was spent may not fit below the least of all times.
+        // The subtraction may overflow below Long.MIN_VALUE.
         return left <= nanos ? left : Long.MIN_VALUE;
     }
 
@@ -63,9 +63,9 @@ public final class RedisCondition implements Condition {
         return waitWith(WaitLimit.within(clock.nanoTime(), unit.toNanos(time), sync.retryForNanos()), null);
     }
 
-    /** Waits by the wall clock of this machine, as the JDK does. */
+    /** Waits until a time of this machine's wall clock, as the JDK does. */
     @Override
-    @SuppressWarnings("JavaUtilDate") // Of the interface.
+    @SuppressWarnings("JavaUtilDate") // The interface names it.
     public boolean awaitUntil(Date deadline) throws InterruptedException {
         // Not toInstant(), which the dates of java.sql refuse.
         return waitWith(WaitLimit.interruptible(sync.retryForNanos()), Instant.ofEpochMilli(deadline.getTime()));
@@ -73,7 +73,7 @@ public final class RedisCondition implements Condition {
 
     private boolean waitWith(WaitLimit limit, @Nullable Instant until) throws InterruptedException {
         try {
-            // An interrupt goes before a lock that is not held, as in the JDK.
+            // As in the JDK, an interrupt is reported before a lock that is not held.
             limit.throwIfInterrupted();
             return conditions.await(id, sync.ensureHeld(), limit, until);
         } finally {

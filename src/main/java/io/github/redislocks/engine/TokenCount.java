@@ -11,8 +11,8 @@ import io.github.redislocks.waiting.Attempts;
 import java.util.stream.LongStream;
 
 /**
- * Counts the names whose last token is remembered: goes through all keys of each server, some with each request, so
- * that no other call waits for long.
+ * Counts the lock names whose last token Redis remembers. It scans all keys of each server, a part with each request,
+ * so that no other call waits long.
  */
 public final class TokenCount {
 
@@ -34,7 +34,7 @@ public final class TokenCount {
 
     public long count() {
         LongStream counts = redis.servers().stream().mapToLong(this::countAt);
-        // Each master of a quorum knows all names, each of a cluster its own.
+        // Each master of a quorum knows all names; each master of a cluster knows those of its slots.
         return redis.hasLines() ? counts.sum() : counts.max().orElse(0);
     }
 

@@ -1,6 +1,6 @@
 /**
- * What a lock object does: entering, entering again, releasing, Conditions and questions; and the client, which makes
- * all the parts and ends them. The room above all others.
+ * What a lock object does: acquiring, re-entering, releasing, Conditions and queries; and the client, which makes all
+ * parts and closes them. The top package: it may use all others.
  */
 @NullMarked
 package io.github.redislocks.engine;

@@ -46,12 +46,15 @@ public final class EventNotifier {
         this.toHandles = new TellingThread("lock handles", threads.factory(TO_HANDLES));
     }
 
-    /** Whether anybody listens: if not, no event need be made. */
+    /** Whether there are listeners; if not, no event need be made. */
     public boolean isHeard() {
         return listeners.length > 0;
     }
 
-    /** One event, to be told to each listener. No lambda: what meets an error when first linked may fail for ever. */
+    /**
+     * The task that reports one event to each listener. Not a lambda: a lambda whose first linking meets an error may
+     * fail for ever.
+     */
     private abstract class Telling implements Runnable {
 
         private final Object event;
@@ -106,7 +109,7 @@ public final class EventNotifier {
         });
     }
 
-    /** Tells of a loss, and writes it in the log. */
+    /** Reports and logs a loss. */
     public void lost(LockLost loss, LossSubject subject) {
         if (subject.isOfHandle()) {
             tellHandle(new Runnable() {
@@ -137,7 +140,7 @@ public final class EventNotifier {
                 loss.reason());
     }
 
-    /** Tells that holds were confirmed. */
+    /** Reports that holds were renewed or confirmed. */
     public void renewed(int count) {
         if (!isHeard() || count == 0 || renewals.getAndAdd(count) > 0) {
             return;
@@ -158,17 +161,17 @@ public final class EventNotifier {
                 }
             });
         } catch (OutOfMemoryError e) {
-            // These are not told; the next ones are.
+            // These renewals are not reported; the next ones are.
             renewals.set(0);
         }
     }
 
-    /** Tells that a server does not answer. */
+    /** Reports that a server does not answer. */
     public void outageBegan(Supplier<String> server, String failure, long lastedNanos) {
         outage(server, failure, lastedNanos, true);
     }
 
-    /** Tells that a server answers again, or that another has taken its place. */
+    /** Reports that a server answers again, or that another has taken its place. */
     public void outageEnded(Supplier<String> server, String failure, long lastedNanos) {
         outage(server, failure, lastedNanos, false);
     }
@@ -190,13 +193,14 @@ public final class EventNotifier {
                 }
             });
         } catch (OutOfMemoryError e) {
-            // The caller met the outage, and must not meet this error besides.
+            // The caller has the outage to deal with, and must not get this error as well.
             Loggers.INTERNAL.error("There was no memory to tell the lock listeners of an outage");
         }
     }
 
     /**
-     * Tells at once, by the calling thread, that it has acquired a lock, which it wanted since a time. Never throws.
+     * Reports, in the calling thread, that it has acquired a lock that it has wanted since the given time. Never
+     * throws.
      */
     public void acquired(LockKeys keys, Hold hold, long sinceNanos) {
         try {
@@ -214,7 +218,7 @@ public final class EventNotifier {
     }
 
     /**
-     * Tells at once, by the calling thread, that it has given up acquiring a lock, which it wanted since a time, or 0
+     * Reports, in the calling thread, that it has given up acquiring a lock that it has wanted since the given time, 0
      * if it has not begun. Never throws.
      */
     public void notAcquired(LockKeys keys, Clock clock, long sinceNanos, LockNotAcquired.Outcome outcome) {
@@ -235,7 +239,7 @@ public final class EventNotifier {
         }
     }
 
-    /** Tells at once, by the calling thread, that it has released a lock at a time. Never throws. */
+    /** Reports, in the calling thread, that it released a lock at the given time. Never throws. */
     public void released(LockKeys keys, Hold hold, long atNanos) {
         if (!isHeard()) {
             return;
@@ -257,7 +261,7 @@ public final class EventNotifier {
         return Duration.ofNanos(Math.max(0, untilNanos - fromNanos));
     }
 
-    /** What a call has done must not be undone because nobody could be told. */
+    /** Logs that listeners could not be told, which must not undo what the call has done. */
     private static void untold(Throwable e) {
         Loggers.INTERNAL.error("The lock listeners could not be told", e);
     }

@@ -8,13 +8,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether a server answers this client, and does what it is asked. Silence is an outage of everything, and any answer
- * ends it. A refusal is an outage of its kind of script alone, which a success of that kind ends: a full server renews
- * locks but gives none.
+ * Whether a server answers this client and executes what it is asked. Silence is an outage for every script, and any
+ * reply ends it. A refusal is an outage only for scripts of the same kind, and a success of that kind ends it: a server
+ * with full memory renews locks but grants none.
  */
 public final class Availability {
 
-    /** The scripts that give locks and places. */
+    /** The scripts that grant locks and places. */
     private static final Set<String> GIVING = Set.of("take", "acquire", "heartbeat", "rejoin");
 
     private static final String GIVE = "give";
@@ -23,19 +23,19 @@ public final class Availability {
 
     private static final String KEEP = "keep";
 
-    /** Is told of outages, each time that one may have begun or ended, by many threads at once. Throws nothing. */
+    /** Told of outages each time one may have begun or ended, by several threads at once. Must not throw. */
     public interface Witness {
 
-        /** It does not answer, since a time; why not. */
+        /** The server has not answered since the given time, for the given reason. */
         void away(RedisException failure, long sinceNanos, long now);
 
-        /** It has answered. */
+        /** The server has answered. */
         void heard(long now);
 
-        /** It has not answered, and is not asked any more: others do what it did. */
+        /** The server did not answer and is not asked any more, since others have taken over its locks. */
         void replaced(long now);
 
-        /** It answers that it cannot do such a call now. */
+        /** The server has replied that it cannot execute such a call now. */
         void refuses(Call call, RedisException failure, long now);
     }
 
@@ -43,7 +43,7 @@ public final class Availability {
     private final long memoryNanos;
     private final long commandTimeoutNanos;
     private final Outage silence;
-    /** Of requests whose own time was too short to say that the server is away. */
+    /** Failures of requests whose own timeout was too short to prove that the server is away. */
     private final Outage haste;
 
     private final Map<String, Outage> refusals = new ConcurrentHashMap<>();
@@ -52,11 +52,11 @@ public final class Availability {
     private volatile @Nullable RedisException cause;
 
     /**
-     * Of a server of which nothing is known.
+     * Starts with a server about which nothing is known.
      *
      * @param witness told of outages
-     * @param memoryNanos for how long a failure is remembered
-     * @param commandTimeoutNanos how long it may take to answer
+     * @param memoryNanos how long a failure is remembered
+     * @param commandTimeoutNanos how long the server may take to reply
      */
     public Availability(Witness witness, long memoryNanos, long commandTimeoutNanos) {
         this.witness = witness;
@@ -87,7 +87,7 @@ public final class Availability {
         }
     }
 
-    /** Notes a failure of a call that was sent at a time, to be answered within a timeout. */
+    /** Notes the failure of a call that was sent at the given time and had the given timeout. */
     public void failed(Call call, RedisException failure, long sentNanos, long timeoutNanos, long now) {
         if (isRefusal(failure)) {
             heard(now);
@@ -100,10 +100,11 @@ public final class Availability {
         } else {
             boolean busy = failure instanceof RedisException.Unanswered unsent && unsent.busy();
             boolean ranOut = now - sentNanos >= timeoutNanos && timeoutNanos < commandTimeoutNanos;
-            // One call that waits in vain says nothing of the time in which others were answered.
+            // One unanswered call says nothing about the time in which others were answered.
             long silentSinceNanos = Math.max(sentNanos, answeredNanos);
             (ranOut || busy ? haste : silence).failed(silentSinceNanos, now);
-            // Nor do others that were answered meanwhile, nor one whose caller had little time.
+            // The server is not away if other calls were answered meanwhile, or if the caller of this one had little
+            // time.
             boolean isCut = failure instanceof RedisException.Unanswered unanswered && unanswered.isCut();
             if (!busy && answeredNanos < sentNanos && (isCut || silence.age(now) >= commandTimeoutNanos)) {
                 witness.away(failure, now - Math.max(silence.age(now), haste.age(now)), now);
@@ -113,35 +114,35 @@ public final class Availability {
         failedSentNanos = sentNanos;
     }
 
-    /** Whether Redis said no, or the first of a quorum's masters did. */
+    /** Whether Redis refused, or, of a quorum, the first of its masters did. */
     private static boolean isRefusal(RedisException failure) {
         return failure instanceof RedisException.Refused || failure.getCause() instanceof RedisException.Refused;
     }
 
-    /** Notes that nobody asks the server any more. */
+    /** Notes that the server is not asked any more. */
     public void replaced(long now) {
         witness.replaced(now);
     }
 
-    /** Forgets what is known: it is another server now. */
+    /** Forgets everything known, since the address belongs to another server now. */
     public void forget() {
         silence.end();
         haste.end();
         refusals.clear();
     }
 
-    /** How long nothing has been answered; 0 if it answers, or if nobody has waited for long enough to tell. */
+    /** How long the server has answered nothing; 0 if it answers, or if no request has waited long enough to tell. */
     public long silence(long now) {
         long hasty = haste.age(now);
         return Math.max(silence.age(now), hasty < commandTimeoutNanos ? 0 : hasty);
     }
 
-    /** How long no lock could be had of it, or no place in line; 0 if they can. */
+    /** How long the server has granted no locks and no places; 0 if it does. */
     public long age(long now) {
         return age(GIVE, now);
     }
 
-    /** How long such a call has not been done; 0 if it would be. */
+    /** How long the server has not executed calls of this kind; 0 if it does. */
     public long age(Call call, long now) {
         return age(kind(call), now);
     }
@@ -151,24 +152,27 @@ public final class Availability {
         return Math.max(silence(now), refusal == null ? 0 : refusal.age(now));
     }
 
-    /** Whether it has answered anything since a time. */
+    /** Whether the server has answered anything since the given time. */
     public boolean answeredSince(long nanos) {
         return answeredNanos >= nanos;
     }
 
-    /** Whether a request that was sent since a time has failed; an earlier failure says nothing about a later call. */
+    /**
+     * Whether a request that was sent after the given time has failed. An earlier failure says nothing about a later
+     * call.
+     */
     public boolean met(long sinceNanos) {
         return failedSentNanos > sinceNanos;
     }
 
-    /** Whether anything of it is an outage that is not over. */
+    /** Whether any outage of the server is not over. */
     public boolean isInTrouble(long now) {
         return silence.age(now) > 0
                 || haste.age(now) > 0
                 || refusals.values().stream().anyMatch(refusal -> refusal.age(now) > 0);
     }
 
-    /** Why no lock can be had, or null if nothing has failed. */
+    /** The last failure because of which no lock can be acquired, or null if nothing has failed. */
     @Nullable
     public RedisException cause() {
         return cause;

@@ -14,13 +14,10 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
-/**
- * Runs scripts, and notes which servers do not answer, or have too few replicas that do: one of them may be away while
- * others are not.
- */
+/** Runs scripts and notes, for each server, whether it answers and whether enough of its replicas confirm writes. */
 public final class MonitoredRedis {
 
-    /** The address of the server of a key while there is none. */
+    /** The address that is used while a key has no server. */
     private static final String NOBODY = "";
 
     private final Settings settings;
@@ -43,8 +40,8 @@ public final class MonitoredRedis {
     }
 
     /**
-     * Runs a script, and notes whether Redis answers. One that came too late for a server, whose time was not known or
-     * has been set, is sent once more, now that it is known.
+     * Runs a script and notes whether Redis answers. A call that the server found too late is sent once more: its date
+     * was wrong if the server's time was not known or has been set, and the reply tells that time.
      */
     public Reply run(Call call, long timeoutNanos) {
         Reply reply = runOnce(call, timeoutNanos);
@@ -87,31 +84,31 @@ public final class MonitoredRedis {
         }
     }
 
-    /** Whether the server of a key answers. */
+    /** The availability of the server of a key. */
     public Availability of(String key) {
         String server = redis.serverOf(key);
-        // Nearly always there, and then found without a lambda or a lock.
+        // The usual case, without a lambda or a lock.
         Availability known = servers.get(server);
         return known != null ? known : servers.computeIfAbsent(server, this::unknown);
     }
 
     private Availability unknown(String server) {
-        // Where there is one server at a time, the next one's answer ends the outage of the one before.
+        // With one server at a time, the next server's reply ends the outage of the one before.
         OutageNews told = redis.hasOneSlot() ? news : new OutageNews("Redis", () -> server, () -> silent, events);
         return new Availability(told, memoryNanos(), settings.commandTimeoutNanos());
     }
 
-    /** From now on it is news if nothing is answered. */
+    /** From now on outages are reported. */
     public void connected() {
         silent = false;
     }
 
-    /** From now on it is no news any more. */
+    /** From now on outages are not reported any more. */
     public void close() {
         silent = true;
     }
 
-    /** Notes that calls go to another server now: what failed while nobody was the master says nothing of next time. */
+    /** Notes that calls go to another server now. Failures from the time without a master are forgotten. */
     public void moved() {
         long now = clock.nanoTime();
         Availability ofNobody = servers.get(NOBODY);
@@ -121,7 +118,7 @@ public final class MonitoredRedis {
         if (!redis.hasOneSlot()) {
             dropReplaced(now);
         }
-        // Nothing is lost by forgetting one that does well.
+        // Nothing is lost by forgetting a server without an outage.
         servers.values().removeIf(server -> !server.isInTrouble(now));
         replications.values().removeIf(replication -> replication.age(now) == 0);
     }
@@ -139,12 +136,12 @@ public final class MonitoredRedis {
         }
     }
 
-    /** How many servers it knows. */
+    /** The number of servers that are known. */
     public int count() {
         return Math.max(servers.size(), replications.size());
     }
 
-    /** Notes that the server keeps to the slots of a cluster. */
+    /** Notes that the server enforces the slots of a cluster. */
     public void hasSlots() {
         hasOneSlot = false;
     }
@@ -154,7 +151,7 @@ public final class MonitoredRedis {
         return hasOneSlot;
     }
 
-    /** Takes a refusal of a script that named the keys of several locks: perhaps none may. */
+    /** Notes the refusal of a script that named the keys of several locks: perhaps the server allows only one slot. */
     public void refused(RedisException failure) {
         String text = String.valueOf(failure.getMessage());
         if (hasOneSlot && text.contains("CROSSSLOT")) {
@@ -167,7 +164,7 @@ public final class MonitoredRedis {
         }
     }
 
-    /** Whether enough replicas have what was done; else it is not to be relied on. Notes which of the two. */
+    /** Whether enough replicas have confirmed a write, without which it must not be relied on; notes the result. */
     public boolean isAcknowledged(String key, Reply reply, long sentNanos) {
         if (settings.replicaAcks() == 0) {
             return true;
@@ -194,7 +191,7 @@ public final class MonitoredRedis {
                 tooFew(reply));
     }
 
-    /** Since when too few replicas of the server of a key have confirmed holds. */
+    /** The outage of the replicas of a key's server: since when too few of them have confirmed holds. */
     public Outage replication(String key) {
         return replications.computeIfAbsent(redis.serverOf(key), server -> new Outage(memoryNanos()));
     }

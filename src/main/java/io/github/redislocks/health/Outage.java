@@ -1,6 +1,6 @@
 package io.github.redislocks.health;
 
-/** Since when something has gone wrong again and again. Failures that lie far apart are not one outage. */
+/** The time since which something has failed again and again. Failures that lie far apart are not one outage. */
 public final class Outage {
 
     private final long memoryNanos;
@@ -11,14 +11,14 @@ public final class Outage {
         this.memoryNanos = memoryNanos;
     }
 
-    /** It is over. */
+    /** Notes that the outage is over. */
     public void end() {
         if (sinceNanos != 0) {
             sinceNanos = 0;
         }
     }
 
-    /** Notes a failure of a request that was sent at a time. */
+    /** Notes the failure of a request that was sent at the given time. */
     public void failed(long sentNanos, long now) {
         if (sinceNanos == 0 || now - lastFailureNanos > memoryNanos) {
             sinceNanos = sentNanos;
@@ -26,7 +26,7 @@ public final class Outage {
         lastFailureNanos = now;
     }
 
-    /** How long it has lasted; 0 if there is none. */
+    /** How long the outage has lasted; 0 if there is none. */
     public long age(long now) {
         long since = sinceNanos;
         return since == 0 || now - lastFailureNanos > memoryNanos ? 0 : Math.max(1, now - since);

@@ -13,33 +13,33 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /**
- * Writes in the log when a server goes away, when it is back, and when it refuses what it is asked; not more often than
- * somebody wants to read.
+ * Logs that a server does not answer, that it answers again, and that it refuses calls, and reports outages to the
+ * listeners. It limits how often it logs.
  */
 public final class OutageNews implements Availability.Witness {
 
-    /** How soon after a refusal another one of its kind is told of. */
+    /** The least time between two log entries about the same kind of refusal. */
     private static final long REFUSED_AGAIN_NANOS = TimeUnit.SECONDS.toNanos(60);
 
-    /** How many kinds of refusals there are at most; those beyond are one kind. */
+    /** The most kinds of refusals that are told apart; all others count as one kind. */
     private static final int KINDS = 32;
 
     private final String what;
     private final Supplier<String> address;
     private final BooleanSupplier silent;
     private final EventNotifier events;
-    /** What the last request met of which was told. */
+    /** The failure that was reported last. */
     private volatile String failure = "";
 
     private final TroubleNews outage = new TroubleNews();
-    /** When a refusal was told of, by its kind, which is the first word of the server's error. */
+    /** When a refusal was last logged, by its kind, which is the first word of the server's error. */
     private final ConcurrentMap<String, Long> refusalsToldNanos = new ConcurrentHashMap<>();
 
     /**
-     * Of one server, or of those that take each other's place.
+     * Makes the news of one server, or of servers that replace each other.
      *
-     * @param what the subject of the sentences
-     * @param silent whether what fails is no news: before the client has connected, and once it closes
+     * @param what the subject of the log entries' sentences
+     * @param silent whether failures are not reported: before the client has connected, and once it closes
      * @param events tells the user's listeners
      */
     public OutageNews(String what, Supplier<String> address, BooleanSupplier silent, EventNotifier events) {
@@ -87,7 +87,7 @@ public final class OutageNews implements Availability.Witness {
     @Override
     public void refuses(Call call, RedisException failure, long now) {
         String text = String.valueOf(failure.getMessage());
-        // Of CROSSSLOT MonitoredRedis tells, which knows what to do.
+        // MonitoredRedis logs CROSSSLOT, since it knows what to do.
         if (silent.getAsBoolean() || text.contains("CROSSSLOT") || !isNewRefusal(text, now)) {
             return;
         }

@@ -13,8 +13,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client sees of its server once, when it connects: what cannot work is refused there and then, rather than at
- * the first contention; what works but is not safe is logged as a warning. A server that does not tell is trusted.
+ * What a client checks of its server when it connects. A server that cannot work is refused at once, rather than at the
+ * first contention; what works but is not safe is logged as a warning. A server that does not report a property is
+ * trusted.
  */
 public final class ServerRequirements {
 
@@ -33,7 +34,7 @@ public final class ServerRequirements {
     private final String cluster;
     private final String offsetAtPromotion;
 
-    /** Reads the answer of {@link Scripts#check}. */
+    /** Reads the reply to {@link Scripts#check}. */
     public ServerRequirements(String address, Reply answer) {
         this.address = address;
         this.version = answer.text(0);
@@ -47,30 +48,32 @@ public final class ServerRequirements {
         this.offsetAtPromotion = answer.text(8);
     }
 
-    /** As the server says it, with that of Valkey behind it; "of an unknown version" if it does not. */
+    /**
+     * The version that the server reports, with that of Valkey behind it; "of an unknown version" if it reports none.
+     */
     public String version() {
         return version.isEmpty() ? "of an unknown version" : version;
     }
 
-    /** What tells this start of this server from all others, or empty if it does not say. */
+    /** The id of this start of this server; empty if the server reports none. */
     public String runId() {
         return runId;
     }
 
-    /** Whether one script may name keys of one slot only, as far as the server says. */
+    /** Whether one script may only name keys of one slot, as far as the server reports it. */
     public boolean hasSlots() {
         return cluster.equals("1");
     }
 
-    /** Whether a node of a cluster said that the key is on another. */
+    /** Whether a node of a cluster replied that the key is on another node. */
     public static boolean isElsewhere(@Nullable RedisException failure) {
         return failure instanceof RedisException.Refused
                 && String.valueOf(failure.getMessage()).startsWith("MOVED");
     }
 
     /**
-     * Why a server that keeps to the slots of a cluster can give no locks, or null: it may have all slots itself, or be
-     * a proxy that passes calls on.
+     * Why a server that enforces the slots of a cluster can grant no locks; null if it has all slots itself or is a
+     * proxy that forwards calls.
      */
     public static @Nullable String objectionToSlots(Redis redis, String keyPrefix, long timeoutNanos) {
         for (Outcome outcome : redis.runAll(Scripts.checkSlots(keyPrefix), timeoutNanos)) {
@@ -81,7 +84,7 @@ public final class ServerRequirements {
         return null;
     }
 
-    /** Why no lock can be had of one node of a cluster of several. */
+    /** The objection to one node of a cluster of several. */
     public static String tooSmall(String address) {
         return "Redis at " + address
                 + " is one node of a cluster, and other nodes have most locks. Connect to the cluster:"
@@ -92,12 +95,12 @@ public final class ServerRequirements {
         return role.equals("slave") || refused().says("READONLY");
     }
 
-    /** Whether it was a replica once since it started, as far as it says. */
+    /** Whether the server has been a replica since it started, as far as it reports it. */
     public boolean wasPromoted() {
         return !offsetAtPromotion.equals("-1");
     }
 
-    /** What works but is not safe, or slow. */
+    /** Warnings about what works but is not safe, or is slow. */
     public List<String> warnings() {
         List<String> warnings = new ArrayList<>();
         if (command.equals("PUBLISH")) {
@@ -113,7 +116,7 @@ public final class ServerRequirements {
         return warnings;
     }
 
-    /** Why no lock can be had of this server, or null. */
+    /** Why no lock can be acquired from this server, or null. */
     @Nullable
     public String objection() {
         if (isTooOld()) {
@@ -131,7 +134,7 @@ public final class ServerRequirements {
         return null;
     }
 
-    /** Tries to subscribe, which no script can do: what to warn of, or null. */
+    /** Tries to subscribe, which no script can test; returns a warning, or null. */
     public static @Nullable String warningOfSubscribing(Redis redis, String channel, long timeoutNanos) {
         try {
             redis.subscribe(channel, timeoutNanos).close();
@@ -143,7 +146,7 @@ public final class ServerRequirements {
                             + " can be had, but a call that has to wait for one that another client holds fails. Grant"
                             + " +subscribe and that channel, as the README lists under \"In Redis\".";
         } catch (RedisException later) {
-            // What does not answer now will be subscribed to when somebody waits.
+            // If the server does not answer now, the mailbox will subscribe when a thread waits.
             return null;
         }
     }

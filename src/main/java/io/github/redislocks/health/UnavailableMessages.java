@@ -10,7 +10,7 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import org.jspecify.annotations.Nullable;
 
-/** Makes the exceptions that say why Redis could not do what a caller wanted, and what to do about it. */
+/** Makes the exceptions that tell callers why Redis could not do what they wanted, and what to do about it. */
 public final class UnavailableMessages {
 
     private final Settings settings;
@@ -26,7 +26,7 @@ public final class UnavailableMessages {
         return new LockUnavailableException(reason, keys.name(), redis.address(), text, mayExist, cause);
     }
 
-    /** What a failed request means; null: it was not answered in time. */
+    /** The reason that a failure stands for; a null failure means that there was no reply in time. */
     public static Reason reasonOf(@Nullable RedisException cause) {
         if (cause instanceof RedisException.Refused) {
             return Reason.REFUSED;
@@ -48,14 +48,14 @@ public final class UnavailableMessages {
         return unavailable(reasonOf(cause), keys, text, mayExist, cause);
     }
 
-    /** For an attempt that has waited while Redis was away for too long. */
+    /** For an attempt that has waited through an outage that lasted too long. */
     public LockUnavailableException notServed(Attempt attempt, long triedNanos, @Nullable RedisException cause) {
         return attempt.fromCondition
                 ? notBack(attempt.keys, triedNanos, cause)
                 : notAcquired(attempt.keys, triedNanos, attempt.mayExistInRedis(), cause);
     }
 
-    /** For a hold that was given up in a Condition and could not be had back. */
+    /** For a hold that was given up in a Condition and could not be acquired again. */
     public LockUnavailableException notBack(LockKeys keys, long triedNanos, @Nullable RedisException cause) {
         return toDo(
                 keys,
@@ -65,7 +65,7 @@ public final class UnavailableMessages {
                 cause);
     }
 
-    /** For an acquisition that came too soon after a failover. */
+    /** For an acquisition too soon after a failover. */
     public LockUnavailableException tooSoon(LockKeys keys, long graceNanos, boolean mayExist) {
         String text = "The lock \"" + keys.name() + "\" was not acquired: Redis at " + redis.address()
                 + " has just become the master, and failoverGrace ("
@@ -75,7 +75,7 @@ public final class UnavailableMessages {
         return unavailable(Reason.FAILOVER_GRACE, keys, text, mayExist, null);
     }
 
-    /** For an acquisition whose answers took longer than its lease. */
+    /** For an acquisition whose replies took longer than its lease. */
     public LockUnavailableException tooFar(Attempt attempt, boolean mayExist) {
         String text = "The lock \"" + attempt.keys.name() + "\" was not acquired: the answers of Redis at "
                 + redis.address() + " took longer than the lease of " + attempt.leaseMillis
@@ -84,7 +84,7 @@ public final class UnavailableMessages {
         return unavailable(Reason.LEASE_TOO_SHORT, attempt.keys, text, mayExist, null);
     }
 
-    /** For an acquisition that came too soon after masters of a quorum had started. */
+    /** For an acquisition too soon after masters of a quorum had started. */
     public LockUnavailableException notYet(LockKeys keys, boolean mayExist, RedisException.Unready cause) {
         String text = "The lock \"" + keys.name() + "\" was not acquired: at Redis at " + redis.address() + " "
                 + cause.getMessage() + ". lock() waits for them. Try again then, or wait longer; set restartDelay to"
@@ -100,14 +100,14 @@ public final class UnavailableMessages {
         return unavailable(Reason.TOO_FEW_REPLICAS, keys, text, mayExist, cause);
     }
 
-    /** For what is not an acquisition: what the lock was not, and what that means for the caller. */
+    /** For other operations: what was not done with the lock, and what that means for the caller. */
     public LockUnavailableException toDo(
             LockKeys keys, String what, String consequence, long triedNanos, @Nullable RedisException cause) {
         String text = unavailableText(keys, what, consequence, triedNanos, cause);
         return unavailable(reasonOf(cause), keys, text, false, cause);
     }
 
-    /** For a count of tokens, which is of no lock. */
+    /** For a count of tokens, which concerns no single lock. */
     public LockUnavailableException notCounted(String server, long triedNanos, RedisException cause) {
         boolean refused = cause instanceof RedisException.Refused;
         String text = "The last tokens were not counted: Redis at " + server

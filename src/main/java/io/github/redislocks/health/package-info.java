@@ -1,5 +1,6 @@
 /**
- * Whether a server answers, can do what locks need, and what users are told if not. Knows the scripts, and no waiter.
+ * Whether a server answers and can do what locks need, and what users are told if not. Knows the scripts, but no
+ * waiters.
  */
 @NullMarked
 package io.github.redislocks.health;

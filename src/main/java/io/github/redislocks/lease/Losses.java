@@ -9,7 +9,9 @@ import io.github.redislocks.state.LockKeys;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Whether holds still count, and what follows once from the loss of one. */
+/**
+ * Decides whether holds are still valid, and does once what follows from a loss: passes on the turn, tells listeners.
+ */
 public final class Losses {
 
     private final Clock clock;
@@ -23,14 +25,14 @@ public final class Losses {
         this.events = events;
     }
 
-    /** The local queue, as far as a loss concerns it. */
+    /** The part of the local queue that a loss needs. */
     public interface Turns {
 
-        /** Ends the turn of an attempt at a lock, if it has it. */
+        /** Ends the local turn of an attempt at a lock, if it has the turn. */
         void exit(LockKeys keys, long attempt);
     }
 
-    /** Whether a hold can be relied upon now. The first caller that sees a deadline in the past declares the loss. */
+    /** Whether a hold is valid now. The first caller that sees its deadline in the past declares the loss. */
     public boolean isValid(Hold hold) {
         long now = clock.nanoTime();
         if (hold.isValid(now)) {
@@ -42,7 +44,7 @@ public final class Losses {
         return false;
     }
 
-    /** Declares a hold lost, unless it has ended otherwise. */
+    /** Declares a hold lost, unless it has ended already; true if this call ended it. */
     public boolean lose(Hold hold, LockLost.Reason reason) {
         boolean first = hold.lose(reason);
         if (first) {
@@ -52,8 +54,8 @@ public final class Losses {
     }
 
     /**
-     * Does what follows once from a loss: ends its turn in the local queue, and tells of it. If that is prevented by an
-     * error, the watchdog does it.
+     * Does once what follows from a loss: ends the local turn and tells the listeners. If an error prevents that, the
+     * watchdog does it later.
      */
     public void ended(Hold hold) {
         LockLost.Reason reason = hold.lossReason();
@@ -81,29 +83,29 @@ public final class Losses {
     }
 
     /**
-     * The highest attempt whose hold was lost after lock() had returned. What is left of a later attempt is no loss.
+     * The highest attempt whose hold was lost after lock() had returned. What a later attempt left in Redis is no loss.
      */
     public long lastLostAttempt() {
         return lastLostAttempt.get();
     }
 
-    /** Whether the hold of an attempt was lost after lock() had returned: then no leave may hide the loss. */
+    /** Whether the hold of an attempt was lost after lock() had returned, so that a leave must not hide the loss. */
     public boolean hasLost(Attempt attempt) {
         Attempt.Possession had = attempt.had();
         return had != null && had.isLost();
     }
 
-    /** Tells that so many holds were confirmed. */
+    /** Tells the listeners how many holds were renewed or confirmed. */
     void renewed(int count) {
         events.renewed(count);
     }
 
-    /** Has the listener told of losses of which it could not be told, for want of a thread. */
+    /** Has the listeners told of losses that are still untold because no thread could be started. */
     public void tellLosses() {
         events.startThreads();
     }
 
-    /** Lets the losses so far be told, for a time. */
+    /** Waits until the listeners have been told of the losses so far, for the given time at most. */
     public void awaitTold(Duration limit) {
         events.awaitTold(limit);
     }

@@ -22,27 +22,28 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The watchdog's care for holds: renews them, confirms grants, and declares what is lost. */
+/** The watchdog task for holds: renews them, confirms grants, and declares losses. */
 public final class Renewals implements Task {
 
     /** How many holds one script renews: about 0.2 ms of Redis' time. */
     public static final int BATCH = 32;
 
     /**
-     * How long the watchdog rests after a walk, for each hold beyond the first few: about 100 times as long as it looks
-     * at one. By their number, not by the time that it took: on a busy machine that says nothing.
+     * How long the watchdog rests after a walk, for each hold beyond the first thousand: about 100 times as long as it
+     * takes to look at one. The rest follows from the number of holds and not from the time of the walk, which says
+     * nothing on a busy machine.
      */
     private static final long REST_NANOS = 4_000;
 
     private static final long FEW = 1_000;
 
     private static final long MIN_PAUSE_NANOS = 10_000_000;
-    /** By how much the next renewal of each batch of a walk comes sooner than that of the batch before. */
+    /** By how much the next renewal of each batch of a walk is earlier than that of the batch before. */
     private static final long SPREAD_NANOS = 1_000_000;
 
     /** How many losses are remembered for owners that have not called since. */
     public static final int LOSSES = 100_000;
-    /** When to look again whether the owner of a loss lives. */
+    /** The time between two checks whether the thread of a lost hold is still alive. */
     private static final long LOOK_AGAIN_NANOS = 60_000_000_000L;
 
     private final Clock clock;
@@ -54,22 +55,22 @@ public final class Renewals implements Task {
     private final Rescue rescue;
     private final int fenceRefreshSeconds;
     private final int remembered;
-    /** The shortest lease of a lock that was made, which no rest may be too long for. */
+    /** The shortest lease of all locks that were made, which limits the rest. */
     private final AtomicLong shortestLeaseMillis;
-    /** How often Redis had become another server when the last walk began. */
-    private int lastMoves;
+    /** The number of failovers when the last walk began. */
+    private int lastEpoch;
 
-    /** What is done for a hold whose thread cannot do it. */
+    /** Continues the work on a hold that its thread cannot do itself. */
     public interface Rescue {
 
-        /** Goes on with a release that the thread could not end, or not even begin. */
+        /** Continues a release that the thread could not end, or not even begin. */
         void rescue(Hold hold);
 
-        /** Ends in the background a hold that the thread left behind. */
+        /** Ends in Redis, in the background, a hold that the thread left behind. */
         void leaveLater(Hold hold);
     }
 
-    /** Remembered: how many losses are. */
+    /** Makes the task; {@code remembered} is the number of losses that are remembered. */
     public Renewals(
             Clock clock,
             Settings settings,
@@ -91,7 +92,7 @@ public final class Renewals implements Task {
         this.shortestLeaseMillis = new AtomicLong(settings.leaseMillis());
     }
 
-    /** Says that there is a lock whose holds are renewed for such a lease. */
+    /** Notes that there is a lock whose holds are renewed with this lease. */
     public void isInUse(long leaseMillis) {
         long shortest = shortestLeaseMillis.get();
         while (leaseMillis < shortest && !shortestLeaseMillis.compareAndSet(shortest, leaseMillis)) {
@@ -124,9 +125,9 @@ public final class Renewals implements Task {
     @Override
     public long inspect(long now, long horizon, Batch due) {
         long next = Long.MAX_VALUE;
-        int moves = epoch.count();
-        boolean moved = moves != lastMoves;
-        lastMoves = moves;
+        int failovers = epoch.count();
+        boolean failedOver = failovers != lastEpoch;
+        lastEpoch = failovers;
         List<Hold> together = new ArrayList<>();
         int batches = 0;
         int lost = 0;
@@ -144,7 +145,7 @@ public final class Renewals implements Task {
             }
             next = Math.min(next, hold.deadlineNanos());
             boolean renewing = hold.isRenewing();
-            if (!renewing && hold.failoverEpoch() != moves && (moved || !isAskedSoon(hold))) {
+            if (!renewing && hold.failoverEpoch() != failovers && (failedOver || !isAskedSoon(hold))) {
                 hold.renewAt(now);
             }
             long renewal = hold.nextRenewalNanos();
@@ -175,7 +176,7 @@ public final class Renewals implements Task {
     }
 
     private void add(List<Hold> holds, int batch, Batch due) {
-        due.add(holds.get(0).lock(), new Renewal(holds, batch, lastMoves));
+        due.add(holds.get(0).lock(), new Renewal(holds, batch, lastEpoch));
     }
 
     /**
@@ -187,7 +188,7 @@ public final class Renewals implements Task {
         return hold.nextRenewalNanos() <= clock.nanoTime() + pauseNanos(hold);
     }
 
-    /** How long after a failure it is tried again. */
+    /** How long after a failure a renewal is tried again. */
     private long pauseNanos(Hold hold) {
         long renewal = hold.isRenewed() ? hold.renewalNanos() : settings.renewalNanos();
         return Math.max(MIN_PAUSE_NANOS, renewal / 10);
@@ -204,7 +205,7 @@ public final class Renewals implements Task {
         return hold.secondsSinceFenceRefresh(now) > fenceRefreshSeconds;
     }
 
-    /** Looks after the record of a loss, which its owner may still ask for; returns when to look at it again. */
+    /** Keeps the record of a loss while its thread lives and may ask for it; returns when to check again. */
     private long age(Hold hold, long now) {
         if (!hold.owner.isAlive()) {
             holds.forget(hold);
@@ -214,7 +215,7 @@ public final class Renewals implements Task {
         return now + LOOK_AGAIN_NANOS;
     }
 
-    /** Forgets the records of the losses that have been known for longest. */
+    /** Forgets the records of the losses that have been known longest. */
     private void forgetOldest(int count) {
         holds.all().stream()
                 .filter(Hold::isLost)
@@ -230,18 +231,20 @@ public final class Renewals implements Task {
         }
     }
 
-    /** One renewal of some holds, or the confirmation of a grant, which is the same: each asks for the wanted lease. */
+    /**
+     * One renewal of some holds, or the confirmation of a grant. Both send the same: a request for the wanted lease.
+     */
     private final class Renewal implements Job {
 
         private final List<Hold> holds;
         private final int batch;
-        private final int moves;
+        private final int failovers;
         private long leaseMillis;
 
-        Renewal(List<Hold> holds, int batch, int moves) {
+        Renewal(List<Hold> holds, int batch, int failovers) {
             this.holds = holds;
             this.batch = batch;
-            this.moves = moves;
+            this.failovers = failovers;
         }
 
         @Override
@@ -270,7 +273,7 @@ public final class Renewals implements Task {
                 hold.unanswered(true);
             }
             Hold first = holds.get(0);
-            // One of several was to be renewed when they were put together; an unlock may have ended that meanwhile.
+            // Each hold of a batch was renewed when the batch was made; an inner unlock may have ended that meanwhile.
             if (holds.size() > 1) {
                 leaseMillis = settings.leaseMillis();
             } else {
@@ -306,11 +309,12 @@ public final class Renewals implements Task {
                         judge(hold, held, sentNanos);
                         renewed += held ? 1 : 0;
                     } else {
-                        // What replicas do not have must not be relied on: after a failover it would end earlier.
+                        // An extension that the replicas do not have must not count: after a failover the hold would
+                        // end earlier.
                         tryAgain(hold);
                     }
                 } finally {
-                    // Last: an answer of the server before must not be taken for one to the check after a move.
+                    // Last: a reply of the old server must not be taken for the new server's reply after a failover.
                     hold.renewing(false);
                 }
             }
@@ -319,7 +323,7 @@ public final class Renewals implements Task {
 
         private void judge(Hold hold, boolean held, long sentNanos) {
             long now = clock.nanoTime();
-            hold.answeredIn(moves);
+            hold.answeredIn(failovers);
             if (held) {
                 hold.renewNext(sentNanos + renewalNanos(hold) - spreadNanos());
                 if (hold.extend(now, sentNanos + Timing.validityNanos(leaseMillis))) {
@@ -330,12 +334,17 @@ public final class Renewals implements Task {
             }
         }
 
-        /** How often a hold is renewed: of several as it was when they were put together. */
+        /**
+         * The time between two renewals of a hold; in a batch, that of the default lease, as when the batch was made.
+         */
         private long renewalNanos(Hold hold) {
             return holds.size() > 1 ? settings.renewalNanos() : hold.renewalNanos();
         }
 
-        /** What began at once in great number is renewed ever more apart. */
+        /**
+         * How much earlier the next renewal is, so that many holds that began together are renewed at more and more
+         * different times.
+         */
         private long spreadNanos() {
             return Math.min(batch * SPREAD_NANOS, settings.renewalNanos() / 8);
         }
@@ -353,7 +362,7 @@ public final class Renewals implements Task {
 
         private void tryAgain(Hold hold) {
             long now = clock.nanoTime();
-            hold.renewAt(moves == epoch.count() ? now + pauseNanos(hold) : now);
+            hold.renewAt(failovers == epoch.count() ? now + pauseNanos(hold) : now);
         }
     }
 }

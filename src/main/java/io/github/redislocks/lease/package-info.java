@@ -1,4 +1,4 @@
-/** How holds stay valid, and how their loss is noticed and told. Knows the watchdog, and no waiter. */
+/** How holds stay valid, and how their loss is noticed and reported. Knows the watchdog, but no waiters. */
 @NullMarked
 package io.github.redislocks.lease;
 

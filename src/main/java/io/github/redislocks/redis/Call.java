@@ -5,11 +5,11 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One run of one script: the keys that it touches, all of them, and its arguments.
+ * One call of one script: all keys that the script touches, and its arguments.
  *
- * @param request what it is for
- * @param acks whose confirmation to wait for behind it, or null; the reply says how many confirmed
- * @param date where among the arguments a time stands that is another for each server, or null
+ * @param request what the call is for
+ * @param acks the replica confirmations to wait for after the call, or null; the reply says how many replicas confirmed
+ * @param date the argument that is a time by the server's own clock, or null if there is none
  */
 public record Call(
         Request request,
@@ -19,20 +19,27 @@ public record Call(
         @Nullable Acks acks,
         @Nullable Date date) {
 
-    /** The code of the answer to a call that came after its date: it changed nothing, and tells the time. */
+    /**
+     * The code of the reply to a call that ran after its date: it changed nothing, and the reply has the server's time.
+     */
     public static final String LATE = "LATE";
 
-    /** A time by the clock of the server that runs the call, which is known only when it is sent there. */
+    /**
+     * The index of an argument that is a time by the clock of the server that runs the call, known only when it is
+     * sent.
+     */
     public record Date(int argument, NotAfter notAfter) {}
 
-    /** Tells a time by the clock of a server. */
+    /** The date of a call by the clock of a server, after which the call must change nothing. */
     @FunctionalInterface
     public interface NotAfter {
 
-        /** Asked each time that the call is sent, by the name that {@link Redis#serverOf} gives the server. */
+        /**
+         * The date for the server with this name, as {@link Redis#serverOf} gives it; asked each time the call is sent.
+         */
         long micros(String server);
 
-        /** Told of an answer that ends with the time of the server. */
+        /** Takes note of a reply that ends with the server's time. */
         default void saw(Reply reply) {}
     }
 
@@ -40,30 +47,31 @@ public record Call(
         this(request, script, keys, args, null, null);
     }
 
-    /** One that only one server can be asked. */
+    /** Makes a call that only a single server can run, not a quorum. */
     public Call(Script script, List<String> keys, List<String> args) {
         this(Request.OfOneServer.OTHER, script, keys, args);
     }
 
-    /** The same, with these confirmations waited for. */
+    /** A copy that waits for these confirmations. */
     public Call with(@Nullable Acks wanted) {
         return Objects.equals(wanted, acks) ? this : new Call(request, script, keys, args, wanted, date);
     }
 
-    /** The same call with a time of the server in the place of an argument. */
+    /** A copy with a date by the server's clock in place of an argument. */
     public Call dated(int argument, NotAfter notAfter) {
         return new Call(request, script, keys, args, acks, new Date(argument, notAfter));
     }
 
-    /** Its script: by hand, since what a record writes is linked when it is first wanted, perhaps without memory. */
+    /**
+     * The script's name. Written by hand: a record's own toString is linked at its first call, when there may be no
+     * memory.
+     */
     @Override
     public String toString() {
         return script.name();
     }
 
-    /**
-     * Takes the answer: notes the time of the server, if it tells that. Returns whether the call came too late for it.
-     */
+    /** Notes the server's time if the reply has it, and returns whether the call ran too late. */
     public boolean isLate(Reply reply) {
         boolean late = date != null && reply.is(LATE);
         if (date != null && !reply.values().isEmpty() && (late || request.tellsTime())) {
@@ -72,7 +80,7 @@ public record Call(
         return late;
     }
 
-    /** An argument, as it is to be sent to a server. */
+    /** An argument as it has to be sent to a server. */
     public String argument(int index, String server) {
         return date != null && date.argument() == index
                 ? Long.toString(date.notAfter().micros(server))

@@ -2,7 +2,7 @@ package io.github.redislocks.redis;
 
 import java.net.SocketTimeoutException;
 
-/** What is behind an exception of the client library. */
+/** Finds what caused an exception of the client library Jedis. */
 public final class Causes {
 
     private Causes() {}
@@ -11,7 +11,9 @@ public final class Causes {
         return root(e) instanceof SocketTimeoutException;
     }
 
-    /** What happened first. Jedis tells of a failed connect() as a suppressed exception, not as a cause. */
+    /**
+     * The first exception of the chain. Jedis attaches a failed connect() as a suppressed exception, not as a cause.
+     */
     public static Throwable root(Throwable e) {
         Throwable root = e;
         while (true) {

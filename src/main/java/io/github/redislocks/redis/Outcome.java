@@ -2,7 +2,7 @@ package io.github.redislocks.redis;
 
 import org.jspecify.annotations.Nullable;
 
-/** What became of one call of a batch: a reply, or the failure in its place. Exactly one of the two is there. */
+/** The result of one call of a batch: either a reply or a failure, never both. */
 public record Outcome(@Nullable Reply reply, @Nullable RedisException failure) {
 
     public static Outcome of(Reply reply) {

@@ -7,7 +7,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** A call that brought no reply, or none to rely on. The kinds differ in what the caller may conclude. */
+/** The failure of a call: there was no reply, or none to rely on. The kinds differ in what the caller may conclude. */
 public abstract sealed class RedisException extends RedisRequestException {
 
     @Serial
@@ -17,7 +17,7 @@ public abstract sealed class RedisException extends RedisRequestException {
         super(message, cause);
     }
 
-    /** No answer: the server is away, hangs, or the connection failed. */
+    /** There was no reply: the server is away, hangs, or the connection failed. */
     public static final class Unanswered extends RedisException {
 
         @Serial
@@ -36,32 +36,38 @@ public abstract sealed class RedisException extends RedisRequestException {
             this.busy = busy;
         }
 
-        /** One that waited until its time was over for a connection that other calls of this client had. */
+        /**
+         * Makes the failure of a call that waited its whole time for a connection, since other calls of this client
+         * used them all.
+         */
         public static Unanswered busy(String message, @Nullable Throwable cause) {
             return new Unanswered(message, false, true, cause);
         }
 
-        /** Whether it was this client that had no connection free, which says nothing of the server. Then not sent. */
+        /**
+         * Whether this client had no free connection, which says nothing about the server; the request was not sent
+         * then.
+         */
         public boolean busy() {
             return busy;
         }
 
         /**
-         * Whether the connection was refused or broke, so that it was neither the time that was too short, nor an error
-         * of this JVM.
+         * Whether the connection was refused or broke; false if the time was too short or the error was one of this
+         * JVM.
          */
         public boolean isCut() {
             Throwable cause = getCause();
             return cause instanceof Exception && !(cause instanceof RedisException) && !Causes.isTimeout(cause);
         }
 
-        /** Whether the request may have left: it may have run, or may still run, however late. */
+        /** Whether the request may have been sent, so that it may have run, or may still run, however late. */
         public boolean sent() {
             return sent;
         }
     }
 
-    /** An answer: that it can be done only after a time. */
+    /** The server replied that it can execute the request only later. */
     public static final class Unready extends RedisException {
 
         @Serial
@@ -74,13 +80,15 @@ public abstract sealed class RedisException extends RedisRequestException {
             this.waitMillis = waitMillis;
         }
 
-        /** How long from now on it cannot be done, as far as is known. */
+        /** For how many ms from now the request cannot be executed, as far as is known. */
         public long waitMillis() {
             return waitMillis;
         }
     }
 
-    /** An answer that too few replicas confirmed: what the server did may be lost with it. */
+    /**
+     * The server executed the request, but too few replicas confirmed it, so the change may be lost with the server.
+     */
     public static final class Unacknowledged extends RedisException {
 
         @Serial
@@ -91,13 +99,13 @@ public abstract sealed class RedisException extends RedisRequestException {
         }
     }
 
-    /** An error reply: the server was there, and said no before it changed anything. */
+    /** The server sent an error reply: it refused the request before it changed anything. */
     public static final class Refused extends RedisException {
 
         @Serial
         private static final long serialVersionUID = 1L;
 
-        /** Up to Redis 6.2 what a command of a script is refused for stands behind where that happened. */
+        /** What stands before the reason of a refusal: up to Redis 6.2 an error of a script begins with its place. */
         private static final Pattern WHERE =
                 Pattern.compile("(ERR Error running script \\(call to \\w+\\): )?(@user_script: ?\\d+: )*-?");
 
@@ -118,14 +126,14 @@ public abstract sealed class RedisException extends RedisRequestException {
             super(message, cause);
         }
 
-        /** Whether the server's text begins so, wherever in a script that was. */
+        /** Whether the reason that the server gave begins with this text. */
         public boolean says(String beginning) {
             String text = String.valueOf(getMessage());
             Matcher where = WHERE.matcher(text);
             return text.startsWith(beginning, where.lookingAt() ? where.end() : 0);
         }
 
-        /** Whether the same request can succeed later without anybody changing the configuration. */
+        /** Whether the same request can succeed later without a change of the configuration. */
         public boolean passing() {
             return PASSING.stream().anyMatch(this::says);
         }

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** What to do about a failure: a sentence for the reader of its message, by what the server or Java said. */
+/** What to do about a failure: a sentence for the message, chosen by the error text of the server or of Java. */
 public final class Remedy {
 
     private static final String RIGHTS =
@@ -18,7 +18,7 @@ public final class Remedy {
     private static final String BROKEN = "Check the server and the way to it.";
     private static final int DEEP = 8;
 
-    /** By how the server's error begins, wherever in a script that was. */
+    /** The remedies by the beginning of the reason that the server gave. */
     private static final List<Rule> OF_REFUSALS = List.of(
             new Rule("NOPERM", RIGHTS),
             new Rule("The user executing the script can't", RIGHTS),
@@ -53,7 +53,7 @@ public final class Remedy {
                     "ERR unknown command",
                     "It is no Redis or Valkey of 6.2 or later, or its commands were renamed, which locks do not bear."));
 
-    /** By what is said in any of the causes. */
+    /** The remedies by a text in the message of any cause. */
     private static final List<Rule> OF_SILENCE = List.of(
             new Rule(
                     "Unsupported or unrecognized SSL message",
@@ -89,7 +89,7 @@ public final class Remedy {
 
     private record Rule(String text, String remedy) {}
 
-    /** The one for a failure. */
+    /** The remedy for a failure. */
     public static String of(RedisException failure) {
         return known(failure).orElse("Check the server's state and its log.");
     }
@@ -112,13 +112,15 @@ public final class Remedy {
         return rule.map(Rule::remedy);
     }
 
-    /** Whether the server closed a connection on which it had not said a word. */
+    /** Whether the server closed a connection before it had sent anything. */
     private static boolean isCutAtOnce(RedisException failure) {
         return String.valueOf(failure.getMessage()).startsWith("No connection to")
                 && (said(failure, "Unexpected end of stream", DEEP) || said(failure, "Connection reset", DEEP));
     }
 
-    /** Depth: of the causes that are looked at; they may be each other's. */
+    /**
+     * Whether a message in the chain has the text. {@code depth} limits the search: exceptions may cause each other.
+     */
     private static boolean said(@Nullable Throwable failure, String text, int depth) {
         if (failure == null || depth == 0) {
             return false;

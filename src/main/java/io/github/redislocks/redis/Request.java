@@ -1,20 +1,20 @@
 package io.github.redislocks.redis;
 
 /**
- * What a call asks for, and of which attempt. A port to one server sends the call's script. A quorum has no use for
- * that script: it asks its masters for their votes instead, by what stands here.
+ * What a call asks for, and for which attempt. A port to one server sends the call's script. A quorum does not use that
+ * script: it asks its masters for votes instead, and takes from this type what to ask.
  *
- * <p>An attempt is one try of one thread to have a lock, and is known by its number in its client. The owner is that
- * thread, as Redis knows it.
+ * <p>An attempt is one try of one thread to acquire a lock, and has a number that is unique in its client. The owner is
+ * the id of that thread in Redis.
  */
 public sealed interface Request {
 
-    /** Whether each answer that has values ends with the time of the server. */
+    /** Whether each reply with values ends with the server's time. */
     default boolean tellsTime() {
         return false;
     }
 
-    /** One for an attempt. */
+    /** A request for an attempt. */
     sealed interface OfAttempt extends Request {
 
         String owner();
@@ -22,13 +22,13 @@ public sealed interface Request {
         long attempt();
     }
 
-    /** One that wants the lock. */
+    /** A request that wants the lock. */
     sealed interface Wanting extends OfAttempt {
 
         /** In ms. */
         long leaseMillis();
 
-        /** How long the place in line lasts that it takes if the lock is another's, in ms; 0 if it takes none. */
+        /** How long, in ms, a place that is taken if the lock is busy lasts; 0 to take none. */
         long claimMillis();
 
         @Override
@@ -37,25 +37,28 @@ public sealed interface Request {
         }
     }
 
-    /** One that wants to keep the lock, for a lease from now on. */
+    /** A request that keeps the lock, for a lease from now on. */
     sealed interface Keeping extends OfAttempt {
 
         /** In ms. */
         long leaseMillis();
     }
 
-    /** One that ends the attempt, its hold and its place. */
+    /** A request that ends the attempt, its hold and its place. */
     sealed interface Ending extends OfAttempt {}
 
     /**
-     * For the lock, if it can be had.
+     * Acquires the lock if it is free.
      *
-     * @param lastLostAttempt the greatest attempt of the client whose hold was lost after its caller had it, or 0
+     * @param lastLostAttempt the highest attempt of the client whose hold was lost after the caller had it, or 0
      */
     record Acquire(String owner, long attempt, long leaseMillis, long claimMillis, long lastLostAttempt)
             implements Wanting {}
 
-    /** The lease of a hold that is found by it is a claim. */
+    /**
+     * Asks again for a waiting attempt. If the attempt has been granted the lock, the lease becomes a claim from now
+     * on.
+     */
     record Heartbeat(String owner, long attempt, long claimMillis) implements Wanting {
 
         @Override
@@ -67,25 +70,25 @@ public sealed interface Request {
     record Renew(String owner, long attempt, long leaseMillis) implements Keeping {}
 
     /**
-     * Enters a hold once more.
+     * Counts a re-entry of a hold.
      *
-     * @param countBefore how often Redis shows it held, so that it is counted once; 0 not to count it there
+     * @param countBefore the count that Redis should have, so that a repeated call counts once; 0 to count locally only
      */
     record Reenter(String owner, long attempt, long leaseMillis, int countBefore) implements Keeping {}
 
     record Release(String owner, long attempt) implements Ending {}
 
     /**
-     * Ends an attempt whose thread does not want the lock any more.
+     * Ends an attempt that does not want the lock any more.
      *
-     * @param returned whether the attempt's hold was once returned to its caller
+     * @param returned whether the caller had the attempt's hold
      */
     record Leave(String owner, long attempt, boolean returned) implements Ending {}
 
-    /** Ends the hold with a token, whoever has it. */
+    /** Ends the hold with this token, whichever owner has it. */
     record Force(long token) implements Request {}
 
-    /** What each master of a quorum is asked as it stands: the answer of a majority counts. */
+    /** Requests that a quorum sends to each of its masters unchanged; the reply of a majority counts. */
     enum Plain implements Request {
         CHECK,
         LOCKED,
@@ -94,13 +97,13 @@ public sealed interface Request {
         RELEASE_INNER
     }
 
-    /** What only one server can be asked, which has the line of waiters. */
+    /** Requests that need a single server, which has the queue of waiters. */
     enum OfOneServer implements Request {
-        /** To take a lock that is free. */
+        /** Takes a free lock. */
         TAKE(true),
-        /** To queue for the lock after waiting in a Condition. */
+        /** Queues for the lock after a wait in a Condition. */
         REJOIN(true),
-        /** All others. */
+        /** Any other request. */
         OTHER(false);
 
         private final boolean tellsTime;

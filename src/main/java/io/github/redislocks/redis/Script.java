@@ -9,9 +9,9 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
 /**
- * A Lua script of the library: its name, its source and the SHA-1 digest by which Redis knows it. A line
- * {@code --@include other} in a script stands for the file {@code other.lua}, so that what several verbs share is
- * written once.
+ * A Lua script of the library: its name, its source, and the SHA-1 digest by which Redis finds it. A line
+ * {@code --@include other} in a script is replaced by the file {@code other.lua}, so that code that several scripts
+ * share is written once.
  */
 public final class Script {
 
@@ -22,7 +22,7 @@ public final class Script {
     private final String sha1;
     private final byte[] digest;
 
-    /** Sha1: of the source, in hexadecimal. */
+    /** Makes a script; {@code sha1} is the digest of the source in hexadecimal. */
     public Script(String name, String source, String sha1) {
         this.name = name;
         this.source = source;
@@ -42,18 +42,18 @@ public final class Script {
         return sha1;
     }
 
-    /** The digest, as it is sent; not to be changed. */
+    /** The digest as it is sent; must not be changed. */
     public byte[] digest() {
         return digest;
     }
 
-    /** Reads {@code name.lua} beside {@code owner}'s package, in the folder {@code lua}. */
+    /** Reads {@code name.lua} from the folder {@code lua} in the package of {@code owner}. */
     public static Script load(Class<?> owner, String name) {
         String source = read(owner, name);
         return new Script(name, source, sha1(source));
     }
 
-    /** The same by name, with another source. */
+    /** A script with the same name and another source. */
     public Script rewritten(String other) {
         return new Script(name, other, sha1(other));
     }

@@ -3,14 +3,14 @@ package io.github.redislocks.redis;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The time of Redis, from the last reply that told it. Counting from the sending of that request it runs ahead of the
- * truth by no more than a round trip, never behind, unless a clock was set.
+ * An estimate of the time of a Redis server, from the last reply that had it. Counted from the sending of that request,
+ * the estimate is ahead of the server's clock by at most a round trip and never behind it, unless a clock was set.
  */
 public final class ServerTime {
 
     /**
-     * What is known: the time, 0 if none is, and the sending of the request that was answered so, before which no other
-     * one counts.
+     * The last known time, 0 if none is known, and when the request whose reply had it was sent; replies to earlier
+     * requests do not count.
      */
     private record Seen(long micros, long sentNanos) {}
 
@@ -19,7 +19,7 @@ public final class ServerTime {
     private final ReentrantLock writing = new ReentrantLock();
     private volatile Seen seen = new Seen(0, Long.MIN_VALUE);
 
-    /** Notes the last value of a reply as the time of Redis. */
+    /** Notes the last value of a reply as the server's time. */
     public void saw(Reply reply, long sentNanos) {
         if (isNews(reply, sentNanos)) {
             writing.lock();
@@ -39,7 +39,7 @@ public final class ServerTime {
                 && (last.micros == 0 || sentNanos - last.sentNanos > REFRESH_NANOS || reply.is(Call.LATE));
     }
 
-    /** Forgets the time, since from now on requests go to another server, whose clock is another. */
+    /** Forgets the time, since requests now go to another server with another clock. */
     public void forget(long now) {
         writing.lock();
         try {
@@ -50,8 +50,8 @@ public final class ServerTime {
     }
 
     /**
-     * The time of Redis after which a request must change nothing, if its caller waits until then. As long as no time
-     * is known, the request is late in any case, and the answer tells the time.
+     * The server time after which a request must change nothing, since its caller waits only until then. While no
+     * server time is known the result is 0, so the request is late in any case and the reply has the time.
      */
     public long notAfterMicros(long now, long timeoutNanos) {
         Seen last = seen;

@@ -5,12 +5,12 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import org.jspecify.annotations.Nullable;
 
-/** The times of all servers to which this client talks, for each has a clock of its own. */
+/** The estimated times of all servers that a client uses; each server has a clock of its own. */
 public final class ServerTimes {
 
     private final Clock clock;
     private final ConcurrentMap<String, ServerTime> byServer = new ConcurrentHashMap<>();
-    /** Before this nothing counts. */
+    /** Replies to requests that were sent before this do not count. */
     private volatile long forgottenNanos = Long.MIN_VALUE;
 
     public ServerTimes(Clock clock) {
@@ -33,34 +33,34 @@ public final class ServerTimes {
         of(server).saw(reply, sentNanos);
     }
 
-    /** Forgets all times that were asked for before, and servers that may have gone. */
+    /** Forgets all times from requests that were sent before now, and servers that may be gone. */
     public void forget(long now) {
         forgottenNanos = now;
         byServer.clear();
     }
 
-    /** How many servers it knows. */
+    /** The number of known servers. */
     public int count() {
         return byServer.size();
     }
 
-    /** The date of a call that is sent at a time and waited for until a timeout. */
+    /** Makes the date of a call that is sent at the given time with the given timeout. */
     public Date date(long sentNanos, long timeoutNanos) {
         return new Date(sentNanos, timeoutNanos);
     }
 
     /**
-     * The time after which one call must change nothing, by the clock of whichever server it is sent to last: that is
-     * the one that answers.
+     * The date after which one call must change nothing, by the clock of the server to which it was sent last, which is
+     * the one that replies.
      */
     public final class Date implements Call.NotAfter {
 
         private long sentNanos;
         private long timeoutNanos;
-        /** What was said last, or the greatest time if it was said to one server more than once. */
+        /** The date that was sent last; the latest one if several were sent to the same server. */
         private long micros;
 
-        /** When it was sent last: it may have been turned away elsewhere before, or have waited. */
+        /** When the call was sent last; another server may have redirected it before, or it may have waited. */
         private long lastNanos;
 
         private volatile String server = "";
@@ -80,21 +80,21 @@ public final class ServerTimes {
             return now;
         }
 
-        /** Until when a copy of the call may run on a server, by its clock; 0 if none can, as none was sent there. */
+        /** Until when a copy of the call may run on a server, by that server's clock; 0 if none was sent to it. */
         public long mayRunUntilMicros(String on) {
             return on.equals(server) ? micros : 0;
         }
 
         /**
-         * Whether a copy of this call may run, on the server to which it was sent last, for longer than one of another.
+         * Whether, on the server to which this call was sent last, a copy of it may run later than one of another call.
          */
         public boolean mayRunLongerThan(@Nullable Date other) {
             return other == null || mayRunUntilMicros(server) > other.mayRunUntilMicros(server);
         }
 
         /**
-         * As the time of the server that gave it. If the call was late, it has the time that is left, to be sent once
-         * more.
+         * Notes the time of the server that replied. If the call was late, the rest of its time becomes its timeout, so
+         * that it can be sent again.
          */
         @Override
         public void saw(Reply reply) {

@@ -1,6 +1,6 @@
 /**
- * The port to Redis: what a script call is, what comes of it, and what a Redis offers. Knows neither locks nor the
- * client library; the packages inside implement it.
+ * The port to Redis: calls of scripts, their replies and failures, and the interface of a Redis. Knows neither locks
+ * nor the client library Jedis; the packages below it implement the port.
  */
 @NullMarked
 package io.github.redislocks.redis;

@@ -4,87 +4,91 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Reply;
 
 /**
- * What a server says to an attempt that wants the lock, or to the end of a hold or of an attempt, where the successor
- * is meant: a thread of the same client that was named to have the lock next. The replies of the scripts are read here.
+ * The typed reply of a script. The replies to an acquisition speak of its attempt. The replies to a release or a leave
+ * speak of the named successor, the waiter of the same client that is to have the lock next. All replies of the scripts
+ * are read here.
  */
 public sealed interface Answer {
 
-    /** It has the lock. */
+    /** The attempt has the lock. */
     record Granted(long token, boolean previousLost) implements Answer {}
 
     /**
-     * It stands in line.
+     * The attempt has a place in the queue.
      *
-     * @param lastToken of the last hold; a grant to it will have a greater one
-     * @param holderMillis for how much longer the lock is another's if nobody renews it; negative if nobody has it
+     * @param lastToken the token of the last hold; a grant to this place will have a greater one
+     * @param holderMillis how much longer another owner has the lock if nobody renews it; negative if the lock is free
      */
     record Queued(long lastToken, long holderMillis) implements Answer {}
 
-    /** It waits in a Condition, behind the hold with this token or a later one. */
+    /** The attempt waits in a Condition; the last token was this one, or a later one. */
     record Waiting(long lastToken) implements Answer {}
 
     /**
-     * Nobody has the lock.
+     * The lock is free.
      *
-     * @param crowded whether anybody stands in line all the same, whom no message reaches
+     * @param crowded whether there are waiters nevertheless, which no message has reached
      */
     record Freed(boolean crowded) implements Answer {}
 
-    /** Those that need no more than a word. */
+    /** The replies that carry no values. */
     enum Word implements Answer {
-        /** The lock is another's, and no place was asked for. */
+        /** Another owner has the lock, and no place was asked for. */
         BUSY,
-        /** The short script cannot say it: the long one has to look. */
+        /** There may be waiters, so that the long script has to be used. */
         LINE,
-        /** It came after its date, and changed nothing. */
+        /** The request ran after its date, and changed nothing. */
         LATE,
-        /** A later request of the same thread has run before it. */
+        /** A later request of the same thread ran before this one. */
         STALE,
         /** There is no such hold. */
         GONE,
-        /** It had been signalled before. */
+        /** The attempt had been signalled before. */
         SIGNALLED,
-        /** Another client's thread has the lock next. */
+        /** The lock was granted to a thread of another client. */
         HANDED_ON,
         /** None of these. */
         OTHER
     }
 
-    /** To {@link Scripts#take}. */
+    /** Reads the reply to {@link Scripts#take}. */
     static Answer ofTake(Reply reply) {
         return reply.is("OK") ? new Granted(reply.number(0), false) : of(reply);
     }
 
-    /** To {@link Scripts#free}: whether the hold has ended. */
+    /** Reads the reply to {@link Scripts#free}: whether the hold has ended. */
     static boolean isFreed(Reply reply) {
         return reply.is("OK");
     }
 
-    /** To those that renew a hold or enter it once more: whether it is there. */
+    /** Reads the reply to a renewal or re-entry: whether the hold is there. */
     static boolean isKept(Reply reply) {
         return reply.is("OK");
     }
 
-    /** To a renewal of so many holds: whether the one at an index is there. */
+    /** Reads the reply to a renewal of {@code count} holds: whether the one at {@code index} is there. */
     static boolean isKept(Reply reply, int index, int count) {
         return isKept(reply) || (count > 1 && !reply.values().contains((long) index));
     }
 
-    /** To those that look for one hold or end it: whether it was not there. */
+    /** Reads the reply to a script that looks for a hold or ends it: whether the hold was gone. */
     static boolean isGone(Reply reply) {
         return reply.is("GONE");
     }
 
-    /** To {@link Scripts#leave}: for how many ms what it had asked for may still run, and leave something behind. */
+    /**
+     * Reads the reply to {@link Scripts#leave}: for how many ms a request of the attempt may still run and leave
+     * something behind.
+     */
     static long stillRunsMillis(Reply reply) {
         int count = reply.values().size();
         return count == 0 ? 0 : reply.number(count - 1);
     }
 
-    /** To all others. */
+    /** Reads the reply to any other script. */
     static Answer of(Reply reply) {
         return switch (reply.code()) {
-            // Of a hold that ends it tells nothing of who has the lock next.
+            // The reply to the end of a hold does not say which attempt has the lock next.
             case "GRANTED" -> reply.values().isEmpty() ? Word.HANDED_ON : granted(reply);
             case "OK", "SUCCEEDED" -> granted(reply);
             case "QUEUED" -> new Queued(reply.number(0), reply.number(1));

@@ -11,12 +11,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** Reads what Redis says of a lock. */
+/** Reads the replies to inspections of a lock. */
 public final class Inspections {
 
     private Inspections() {}
 
-    /** Of the hold that {@link Scripts#locked} has found. */
+    /** The token of the hold that {@link Scripts#locked} has found. */
     public static OptionalLong token(Reply reply) {
         return reply.is("LOCKED") ? OptionalLong.of(reply.number(0)) : OptionalLong.empty();
     }
@@ -45,7 +45,7 @@ public final class Inspections {
         return LockInspection.of(lockName, holder, queue, (int) reply.number(4), waiting);
     }
 
-    /** An owner and its age, at a position of the reply. */
+    /** Reads the owner and age at an index of the reply. */
     private static LockInspection.Waiter waiter(Reply reply, int index) {
         return LockInspection.Waiter.of(
                 LockInspection.Owner.parse(reply.text(index)), Duration.ofNanos(reply.number(index + 1) * 1_000));

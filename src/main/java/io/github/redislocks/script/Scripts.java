@@ -14,7 +14,10 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** Which script says what, with which arguments. What the answers mean stands in the head of each script. */
+/**
+ * Makes the calls: one method for each script, with its keys and arguments. The head of each script says what the
+ * replies mean.
+ */
 public final class Scripts {
 
     private static final Script CHECK = script("check");
@@ -37,16 +40,16 @@ public final class Scripts {
     private static final Script INSPECT = script("inspect");
     private static final Script COUNT = script("count");
 
-    /** So many that a node with most of the slots of its cluster is hardly taken for one that has all. */
+    /** So many that a node with most slots of a cluster is very unlikely to be taken for a node with all slots. */
     private static final int SLOTS_CHECKED = 128;
 
     private static final String NO_PLACE = "";
-    /** In the place of a time that is known only when the call is sent. */
+    /** A placeholder for a time that is known only when the call is sent. */
     private static final String DATED = "0";
-    /** In the place of a time until which something may run. */
+    /** In place of the time until which a request may still run. */
     private static final String NOTHING_RUNS = "0";
 
-    /** From here on a lease says for how much longer the last token is to be remembered. */
+    /** From this lease on the memory of the last token has to last longer than its default. */
     private static final long LONG_LEASE_MILLIS = 10_000_000;
 
     private Scripts() {}
@@ -55,12 +58,12 @@ public final class Scripts {
         return Script.load(Scripts.class, name);
     }
 
-    /** What {@link ServerRequirements} looks at; also tells the time. */
+    /** Asks for what {@link ServerRequirements} checks; the reply also tells the server's time. */
     public static Call check(String keyPrefix, String mailbox) {
         return new Call(Request.Plain.CHECK, CHECK, LockKeys.ofNobody(keyPrefix).all(), List.of(mailbox));
     }
 
-    /** Takes the lock if it is free and nobody waits, with less to say and to look at than {@link #acquire}. */
+    /** Takes the lock if it is free and nobody waits; a shorter script with fewer arguments than {@link #acquire}. */
     public static Call take(Attempt attempt, Call.NotAfter notAfter) {
         return new Call(
                 Request.OfOneServer.TAKE,
@@ -71,7 +74,9 @@ public final class Scripts {
                 new Call.Date(3, notAfter));
     }
 
-    /** Suspect: the greatest attempt of this client whose hold was lost after its caller had it, or 0. */
+    /**
+     * {@code lastLostAttempt}: the highest attempt of this client whose hold was lost after the caller had it, or 0.
+     */
     public static Call acquire(Attempt attempt, long notAfterMicros, boolean takePlace, long lastLostAttempt) {
         long claim = takePlace ? claim(attempt) : 0;
         return new Call(
@@ -88,7 +93,7 @@ public final class Scripts {
                         attempt.fair ? "queue" : "barge"));
     }
 
-    /** The same, to be run by whichever server it is sent to. */
+    /** As above, dated by the clock of the server to which the call is sent. */
     public static Call acquire(Attempt attempt, Call.NotAfter notAfter, boolean takePlace, long lastLostAttempt) {
         return acquire(attempt, 0, takePlace, lastLostAttempt).dated(3, notAfter);
     }
@@ -154,7 +159,9 @@ public final class Scripts {
         return place(Request.OfOneServer.REJOIN, REJOIN, waiting, notAfterMicros);
     }
 
-    /** Before: how often Redis shows it held, so that it is counted once; 0 not to count it there. */
+    /**
+     * {@code before}: the count that Redis should have, so that a repeated call counts once; 0 to count locally only.
+     */
     public static Call reenter(Hold hold, int before, long leaseMillis) {
         return new Call(
                 new Request.Reenter(hold.owner.id, hold.attempt, leaseMillis, before),
@@ -179,7 +186,7 @@ public final class Scripts {
         return fence ? List.of(keys.lock(), keys.fence()) : List.of(keys.lock());
     }
 
-    /** The fence is kept alive as well when asked for: once in an hour is enough. */
+    /** Renews a hold, and refreshes the fence key as well if asked for; once an hour is enough. */
     public static Call renew(Hold hold, long leaseMillis, boolean fence) {
         return new Call(
                 new Request.Renew(hold.owner.id, hold.attempt, leaseMillis),
@@ -210,7 +217,7 @@ public final class Scripts {
                 List.of(attempt.owner.id, Long.toString(attempt.number), Long.toString(attempt.leaseMillis)));
     }
 
-    /** Ends a hold behind which nobody waits, with less to say and to look at than {@link #release}. */
+    /** Ends a hold behind which nobody waits; a shorter script with fewer arguments than {@link #release}. */
     public static Call free(Hold hold) {
         return new Call(
                 FREE, List.of(hold.lock(), hold.keys().fence()), List.of(hold.owner.id, Long.toString(hold.attempt)));
@@ -235,7 +242,7 @@ public final class Scripts {
                 args);
     }
 
-    /** Returned: whether the attempt's hold was once returned to its caller, so that it ends without good order. */
+    /** {@code returned}: whether the caller had the attempt's hold, so that its end counts as a loss. */
     public static Call leave(
             LockKeys keys,
             String owner,
@@ -258,7 +265,7 @@ public final class Scripts {
         return new Call(new Request.Leave(owner, number, returned), LEAVE, keys.all(), args);
     }
 
-    /** The same, of an attempt of which a request may still run. */
+    /** As above, for an attempt whose requests may still run. */
     public static Call leave(Attempt attempt, boolean returned, @Nullable Attempt successor, boolean takePlace) {
         return leave(attempt.keys, attempt.owner.id, attempt.number, returned, successor, takePlace)
                 .dated(3, attempt::mayRunUntilMicros);
@@ -274,7 +281,7 @@ public final class Scripts {
                 Request.Plain.HELD, HELD, List.of(hold.lock()), List.of(hold.owner.id, Long.toString(hold.attempt)));
     }
 
-    /** Looks at locks that nobody can name, in many slots: whether one server has all slots. */
+    /** Reads locks that no user can name, in many slots, to see whether one server has all slots. */
     public static List<Call> checkSlots(String keyPrefix) {
         return IntStream.range(0, SLOTS_CHECKED)
                 .mapToObj(number -> locked(LockKeys.ofNobody(keyPrefix, number)))
@@ -295,7 +302,7 @@ public final class Scripts {
         return new Call(COUNT, List.of(), List.of(cursor, LockKeys.fences(keyPrefix)));
     }
 
-    /** What keeps or makes the place in line of an attempt. */
+    /** Makes a call that renews or makes the place of an attempt. */
     private static Call place(Request request, Script script, Attempt attempt, long notAfterMicros) {
         return new Call(
                 request,

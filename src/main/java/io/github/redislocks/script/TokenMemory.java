@@ -14,13 +14,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
 /**
- * A Redis that keeps last tokens for another time than the default, which is written into the scripts: it runs copies
- * of them in which that time stands, and what follows from it. A client that keeps the default runs the scripts
+ * A Redis with another token memory than the default. The default time is written into the scripts; this class runs
+ * copies of them with the other time and the numbers that follow from it. A client with the default runs the scripts
  * themselves.
  */
 public final class TokenMemory implements Redis {
 
-    /** The scripts that refresh the memory of a hold's token only if the call names its key. */
+    /** The scripts that refresh the fence key only if the call names it. */
     private static final Set<String> KEEPING = Set.of("renew", "reenter", "keep");
 
     private final Redis redis;
@@ -32,24 +32,25 @@ public final class TokenMemory implements Redis {
         this.millis = millis;
     }
 
-    /** The Redis itself, if tokens are kept for the default. */
+    /** Wraps a Redis; returns the Redis itself if tokens are kept for the default time. */
     public static Redis of(Redis redis, Duration memory) {
         return memory.equals(Settings.DEFAULT_TOKEN_MEMORY) ? redis : new TokenMemory(redis, memory.toMillis());
     }
 
-    /** How often a hold's renewals refresh the memory of its token, in seconds. */
+    /** The time in seconds after which a renewal of a hold refreshes the fence key. */
     public static int refreshSeconds(Duration memory) {
         return (int) Math.max(1, Math.min(3_600, memory.toSeconds() / 10));
     }
 
     /**
-     * A script as it is to be run. Three numbers of the scripts follow from the time M, which has k + 1 digits in ms: a
-     * lease of more than k - 1 digits, so more than a tenth of M, is added to M; and the fence of a lock that is taken
-     * again and again is refreshed when the first 14 - k digits of its token change, which is every tenth of M too.
+     * The source of a script with another token memory M, in ms and of k + 1 digits. Three numbers in the scripts
+     * follow from M: a lease of more than k - 1 digits, so of more than a tenth of M, is added to M; and the fence of a
+     * lock that is taken again and again is refreshed when the first 14 - k digits of its token change, which is also
+     * about every tenth of M.
      */
     public static String source(String source, long millis) {
         int power = Long.toString(millis).length() - 1;
-        // In this order: the time itself may be what the other number is.
+        // In this order, since the new time may equal the other number.
         return source.replaceAll("\\b10000000\\b", "1" + "0".repeat(power - 1))
                 .replaceAll("\\b100000000\\b", Long.toString(millis))
                 .replaceAll("> 7\\b", "> " + (power - 1))

@@ -1,6 +1,6 @@
 /**
- * What is asked of Redis, and how it is read: a method for each script, and the scripts, in Lua, in the folder
- * {@code lua} of the resources. Knows what a client knows, and how to send.
+ * The Lua scripts, in the resource folder {@code lua}, one method for each of them, and the typed replies. Knows the
+ * values of {@code state} and the port to Redis.
  */
 @NullMarked
 package io.github.redislocks.script;

@@ -7,43 +7,45 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call that wants a lock: its number, what it wants, on which stage of its way it is, and what becomes of it. Its
- * thread parks on it. The mailbox, the watchdog and releasing threads leave their news here and wake the thread.
+ * One call that wants a lock: its number, its request, its stage and its verdict. The calling thread parks until there
+ * is a verdict; the mailbox, the watchdog and releasing threads set the verdict and unpark that thread.
  *
- * <p>The stage says who asks Redis for the lock:
+ * <p>The stage says which thread asks Redis for the lock:
  *
  * <pre>
- *   BEHIND         nobody: another attempt of the client has the local turn
- *   CONTENDING     its thread: it has the local turn, or needs none
- *   QueuePosition  heartbeats: it has a place in Redis; its thread asks only if it was told that the lock is free
+ *   BEHIND         none: another attempt of the client has the local turn
+ *   CONTENDING     the caller's thread: the attempt has the local turn, or needs none
+ *   QueuePosition  the watchdog, by heartbeats: the attempt has a place in Redis. The caller's thread asks as
+ *                  well if it was told that the lock is free
  *
- *   begins         BEHIND if it waits and is not fair, else CONTENDING
+ *   initially      BEHIND if the attempt waits and is not fair, else CONTENDING
  *   hasTurn()      BEHIND -> CONTENDING                      the local queue gives it the turn
- *   queued()       CONTENDING, QueuePosition -> QueuePosition  an answer says that it has a place
- *   placeLost()    QueuePosition -> CONTENDING               its grant lapsed, and its place with it
+ *   queued()       CONTENDING, QueuePosition -> QueuePosition  a reply says that the attempt has a place
+ *   placeLost()    QueuePosition -> CONTENDING               the grant lapsed, and the place with it
  * </pre>
  *
- * <p>Exactly one verdict wins, on any stage: a grant, a failure, or that its caller has left. A grant that has lapsed
- * is taken back, and the attempt goes on.
+ * <p>At any stage exactly one verdict wins: a grant, a failure, or the caller's departure. A lapsed grant is taken
+ * back, and the attempt continues.
  */
 public final class Attempt {
 
-    /** What becomes of an attempt. */
+    /** The outcome of an attempt. */
     public sealed interface Verdict permits Grant, Failure, Left {}
 
     /**
-     * The lock is this attempt's.
+     * The attempt has the lock.
      *
      * @param token the fencing token
      * @param previousLost whether the hold before it was never released
-     * @param deadlineNanos until when the hold is valid; 0 as long as only a message told of it, which must be dated
-     * @param turnStartNanos since when the client has had the lock
-     * @param confirmed whether Redis gave the wanted lease already, not a claim
+     * @param deadlineNanos the end of the hold's validity; 0 while the grant is known only from a message and has yet
+     *     to be dated
+     * @param turnStartNanos when the client got the lock
+     * @param confirmed whether Redis has already given the wanted lease, not only a claim
      */
     public record Grant(long token, boolean previousLost, long deadlineNanos, long turnStartNanos, boolean confirmed)
             implements Verdict {
 
-        /** A grant that an answer tells. It is for a claim. */
+        /** A grant that a reply reports and that lasts for a claim. */
         public static Grant claimed(long token, boolean previousLost, long sentNanos, long now, long claimMillis) {
             long deadline = sentNanos + Timing.validityNanos(claimMillis);
             return new Grant(token, previousLost, deadline, now, false);
@@ -54,7 +56,8 @@ public final class Attempt {
     public record Failure(RuntimeException exception) implements Verdict {
 
         /**
-         * The exception, to be thrown once, with the stack of the thread that waited in place of the one that decided.
+         * The exception, to be thrown once, with the stack trace of the waiting thread instead of that of the deciding
+         * thread.
          */
         public RuntimeException raised() {
             exception.fillInStackTrace();
@@ -62,42 +65,42 @@ public final class Attempt {
         }
     }
 
-    /** How far it is on its way to the lock. */
+    /** How far an attempt has come on its way to the lock. */
     public sealed interface Stage permits Way, QueuePosition {}
 
-    /** The stages before it has a place in Redis. */
+    /** The stages before an attempt has a place in Redis. */
     public enum Way implements Stage {
         BEHIND,
         CONTENDING
     }
 
-    /** What its caller has had by it. */
+    /** What the caller got from an attempt. */
     @FunctionalInterface
     public interface Possession {
 
-        /** Whether it was lost after its caller had it. */
+        /** Whether it was lost after the caller had got it. */
         boolean isLost();
     }
 
-    /** Its caller has given up. */
+    /** The caller has given up. */
     public enum Left implements Verdict {
         LEFT
     }
 
     /**
-     * A place in line, as of the last answer.
+     * A place in line, as of the last reply.
      *
-     * @param sentNanos when the request was sent that was answered
-     * @param lastToken the last token then: a grant with a greater one was made after that sending
+     * @param sentNanos when the request that got this reply was sent
+     * @param lastToken the last token at that time: a grant with a greater token was made after the request was sent
      */
     public record QueuePosition(long sentNanos, long lastToken) implements Stage {}
 
     /**
-     * What a caller wants.
+     * What the caller wants.
      *
      * @param leaseMillis the lease
-     * @param renewed whether the watchdog is to renew it; else the caller named it
-     * @param fair whether those go first that came first
+     * @param renewed whether the watchdog renews the lease; false if the caller named a lease
+     * @param fair whether waiters are served in strict order of arrival
      */
     public record Request(long leaseMillis, boolean renewed, boolean fair) {}
 
@@ -106,54 +109,62 @@ public final class Attempt {
     public final Owner owner;
     public final long leaseMillis;
     public final boolean renewed;
-    /** Whether it has a place of its own and lets those go first that came first; else it passes the local queue. */
+    /**
+     * Whether the attempt has a place of its own in Redis, in strict order of arrival; otherwise it goes through the
+     * local queue.
+     */
     public final boolean fair;
-    /** Whether it queues; else it takes the lock only if it is free. */
+    /** Whether the attempt queues; otherwise it takes the lock only if the lock is free. */
     public final boolean waits;
-    /** Whether no outage fails it: it ends at a time of its own, or waits in a Condition until it has to return. */
+    /** Whether no outage makes the attempt fail: it has a deadline, or waits in a Condition and need not return yet. */
     private volatile boolean bearsOutages;
-    /** How long an outage may last for one that does not bear them. */
+    /** How long an outage may last before it makes the attempt fail, unless {@link #bearsOutages}. */
     public final long retryForNanos;
 
-    /** How often the lock is to be held when it is there. */
+    /** The hold count with which the lock is acquired. */
     public final int holds;
-    /** Whether it is to get back a hold that was given up in a Condition. */
+    /** Whether the attempt is to get back a hold that was given up in a Condition. */
     public final boolean fromCondition;
-    /** The id of the Condition in which it waits, until it is signalled or gives up; null for any other attempt. */
+    /**
+     * The id of the Condition in which the attempt waits, until it is signalled or gives up; null for any other
+     * attempt.
+     */
     private volatile @Nullable String condition;
 
     private final AtomicReference<@Nullable Verdict> verdict = new AtomicReference<>();
 
     private volatile Stage stage;
-    /** How often Redis had become another server when it began. */
+    /** The number of failovers that the client had seen when the attempt began. */
     private int failoverEpoch;
-    /** Since when its caller has wanted the lock; not yet while it waits in a Condition. */
+    /** When the caller began to want the lock; MAX_VALUE while the attempt waits in a Condition. */
     private volatile long beganNanos = Long.MAX_VALUE;
-    /** Its neighbours in an {@link AttemptList}. */
+    /** The neighbours in an {@link AttemptList}. */
     @Nullable
     Attempt ahead;
 
     @Nullable
     Attempt behind;
-    /** The hold that its caller has had by it while it was in doubt, so that a leave may follow; or null. */
+    /** The hold that the caller got while the attempt was in doubt, so that a leave may follow; or null. */
     private volatile @Nullable Possession had;
-    /** Whether Redis has been told its number and has not said that nothing bears it. */
+    /** Whether Redis was sent the attempt's number and has not replied since that nothing bears it. */
     private volatile boolean known;
-    /** Whether it was told that the lock is free, and is to ask for it, since it was not granted. */
+    /**
+     * Whether a message said that the lock is free but was not granted, so that the caller's thread has to ask for it.
+     */
     private volatile boolean toldFree;
-    /** When to ask again: by a heartbeat with a place, or after the hold before it in the local queue. */
+    /** When to ask again: with a place, by a heartbeat; in the local queue, whether the hold ahead is still there. */
     private volatile long nextHeartbeatNanos;
     /**
-     * Whether its caller has gone by an error, and could not leave Redis: the watchdog does it. Set without a call, for
-     * which there may be no room on the stack.
+     * Whether an error ended the call before the attempt could leave Redis, so that the watchdog has to do it. The
+     * field is set directly, since there may be no stack space for a method call.
      */
     public volatile boolean stranded;
-    /** Whether a heartbeat is under way; set by the watchdog, and only as long as there is no verdict. */
+    /** Whether a heartbeat is under way; set by the watchdog, and only while there is no verdict. */
     private volatile boolean heartbeatInFlight;
-    /** The date of the request of it that may still run for longest, since a copy of it was not answered; or null. */
+    /** The latest date until which a copy of an unanswered request may still run; null if there is no such copy. */
     private volatile ServerTimes.@Nullable Date mayRun;
 
-    /** An attempt of the calling thread. */
+    /** Makes an attempt of the calling thread. */
     public Attempt(long number, LockKeys keys, Owner owner, Request request, WaitLimit limit) {
         this.number = number;
         this.keys = keys;
@@ -170,12 +181,12 @@ public final class Attempt {
     }
 
     /**
-     * An attempt of the calling thread to get back, from a Condition, a lock that it gives up.
+     * Makes an attempt of the calling thread to get back a lock that it gives up to wait in a Condition.
      *
-     * @param request what it has: the lease, and whether that is renewed
-     * @param limit how it waits in the Condition, of which only the time for outages counts here
-     * @param holds how often it has it
-     * @param condition the id of the Condition; null if it does not wait there any more
+     * @param request what the hold has: its lease, and whether that is renewed
+     * @param limit how the thread waits in the Condition; only the time for outages counts here
+     * @param holds the hold count
+     * @param condition the id of the Condition; null if the thread does not wait there any more
      */
     public Attempt(
             long number,
@@ -200,13 +211,13 @@ public final class Attempt {
         this.stage = Way.CONTENDING;
     }
 
-    /** Its caller wants the lock from now on; epoch: how often Redis has become another server. */
+    /** Notes that the caller wants the lock from now on; {@code epoch} counts the failovers so far. */
     public void begins(long now, int epoch) {
         failoverEpoch = epoch;
         beganNanos = now;
     }
 
-    /** Since when its caller has wanted the lock; {@link Long#MAX_VALUE} before that. */
+    /** When the caller began to want the lock; {@link Long#MAX_VALUE} before that. */
     public long beganNanos() {
         return beganNanos;
     }
@@ -219,35 +230,35 @@ public final class Attempt {
         return stage;
     }
 
-    /** Its place in Redis as of the last answer, or null if it has none that it knows of. */
+    /** The place in Redis as of the last reply, or null if none is known. */
     @Nullable
     public QueuePosition position() {
         return stage instanceof QueuePosition position ? position : null;
     }
 
-    /** Whether another attempt of its client has the turn before it. */
+    /** Whether another attempt of the same client has the local turn. */
     public boolean isBehind() {
         return stage == Way.BEHIND;
     }
 
-    /** The local queue has given it the turn. */
+    /** Notes that the local queue has given the attempt the turn. */
     public void hasTurn() {
         stage = Way.CONTENDING;
     }
 
-    /** The place went with a grant that lapsed: its thread asks anew. */
+    /** Notes that the place was lost with a lapsed grant: the caller's thread asks anew. */
     public void placeLost() {
         if (stage instanceof QueuePosition) {
             stage = Way.CONTENDING;
         }
     }
 
-    /** Whether its thread is to ask Redis as long as there is no verdict. */
+    /** Whether the caller's thread has to ask Redis while there is no verdict. */
     public boolean mayAsk() {
         return stage == Way.CONTENDING || (toldFree && !isBehind());
     }
 
-    /** Its thread asks now, so that what it was told before is no news any more. */
+    /** Notes that the caller's thread asks now, so that an earlier message is out of date. */
     public void asks() {
         toldFree = false;
     }
@@ -257,7 +268,7 @@ public final class Attempt {
         return verdict.get();
     }
 
-    /** Gives its verdict if it has none yet, and wakes its thread. */
+    /** Sets the verdict if there is none yet, and unparks the caller's thread; true if the verdict was set. */
     public boolean decide(Verdict news) {
         boolean first = verdict.compareAndSet(null, news);
         if (first) {
@@ -266,23 +277,23 @@ public final class Attempt {
         return first;
     }
 
-    /** Ends it for its caller, unless there is other news than it has seen. */
+    /** Sets the verdict to {@link Left#LEFT} if it is still the one that the caller has seen; true if it was. */
     public boolean leave(@Nullable Verdict seen) {
         return verdict.compareAndSet(seen, Left.LEFT);
     }
 
-    /** Has its thread ask for the lock. */
+    /** Has the caller's thread ask for the lock. */
     public void wakeToAsk() {
         toldFree = true;
         owner.wake();
     }
 
-    /** Takes back a grant that turned out to have lapsed; the attempt goes on. */
+    /** Takes back a lapsed grant; the attempt continues. */
     public void reopen(Grant lapsed) {
         verdict.compareAndSet(lapsed, null);
     }
 
-    /** Whether its caller has given up, or was told to. */
+    /** Whether the caller has given up, or was told to. */
     public boolean hasFailed() {
         Verdict now = verdict.get();
         return now instanceof Failure || now == Left.LEFT;
@@ -292,29 +303,29 @@ public final class Attempt {
         return verdict.get() == null;
     }
 
-    /** Whether it waits behind another of its client, without a request of its own. */
+    /** Whether the attempt waits in the local queue, behind another attempt and without requests of its own. */
     public boolean isAtGate() {
         return isBehind() && undecided();
     }
 
-    /** When a heartbeat, or a look at the hold before it, is due. */
+    /** When a heartbeat, or a look at the hold ahead, is due. */
     public long nextHeartbeatNanos() {
         return nextHeartbeatNanos;
     }
 
-    /** Puts the next heartbeat off, or brings it forward. */
+    /** Sets the time of the next heartbeat. */
     public void heartbeatAt(long nanos) {
         nextHeartbeatNanos = nanos;
     }
 
-    /** Puts the next look at the hold before it off, by a heartbeat. */
+    /** Puts off the next look at the hold ahead by the time of a heartbeat. */
     public void lookAgain(long now) {
         nextHeartbeatNanos = now + Timing.heartbeatMillis(leaseMillis) * 1_000_000;
     }
 
     /** Begins a heartbeat, unless there is a verdict already. */
     public boolean beginHeartbeat() {
-        // The thread that settles an attempt reads this after its verdict, so one of the two sees the other.
+        // The thread that settles an attempt reads this flag after the verdict, so one of the two sees the other.
         heartbeatInFlight = true;
         if (!undecided()) {
             heartbeatInFlight = false;
@@ -330,7 +341,7 @@ public final class Attempt {
         return heartbeatInFlight;
     }
 
-    /** Notes an answer that says that it still waits. */
+    /** Notes a reply that says that the attempt still waits. */
     public void queued(long sentNanos, long lastToken, long holderPttlMillis) {
         known = true;
         stage = new QueuePosition(sentNanos, lastToken);
@@ -339,51 +350,56 @@ public final class Attempt {
         nextHeartbeatNanos = sentNanos + wait * 1_000_000;
     }
 
-    /** Something in Redis may bear its number from now on. */
+    /** Notes that something in Redis may bear the attempt's number from now on. */
     public void known() {
         known = true;
     }
 
-    /** An answer says that nothing in Redis bears its number, unless an earlier copy may still run. */
+    /** Notes a reply that says that nothing in Redis bears the attempt's number; an earlier copy may still run. */
     public void unknown() {
         known = false;
     }
 
-    /** Whether anything in Redis may bear its number. */
+    /** Whether anything in Redis may bear the attempt's number. */
     public boolean mayExistInRedis() {
         return known || mayRun();
     }
 
-    /** The id of the Condition in which it waits; null if it waits in none any more. */
+    /** The id of the Condition in which the attempt waits; null if it waits in none. */
     @Nullable
     public String condition() {
         return condition;
     }
 
-    /** It has been signalled, or has given up: it waits for the lock. */
+    /** Notes that the attempt was signalled, or gave up: it now waits for the lock. */
     public void leftCondition() {
         condition = null;
     }
 
-    /** Its caller has the lock by it; possession: what a leave of it may follow, or null if none can. */
+    /**
+     * Notes that the caller has the lock; {@code possession} is the hold that a leave may follow, or null if none can.
+     */
     public void had(@Nullable Possession possession) {
         had = possession;
     }
 
-    /** What its caller has had by it while it was in doubt; or null. */
+    /** The hold that the caller got while the attempt was in doubt; or null. */
     @Nullable
     public Possession had() {
         return had;
     }
 
-    /** Notes that a request brought no answer: it may run nevertheless, until its date. */
+    /** Notes that a request got no reply: it may still run, until its date. */
     public void unanswered(RedisException failure, ServerTimes.Date date) {
         if (failure instanceof RedisException.Unanswered lost && lost.sent()) {
             mayHaveRun(date);
         }
     }
 
-    /** Notes the answer to a request: if that was sent more than once, an earlier copy may still run until its date. */
+    /**
+     * Notes the reply to a request. If the request was sent more than once, an earlier copy may still run until its
+     * date.
+     */
     public void answered(Reply reply, ServerTimes.Date date) {
         if (reply.resent()) {
             mayHaveRun(date);
@@ -397,28 +413,33 @@ public final class Attempt {
         }
     }
 
-    /** Whether a copy of a request of it that was not answered may have run, or may still run. */
+    /** Whether a copy of an unanswered request may have run, or may still run. */
     public boolean mayRun() {
         return mayRun != null;
     }
 
-    /** Until when such a copy may run on a server, by its clock; 0 if none can. */
+    /** Until when such a copy may run on a server, by the server's clock; 0 if none can. */
     public long mayRunUntilMicros(String server) {
         ServerTimes.Date date = mayRun;
         return date == null ? 0 : date.mayRunUntilMicros(server);
     }
 
-    /** Whether requests of it may run, or are under way: then its end names no successor. */
+    /**
+     * Whether requests of the attempt may still run, or are under way: then its release or leave names no successor.
+     */
     public boolean isInDoubt() {
         return heartbeatInFlight || mayRun();
     }
 
-    /** Whether no outage fails it. */
+    /** Whether no outage makes the attempt fail. */
     public boolean bearsOutages() {
         return bearsOutages;
     }
 
-    /** From now on its caller wants to return from the Condition: an outage that lasts for too long fails it. */
+    /**
+     * Notes that the caller wants to return from the Condition: from now on an outage that lasts too long makes it
+     * fail.
+     */
     public void mustReturn(long now) {
         beganNanos = now;
         bearsOutages = false;

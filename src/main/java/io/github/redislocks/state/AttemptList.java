@@ -3,8 +3,8 @@ package io.github.redislocks.state;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Attempts in order of arrival. The attempts themselves are the nodes of the list, so that no step allocates: memory
- * might be wanting in the middle of one. An attempt is in one list at most.
+ * A linked list of attempts in order of arrival. The attempts themselves are the nodes, so that no operation allocates
+ * and none can fail halfway for want of memory. An attempt is in at most one list.
  */
 public class AttemptList {
 

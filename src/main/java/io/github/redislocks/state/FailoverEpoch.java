@@ -2,7 +2,7 @@ package io.github.redislocks.state;
 
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Counts failovers, and says for how long after the last one no grant counts. */
+/** Counts failovers, and knows how long after the last one no grant counts yet. */
 public final class FailoverEpoch {
 
     private final AtomicInteger count = new AtomicInteger();
@@ -13,13 +13,13 @@ public final class FailoverEpoch {
         return count.get();
     }
 
-    /** Notes a failover; no lock may be acquired until a time. */
+    /** Notes a failover; no lock may be acquired before the given time. */
     public void next(long untilNanos) {
         graceUntilNanos = untilNanos;
         count.incrementAndGet();
     }
 
-    /** How long no lock may be acquired yet: its holder may be unknown to the new server. */
+    /** How long no lock may be acquired yet, since the new server may not know the holders. */
     public long graceNanos(long now) {
         return count.get() == 0 ? 0 : Math.max(0, graceUntilNanos - now);
     }

@@ -7,28 +7,31 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One owner's possession of one lock, all its re-entries together. Its state is one number, changed by compare-and-set
- * only, so that of all that may happen to a hold at once (a renewal, a loss, a release) exactly one comes first, and a
- * hold that was once seen as ended never comes back:
+ * One owner's possession of one lock, with all its re-entries. Its state is one number, changed only by
+ * compare-and-set: if a renewal, a loss and a release happen at once, exactly one comes first, and a hold that has
+ * ended never becomes valid again:
  *
  * <pre>
- *   held      the validity deadline
- *   releasing its thread sends the release, or the watchdog does in its place
- *   lost      for one of the reasons, and whether that has been told: not yet, being told, told
+ *   held      a positive number: the validity deadline
+ *   releasing the owner's thread sends the release, or the watchdog does so for it
+ *   lost      the reason, and whether the listeners have been told: not yet, being told, told
  * </pre>
  *
- * <p>Small, since a process may hold very many locks. Two holds are equal if they are of the same thread and lock, by
- * which {@link Holds} finds them.
+ * <p>A hold is kept small, since a process may hold very many locks. Two holds are equal if they have the same thread
+ * and lock, by which {@link Holds} finds them.
  */
 public final class Hold extends HoldKey implements LossSubject, Attempt.Possession {
 
     private static final long RELEASING = -1;
-    /** Lost for the first of the reasons, and not told; those for the others follow, downwards, in their order. */
+    /**
+     * Lost for the first of the reasons, not told. The states of the other reasons follow downwards, in their order.
+     */
     private static final long LOST = -10;
-    /** Of a hold whose release goes on, and with it the turn in the local queue. */
+    /** The number of a loss whose release still goes on, and with it the local turn. */
     private static final long UNCONFIRMED_IN_RELEASE = 9;
     /**
-     * How far the states of a loss that is being told are below those of one that is not, and those of one that was.
+     * The distance from the states of losses not told to those of losses being told; {@link #TOLD} is that to those
+     * told.
      */
     private static final long TELLING = -10;
 
@@ -49,49 +52,50 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
     public final long attempt;
     public final long token;
     public final boolean previousLost;
-    /** When its thread got it. */
+    /** When the owner's thread got the hold. */
     public final long acquiredNanos;
-    /** Since when the client has had the lock, its local successions included. */
+    /** When the client got the lock, before all hand-offs among its own threads. */
     public final long turnStartNanos;
-    /** The lost hold of the same thread that its outer code still has to unlock, or null. */
+    /** An earlier, lost hold of the same thread and lock that outer code still has to unlock, or null. */
     public final @Nullable Hold below;
-    /** Whether a request of its attempt may still run: see the package waiting. */
+    /** Whether a request of the attempt may still run, so that the release names no successor. */
     public final boolean inDoubt;
-    /** The successor that its release names, from before the release is sent; or null. */
+    /** The successor that the release names, set before the release is sent; or null. */
     private @Nullable Attempt successor;
 
     private volatile long state;
 
-    /** How often it is held; of the owner's thread. */
+    /** The hold count; used by the owner's thread only. */
     public int count = 1;
     /**
-     * The count from which on the watchdog renews: of the outermost acquisition without a lease. 0 if there is none.
+     * The hold count of the outermost acquisition that named no lease: from this count on the watchdog renews the hold.
+     * 0 if there is none.
      */
     private volatile int renewedFrom;
-    /** The lease that its acquisition asked for. */
+    /** The lease that the first acquisition asked for. */
     private final int wantedMillis;
-    /** Of at most 24 h, so that it fits. */
+    /** At most 24 h, so that it fits into an int. */
     private int leaseMillis;
-    /** The longest lease of an acquisition that is renewed. */
+    /** The longest lease of all acquisitions that are renewed. */
     private volatile int renewedMillis;
-    /** When the watchdog has to renew or confirm it, or {@link Long#MAX_VALUE}. */
+    /** When the watchdog has to renew or confirm the hold, or {@link Long#MAX_VALUE}. */
     private volatile long nextRenewalNanos;
-    /** When the watchdog first saw that it is lost; 0 before that. Of the watchdog. */
+    /** When the watchdog first saw that the hold is lost; 0 before that. Used by the watchdog only. */
     private long lossSeenNanos;
-    /** Whether a renewal that should have been answered was not, since the last that was. */
+    /** Whether a renewal has gone unanswered since the last reply. */
     private volatile boolean unanswered;
 
     private int fenceRefreshedSeconds;
-    /** The failover epoch of the last answer for this hold; of the thread that has it renewed. */
+    /** The failover epoch of the last reply for this hold; used by the renewing thread only. */
     private int failoverEpoch;
-    /** Whether a renewal is under way. */
+    /** Whether a renewal is under way now. */
     private volatile boolean renewing;
     /**
-     * Whether its thread has met an error when it released it, and the watchdog has to go on with that. Set by the
-     * thread, without a call for which there may be no room on the stack.
+     * Whether an error stopped the owner's thread in a release, which the watchdog has to continue. The thread sets the
+     * field directly, since there may be no stack space for a method call.
      */
     public volatile boolean stranded;
-    /** Whether the listener has been told of its loss; of the thread that tells. */
+    /** Whether the listeners have been told of the loss; used by the notifying thread only. */
     private volatile boolean told;
 
     public Hold(Attempt attempt, Attempt.Grant grant, long now, long nextRenewalNanos, @Nullable Hold below) {
@@ -138,75 +142,77 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
         return new LockKeys(lock);
     }
 
-    /** The longest lease that was asked for; of the owner's thread. */
+    /** The longest lease that was asked for; for the owner's thread only. */
     public long leaseMillis() {
         return leaseMillis;
     }
 
-    /** The lease that the watchdog asks for; 0 if nothing has been renewed. */
+    /** The lease that the watchdog asks for; 0 if no acquisition is renewed. */
     public long renewedMillis() {
         return renewedMillis;
     }
 
-    /** How often the watchdog renews it. */
+    /** The time between two renewals by the watchdog. */
     public long renewalNanos() {
         return Timing.renewalNanos(renewedMillis);
     }
 
-    /** Until when its acquisition wanted it, which is not granted yet if only a claim was. */
+    /**
+     * The end of the lease that the acquisition wanted, which may not be granted yet: a grant first lasts for a claim.
+     */
     public long wantedUntilNanos() {
         return acquiredNanos + wantedMillis * 1_000_000L;
     }
 
-    /** Notes that the watchdog sees that it is lost; the first time counts. */
+    /** Notes that the watchdog has seen that the hold is lost; only the first call counts. */
     public void lossSeen(long now) {
         if (lossSeenNanos == 0) {
             lossSeenNanos = now;
         }
     }
 
-    /** When the watchdog first saw that it is lost; 0 if it has not. */
+    /** When the watchdog first saw that the hold is lost; 0 if it has not. */
     public long lossSeenNanos() {
         return lossSeenNanos;
     }
 
-    /** How long ago the memory of its token was last kept alive, to a second; of the watchdog. */
+    /** How many seconds ago the fence key, which remembers the token, was last refreshed; for the watchdog only. */
     public int secondsSinceFenceRefresh(long now) {
         return seconds(now) - fenceRefreshedSeconds;
     }
 
-    /** Notes that the memory of its token is kept alive now; of the watchdog. */
+    /** Notes that the fence key is refreshed now; for the watchdog only. */
     public void fenceRefreshed(long now) {
         fenceRefreshedSeconds = seconds(now);
     }
 
-    /** The successor that its release names; null if it names none. */
+    /** The successor that the release names; null if it names none. */
     @Nullable
     public Attempt successor() {
         return successor;
     }
 
-    /** Its release, not sent yet, names a successor, or none if null. */
+    /** Sets the successor that the release will name, before it is sent; null for none. */
     public void names(@Nullable Attempt next) {
         successor = next;
     }
 
-    /** When the watchdog has to renew or confirm it, or {@link Long#MAX_VALUE}. */
+    /** When the watchdog has to renew or confirm the hold, or {@link Long#MAX_VALUE}. */
     public long nextRenewalNanos() {
         return nextRenewalNanos;
     }
 
-    /** Brings the next renewal or confirmation forward, or puts it off. */
+    /** Sets the time of the next renewal or confirmation. */
     public void renewAt(long nanos) {
         nextRenewalNanos = nanos;
     }
 
-    /** The failover epoch of the last answer for this hold; of the thread that has it renewed. */
+    /** The failover epoch of the last reply for this hold; for the renewing thread only. */
     public int failoverEpoch() {
         return failoverEpoch;
     }
 
-    /** The server of an epoch has answered for this hold; of the thread that has it renewed. */
+    /** Notes that the server of an epoch has answered for this hold; for the renewing thread only. */
     public void answeredIn(int epoch) {
         failoverEpoch = epoch;
     }
@@ -216,27 +222,27 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
         return renewing;
     }
 
-    /** A renewal is under way, or no longer. */
+    /** Notes that a renewal begins or ends. */
     public void renewing(boolean underWay) {
         renewing = underWay;
     }
 
-    /** Whether a request that should have confirmed it has brought no answer, since the last that did. */
+    /** Notes whether a request that should have confirmed the hold has gone unanswered since the last reply. */
     public void unanswered(boolean now) {
         unanswered = now;
     }
 
-    /** Whether it is held and its validity deadline lies ahead. */
+    /** Whether the hold has not ended and its validity deadline lies ahead. */
     public boolean isValid(long now) {
         return state > now && !stranded;
     }
 
-    /** Whether it is held as far as anybody has said, though its deadline may have passed. */
+    /** Whether nobody has ended the hold yet, though its deadline may have passed. */
     public boolean isOpen() {
         return state > 0;
     }
 
-    /** Whether it ended without a release. */
+    /** Whether the hold ended without a release. */
     @Override
     public boolean isLost() {
         return state <= LOST;
@@ -246,12 +252,12 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
         return state == RELEASING;
     }
 
-    /** The validity deadline; 0 or less if it has ended. */
+    /** The validity deadline; 0 or less if the hold has ended. */
     public long deadlineNanos() {
         return state;
     }
 
-    /** Moves the deadline on; false if the old one has passed or the hold has ended. Never moves it back. */
+    /** Moves the deadline forward, never back; false if the old deadline has passed or the hold has ended. */
     public boolean extend(long now, long deadlineNanos) {
         while (true) {
             long old = state;
@@ -264,12 +270,12 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
         }
     }
 
-    /** Ends it as lost; true for the one caller that did it. */
+    /** Ends the hold as lost; true for the one caller that ended it. */
     public boolean lose(LockLost.Reason reason) {
         return end(Long.MAX_VALUE, lost(reason));
     }
 
-    /** Ends it as lost if its deadline has passed; true for the one caller that did it. */
+    /** Ends the hold as lost if its deadline has passed; true for the one caller that ended it. */
     public boolean loseIfPast(long now) {
         return end(now, lost(unanswered ? LockLost.Reason.UNCONFIRMED : LockLost.Reason.EXPIRED));
     }
@@ -287,8 +293,8 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
     }
 
     /**
-     * Begins the release, which is how it ends unless that fails; returns the deadline until which it was valid, or 0
-     * if it has ended or its deadline passed.
+     * Begins the release. Returns the deadline until which the hold was valid, or 0 if it had ended already or its
+     * deadline has passed.
      */
     public long beginRelease(long now) {
         while (true) {
@@ -302,22 +308,22 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
         }
     }
 
-    /** Takes a release back that Redis refused before it changed anything. */
+    /** Takes back a release that Redis refused before it changed anything. */
     public void notReleased(long deadlineNanos) {
         STATE.compareAndSet(this, RELEASING, deadlineNanos);
     }
 
-    /** Ends a release that found nothing to release. */
+    /** Ends the hold as lost because its release found nothing to release. */
     public boolean releaseFailed() {
         return STATE.compareAndSet(this, RELEASING, lost(LockLost.Reason.TAKEN));
     }
 
-    /** Ends it as lost though its release goes on. */
+    /** Ends the hold as lost although its release goes on. */
     public boolean releasedTooLate() {
         return STATE.compareAndSet(this, RELEASING, LOST - UNCONFIRMED_IN_RELEASE);
     }
 
-    /** The state of one that was lost for a reason, which nobody has been told. */
+    /** The state of a hold that was lost for a reason and whose loss has not been told. */
     private static long lost(LockLost.Reason reason) {
         int number = 0;
         while (REASONS[number] != reason) {
@@ -326,7 +332,7 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
         return LOST - number;
     }
 
-    /** How it was lost, or null if it was not. */
+    /** The reason of the loss, or null if the hold is not lost. */
     public LockLost.@Nullable Reason lossReason() {
         long now = state;
         if (now > LOST) {
@@ -336,19 +342,19 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
         return number < REASONS.length ? REASONS[(int) number] : LockLost.Reason.UNCONFIRMED;
     }
 
-    /** Whether its turn in the local queue is that of its release, which goes on though it was lost. */
+    /** Whether the hold is lost but its release goes on, and passes on the local turn when it ends. */
     public boolean isReleasedTooLate() {
         long now = state;
         return now <= LOST && (LOST - now) % -TELLING == UNCONFIRMED_IN_RELEASE;
     }
 
-    /** Begins to tell of its loss; true for the one caller that is to do it. */
+    /** Begins to tell the listeners of the loss; true for the one caller that has to do it. */
     public boolean beginTelling() {
         long now = state;
         return now <= LOST && now > LOST + TELLING && STATE.compareAndSet(this, now, now + TELLING);
     }
 
-    /** Ends the telling of its loss: done, or to be done by another. */
+    /** Notes that the listeners were told of the loss, or, if not done, that another caller has to tell them. */
     public void endTelling(boolean done) {
         state = done ? state - TELLING + TOLD : state - TELLING;
     }
@@ -376,28 +382,30 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
         return LockLost.of(keys().name(), token, owner.description(), reason);
     }
 
-    /** Whether the watchdog renews it, rather than let a lease end that was named. */
+    /** Whether the watchdog renews the hold; false if the caller named a lease, which ends by itself. */
     public boolean isRenewed() {
         return renewedFrom > 0;
     }
 
-    /** Notes when to renew it next, if it is to be renewed. */
+    /** Sets the time of the next renewal if the hold is renewed, else none. */
     public void renewNext(long nanos) {
         nextRenewalNanos = Long.MAX_VALUE;
-        // Last: a re-entry that begins the renewal says so first, and names a time of its own then.
+        // Set after the line above: a re-entry that starts the renewal sets renewedFrom first, then a time of its own.
         if (isRenewed()) {
             nextRenewalNanos = nanos;
         }
     }
 
-    /** Takes over what a hold had that was given up in a Condition: its count, and from which on it is renewed. */
+    /**
+     * Takes over from the hold that was given up in a Condition its count and which of its acquisitions are renewed.
+     */
     public void resume(Hold before) {
         count = before.count;
         renewedMillis = before.renewedMillis;
         renewedFrom = before.renewedFrom;
     }
 
-    /** Counts a re-entry; the first that names no lease begins the renewal. */
+    /** Counts a re-entry; the first one that names no lease starts the renewal. */
     public void reentered(long wantedMillis, boolean renewed, long renewalNanos) {
         count++;
         leaseMillis = Math.max(leaseMillis, Math.toIntExact(wantedMillis));
@@ -410,14 +418,16 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
         }
     }
 
-    /** Whether the hold lasts as long as a re-entry wants, if no request is sent for it. */
+    /** Whether the hold lasts as long as a re-entry wants without a request to Redis. */
     public boolean covers(long now, long wantedMillis, boolean renewed) {
         return renewed
                 ? isRenewed() && isValid(now)
                 : isValid(now) && state >= now + Timing.validityNanos(wantedMillis);
     }
 
-    /** Counts an inner unlock; renewal ends with the acquisition that asked for it, the deadline then stands. */
+    /**
+     * Counts an inner unlock. Renewal ends with the acquisition that asked for it; the deadline then stays as it is.
+     */
     public void exited() {
         count--;
         if (count < renewedFrom) {

@@ -2,7 +2,7 @@ package io.github.redislocks.state;
 
 import org.jspecify.annotations.Nullable;
 
-/** What a hold is found by. A hold is its own key: another object for each would be memory for nothing. */
+/** The key by which a hold is found: lock and thread. A hold is its own key, which saves one object for each hold. */
 public abstract class HoldKey {
 
     public abstract String lock();
@@ -33,7 +33,7 @@ public abstract class HoldKey {
             this.holder = holder;
         }
 
-        /** Looks for its hold of another lock from now on. */
+        /** Sets the lock to look up. */
         public Wanted of(LockKeys keys) {
             lock = keys.lock();
             return this;

@@ -6,17 +6,18 @@ import java.util.Collection;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What this client holds, per lock and thread: the authority on it, of which Redis has a mirror. An entry lasts as long
- * as its hold, however many there are; the record of a loss stays until its owner has unlocked or ended, or until there
- * are 100,000 later ones.
+ * The holds of a client by lock and thread. These entries are the authority on what the client holds; Redis has a
+ * mirror of them. An entry lasts as long as its hold, however many there are. The record of a loss stays until its
+ * thread has unlocked or has ended, or until there are 100,000 later losses.
  *
- * <p>Nothing expires by itself: an expiry per entry costs time at each lock and unlock, and memory for each hold.
+ * <p>No entry expires by itself: an expiry for each entry would cost time at each lock and unlock, and memory for each
+ * hold.
  */
 public final class Holds {
 
     private final Cache<HoldKey, Hold> cache = Caffeine.newBuilder().build();
 
-    /** The calling thread's hold of the lock, held or lost, or null. */
+    /** The calling thread's hold of the lock, valid or lost; null if there is none. */
     @Nullable
     public Hold get(LockKeys keys, Owner caller) {
         return cache.getIfPresent(caller.wanted.of(keys));
@@ -28,36 +29,39 @@ public final class Holds {
         return cache.getIfPresent(new HoldKey.Wanted(holder).of(keys));
     }
 
-    /** Makes this its thread's hold of its lock. */
+    /** Adds a hold, in place of an earlier one of the same thread and lock. */
     public void put(Hold hold) {
-        // First what is usual and costs less: put is a step that looks at what was there.
+        // The usual case first, since it costs less: put reads the previous entry as well.
         if (cache.asMap().putIfAbsent(hold, hold) != null) {
             cache.put(hold, hold);
         }
     }
 
-    /** Forgets a hold that its owner has unlocked, and puts the lost one below it in its place, if there is one. */
+    /** Removes a hold that its thread has unlocked, and restores the lost hold below it, if there is one. */
     public void remove(Hold hold) {
         replace(hold, hold.below);
     }
 
-    /** Forgets a lost hold, and those below it, whose owner will not ask for it. */
+    /** Removes a lost hold, and those below it, whose thread will not ask for it any more. */
     public void forget(Hold hold) {
         replace(hold, null);
     }
 
-    /** Not by {@code remove(key, value)}: another hold of the same thread and lock is equal, and is not meant. */
+    /**
+     * Replaces this very object. {@code remove(key, value)} would also remove an equal hold, of the same thread and
+     * lock.
+     */
     @SuppressWarnings("ReferenceEquality")
     private void replace(Hold hold, @Nullable Hold other) {
         cache.asMap().computeIfPresent(hold, (key, present) -> present == hold ? other : present);
     }
 
-    /** About how many there are. */
+    /** The approximate number of holds. */
     public long count() {
         return cache.estimatedSize();
     }
 
-    /** Every hold, held or lost. */
+    /** All holds, valid or lost. */
     public Collection<Hold> all() {
         return cache.asMap().values();
     }

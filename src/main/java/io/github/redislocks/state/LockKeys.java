@@ -7,19 +7,20 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The keys of one lock. All share the hash tag {@code {name}}, so that they lie in one slot of a cluster; the braces
- * and percent signs of a name are percent-encoded, so that no name can imitate the keys of another.
+ * The Redis keys of one lock. All share the hash tag {@code {name}}, so that they lie in one slot of a cluster. Braces
+ * and percent signs in a name are percent-encoded, so that no name can imitate the keys of another.
  *
- * @param lock the hash of the hold; the others are made from it when needed, since a process may hold very many locks
+ * @param lock the key of the hash that has the hold; the other keys are made from it when needed, since a process may
+ *     hold very many locks
  */
 public record LockKeys(String lock) {
 
     public static final int MAX_NAME_BYTES = 4096;
 
-    /** What the scripts take for the end of a word. */
+    /** Characters that the scripts take for the end of a word. */
     private static final Pattern BLANK = Pattern.compile("[\\x00-\\x20]");
 
-    /** What SCAN takes for more than itself. */
+    /** Characters that have a special meaning in a SCAN pattern. */
     private static final Pattern GLOB = Pattern.compile("[*?\\[\\]\\\\]");
 
     private static final Pattern ENCODED = Pattern.compile("%([0-9A-F]{2})");
@@ -47,7 +48,7 @@ public record LockKeys(String lock) {
         return tagged(prefix, "%");
     }
 
-    /** The same, of one of many such locks, which lie in different slots of a cluster. */
+    /** The keys of one of many such locks, which lie in different slots of a cluster. */
     public static LockKeys ofNobody(String prefix, int number) {
         return tagged(prefix, "%-" + number);
     }
@@ -56,24 +57,25 @@ public record LockKeys(String lock) {
         return new LockKeys(prefix + ":{" + tag + "}");
     }
 
-    /** The pattern of SCAN for the keys of all last tokens. */
+    /** The SCAN pattern for the fence keys of all locks. */
     public static String fences(String prefix) {
         return new LockKeys(GLOB.matcher(prefix).replaceAll("\\\\$0") + ":{*}").fence();
     }
 
     /**
-     * The channel on which a client is told of its grants; the scripts derive the same from a lock key and an owner.
+     * The channel on which a client is told of its grants. The scripts derive the same name from a lock key and an
+     * owner.
      */
     public static String mailbox(String prefix, String clientId) {
         return prefix + ":mailbox:" + clientId;
     }
 
-    /** The name, as its user wrote it. */
+    /** The lock's name as the user wrote it. */
     public String name() {
         return decode(lock.substring(lock.indexOf('{') + 1, lock.length() - 1));
     }
 
-    /** Lock, queue, waiters, fence, conditions: what the scripts expect. */
+    /** The keys lock, queue, waiters, fence and conditions, in the order that the scripts expect. */
     public List<String> all() {
         return List.of(lock, queue(), lock + ":waiters", fence(), conditions());
     }
@@ -90,7 +92,7 @@ public record LockKeys(String lock) {
         return lock + ":conditions";
     }
 
-    /** The id of a Condition, as it stands in Redis: without spaces, and apart from those that are only numbered. */
+    /** The id of a named Condition in Redis: without spaces, and different from all ids of numbered Conditions. */
     public static String condition(String name) {
         Objects.requireNonNull(name, "name");
         if (name.isEmpty() || name.length() > 256 || hasUnpairedSurrogate(name)) {
@@ -103,7 +105,7 @@ public record LockKeys(String lock) {
                                 String.format("%%%02X", (int) blank.group().charAt(0)));
     }
 
-    /** The name of a Condition by its id, or the id itself of one that is only numbered. */
+    /** The name of a Condition by its id; for a numbered Condition the id itself. */
     public static String conditionName(String id) {
         return id.startsWith("=") ? decode(id.substring(1)) : id;
     }

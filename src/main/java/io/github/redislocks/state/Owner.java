@@ -18,7 +18,7 @@ public class Owner {
     /** What a thread looks for among the holds; of the thread. */
     public final HoldKey.Wanted wanted;
 
-    /** The calling thread. */
+    /** Makes the calling thread an owner. */
     public Owner(String id) {
         this.id = id;
         this.holder = Thread.currentThread();

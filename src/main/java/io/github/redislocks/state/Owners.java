@@ -30,7 +30,7 @@ public final class Owners {
         return caller().id;
     }
 
-    /** The calling thread as an owner; another object than before if it has held nothing meanwhile. */
+    /** The calling thread as an owner; possibly a new object if the thread has held nothing since the last call. */
     public Owner caller() {
         Owner known = owners.get().get();
         if (known != null) {

@@ -9,40 +9,40 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The settings of one client, with every default and limit of the library: the only place where they are kept and
- * checked. Immutable; {@link #checked()} refuses what cannot work.
+ * The settings of one client, with every default and limit of the library; they are kept and checked here only.
+ * Immutable; {@link #checked()} rejects combinations that cannot work.
  */
 public final class Settings {
 
     /** The prefix of keys and channels. */
     public static final String DEFAULT_KEY_PREFIX = "redis-locks";
-    /** The lease of a hold, renewed every third by the watchdog. */
+    /** The lease of a hold, which the watchdog renews after each third of it. */
     public static final Duration DEFAULT_LEASE = Duration.ofSeconds(30);
-    /** A lease below it would end before its own confirmation on a slow network. */
+    /** A shorter lease could end before its own confirmation on a slow network. */
     public static final Duration MIN_LEASE = Duration.ofMillis(100);
-    /** A lease above it outlives the memory of the last fencing token. */
+    /** A longer lease would outlive the memory of the last fencing token. */
     public static final Duration MAX_LEASE = Duration.ofHours(24);
-    /** How long {@code lock()} bears an outage. */
+    /** How long {@code lock()} goes on trying during an outage. */
     public static final Duration DEFAULT_RETRY_FOR = Duration.ofSeconds(10);
-    /** The time of one request. */
+    /** The timeout of one request. */
     public static final Duration DEFAULT_COMMAND_TIMEOUT = Duration.ofSeconds(1);
-    /** The longest time of one request. */
+    /** The longest timeout of one request. */
     public static final Duration MAX_COMMAND_TIMEOUT = Duration.ofMinutes(1);
-    /** Connections that lock attempts share. */
+    /** The number of connections that lock attempts share. */
     public static final int DEFAULT_MAX_CONNECTIONS = 8;
     /** How long the last token of a free lock is remembered. */
     public static final Duration DEFAULT_TOKEN_MEMORY = Duration.ofSeconds(100_000);
 
-    /** Twice as long as a queue lasts in which nobody moves, and more. */
+    /** More than twice as long as the keys of an idle queue last. */
     private static final Duration LEAST_TOKEN_MEMORY = Duration.ofMinutes(1);
 
     private static final Duration LEAST_TIMEOUT = Duration.ofMillis(1);
     private static final int MAX_PREFIX_LENGTH = 256;
 
-    /** What a client has that sets nothing. */
+    /** The settings of a client that changes none. */
     public static final Settings DEFAULTS = new Settings(new Values());
 
-    /** The values, which change only while a copy is made. */
+    /** The values, which change only while a changed copy is made. */
     private static final class Values {
         String keyPrefix = DEFAULT_KEY_PREFIX;
         Duration lease = DEFAULT_LEASE;
@@ -93,7 +93,7 @@ public final class Settings {
         return new Settings(changed);
     }
 
-    /** These with another prefix of keys and channels: not empty, no braces. */
+    /** A copy with another prefix of keys and channels: not empty, no braces. */
     public Settings withKeyPrefix(String prefix) {
         Objects.requireNonNull(prefix, "keyPrefix");
         if (prefix.isEmpty()
@@ -108,19 +108,19 @@ public final class Settings {
         return with(values -> values.keyPrefix = prefix);
     }
 
-    /** These with another lease of acquisitions that name none. */
+    /** A copy with another lease for acquisitions that name none. */
     public Settings withLease(Duration lease) {
         checkLease(lease, "The default is " + DEFAULT_LEASE + ", renewed for as long as a hold lasts.");
         return with(values -> values.lease = lease);
     }
 
-    /** These with another time for which {@code lock()} goes on trying, from the start of an outage of Redis. */
+    /** A copy with another time for which {@code lock()} goes on trying, from the start of an outage of Redis. */
     public Settings withRetryFor(Duration time) {
         checkRetryFor(time);
         return with(values -> values.retryFor = time);
     }
 
-    /** These with another time of one request. */
+    /** A copy with another timeout of one request. */
     public Settings withCommandTimeout(Duration time) {
         if (Objects.requireNonNull(time, "commandTimeout").compareTo(LEAST_TIMEOUT) < 0
                 || time.compareTo(MAX_COMMAND_TIMEOUT) > 0) {
@@ -130,7 +130,7 @@ public final class Settings {
         return with(values -> values.commandTimeout = time);
     }
 
-    /** These with another number of connections that lock attempts share. */
+    /** A copy with another number of connections that lock attempts share. */
     public Settings withMaxConnections(int count) {
         if (count < 1) {
             throw new IllegalArgumentException("maxConnections is " + count
@@ -139,7 +139,7 @@ public final class Settings {
         return with(values -> values.maxConnections = count);
     }
 
-    /** These with a number of replicas that must have a hold before it counts, 0 if none. */
+    /** A copy with the number of replicas that must have a hold before it counts; 0 if none. */
     public Settings withReplicaAcks(int replicas, Duration timeout) {
         Objects.requireNonNull(timeout, "replicaAcksTimeout");
         if (replicas < 0) {
@@ -152,7 +152,7 @@ public final class Settings {
         });
     }
 
-    /** These with a time for which no lock is acquired after a failover that the client has seen. */
+    /** A copy with a time for which no lock is acquired after a failover that the client has seen. */
     public Settings withFailoverGrace(Duration time) {
         if (Objects.requireNonNull(time, "failoverGrace").isNegative() || time.compareTo(MAX_LEASE) > 0) {
             throw new IllegalArgumentException("failoverGrace is " + time + ": it must lie between 0 and " + MAX_LEASE
@@ -161,18 +161,18 @@ public final class Settings {
         return with(values -> values.failoverGrace = time);
     }
 
-    /** These with another time for which the last token of a free lock is remembered. */
+    /** A copy with another time for which the last token of a free lock is remembered. */
     public Settings withTokenMemory(Duration time) {
         Objects.requireNonNull(time, "tokenMemory");
         return with(values -> values.tokenMemory = time);
     }
 
-    /** These with re-entries that send no request, or not. */
+    /** A copy in which re-entries send no request, or send one. */
     public Settings withLocalReentry(boolean local) {
         return with(values -> values.localReentry = local);
     }
 
-    /** These, once it is clear that their values can work with each other. */
+    /** Returns these settings if their values can work together; throws if not. */
     public Settings checked() {
         Duration lease = values.lease;
         Duration commandTimeout = values.commandTimeout;
@@ -203,8 +203,8 @@ public final class Settings {
     }
 
     /**
-     * The least token memory for leases of this length, a minute or four of them: when a hold ends that nobody
-     * released, a good half is left to tell of it.
+     * The least token memory for leases of this length: a minute or four leases, whichever is longer. When a hold ends
+     * without a release, more than half of that time is left in which the loss can be seen.
      */
     public static Duration leastTokenMemory(Duration lease) {
         Duration leases = lease.multipliedBy(4);
@@ -286,18 +286,18 @@ public final class Settings {
         return values.localReentry;
     }
 
-    /** What is waited for behind whatever makes a hold or lets it last longer, or null. */
+    /** The replica acknowledgements to wait for after each request that makes or extends a hold; null if none. */
     @Nullable
     public Acks acks() {
         return acks;
     }
 
-    /** How often a hold is renewed. */
+    /** The time between two renewals of a hold. */
     public long renewalNanos() {
         return Timing.renewalNanos(leaseMillis);
     }
 
-    /** How long something forgotten may last in Redis: its lease, or that of a renewal, and a place. */
+    /** How long something forgotten may last in Redis: its lease or that of a renewal, plus the life of a place. */
     public long leftoverNanos(long forgottenLeaseMillis) {
         long longest = Math.max(forgottenLeaseMillis, leaseMillis);
         return (longest + Timing.claimMillis(longest)) * 1_000_000;

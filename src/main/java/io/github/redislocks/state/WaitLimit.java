@@ -1,6 +1,9 @@
 package io.github.redislocks.state;
 
-/** How long a caller waits, and whether an interrupt ends it. Keeps an interrupt that does not, to be restored. */
+/**
+ * How long a caller waits, and whether an interrupt ends the wait. An interrupt that does not end it is kept, to be
+ * restored afterwards.
+ */
 public final class WaitLimit {
 
     private final boolean interruptible;
@@ -16,33 +19,33 @@ public final class WaitLimit {
         this.retryForNanos = retryForNanos;
     }
 
-    /** As long as it takes; through an outage for a time, from its start. */
+    /** Waits without end; through an outage for the given time from its start. */
     public static WaitLimit endless(long retryForNanos) {
         return new WaitLimit(false, true, Long.MAX_VALUE, retryForNanos);
     }
 
-    /** As long as it takes, unless an interrupt ends it; through an outage for a time, from its start. */
+    /** Waits until an interrupt; through an outage for the given time from its start. */
     public static WaitLimit interruptible(long retryForNanos) {
         return new WaitLimit(true, true, Long.MAX_VALUE, retryForNanos);
     }
 
-    /** As long as it takes; through an outage for as long as a client waits that sets nothing. */
+    /** Waits without end; through an outage for the default time. */
     public static WaitLimit endless() {
         return endless(Settings.DEFAULTS.retryForNanos());
     }
 
-    /** Until a time, interruptible, and through any outage. */
+    /** Waits for the given time or until an interrupt, through any outage. */
     public static WaitLimit within(long now, long nanos, long retryForNanos) {
         long deadline = now + Math.max(0, nanos);
         return new WaitLimit(true, true, deadline < 0 ? Long.MAX_VALUE : deadline, retryForNanos);
     }
 
-    /** For an answer, busy or not, which an interrupt does not end. */
+    /** Waits for one reply, whether the lock is busy or not; an interrupt does not end the wait. */
     public static WaitLimit forAnswer(long now, long nanos, long retryForNanos) {
         return new WaitLimit(false, false, now + nanos, retryForNanos);
     }
 
-    /** Whether it queues for a lock that is busy. */
+    /** Whether the caller queues for a busy lock. */
     public boolean waits() {
         return waits;
     }
@@ -60,12 +63,14 @@ public final class WaitLimit {
         return deadlineNanos != Long.MAX_VALUE;
     }
 
-    /** Whether an outage has lasted for longer than is waited through; a wait until a time bears any. */
+    /**
+     * Whether an outage has lasted longer than the caller waits through one; a timed wait goes on through any outage.
+     */
     public boolean isPast(long outageNanos) {
         return !isTimed() && outageNanos > retryForNanos;
     }
 
-    /** How long an outage may last, from its start, where there is no time until which to wait. */
+    /** How long an outage may last, from its start, if the wait is not timed. */
     public long retryForNanos() {
         return retryForNanos;
     }
@@ -74,7 +79,7 @@ public final class WaitLimit {
         return isTimed() ? deadlineNanos - now : Long.MAX_VALUE;
     }
 
-    /** Takes the interrupt flag of the calling thread; whether the wait has to end because of it. */
+    /** Clears and keeps the interrupt flag of the calling thread; returns whether an interrupt ends the wait. */
     public boolean interrupted() {
         if (Thread.interrupted()) {
             interrupted = true;
@@ -82,7 +87,7 @@ public final class WaitLimit {
         return interruptible && interrupted;
     }
 
-    /** Throws if an interrupt ends the wait. */
+    /** Throws if an interrupt has ended the wait. */
     public void throwIfInterrupted() throws InterruptedException {
         if (interrupted()) {
             thrown();
@@ -90,12 +95,12 @@ public final class WaitLimit {
         }
     }
 
-    /** Says that the interrupt is answered by an exception. */
+    /** Notes that an exception is thrown for the interrupt, so that the flag is not restored. */
     public void thrown() {
         interrupted = false;
     }
 
-    /** Gives the calling thread its interrupt flag back. */
+    /** Restores the interrupt flag of the calling thread if an interrupt was kept. */
     public void restore() {
         if (interrupted) {
             Thread.currentThread().interrupt();

@@ -1,4 +1,7 @@
-/** What a client knows: its holds, the attempts that want one, and the settings. Knows the transport, and no server. */
+/**
+ * What a client knows: its holds, attempts, keys and settings. Values without a network; may know the port in
+ * {@code redis} only.
+ */
 @NullMarked
 package io.github.redislocks.state;
 

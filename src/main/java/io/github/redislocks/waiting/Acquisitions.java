@@ -21,7 +21,7 @@ import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.watchdog.Watchdog;
 import org.jspecify.annotations.Nullable;
 
-/** How a client's threads acquire locks: what each {@link Acquisition} needs of the client. */
+/** Makes the {@link Acquisition}s of a client: the parts of the client that each acquisition of a lock needs. */
 public final class Acquisitions {
 
     private final Clock clock;
@@ -68,10 +68,11 @@ public final class Acquisitions {
     }
 
     /**
-     * One of an attempt that has begun.
+     * Makes the acquisition of an attempt that has begun.
      *
-     * @param lost the hold that the thread lost and has not unlocked yet, or null
-     * @param fastPath whether to ask first whether the lock is free and nobody waits, which costs less than to queue
+     * @param lost the lost hold of the same thread that it has not unlocked yet, or null
+     * @param fastPath whether to try first to take the lock if it is free and nobody waits, which costs less than
+     *     queueing
      */
     public Acquisition of(Attempt attempt, WaitLimit limit, @Nullable Hold lost, boolean fastPath) {
         return new Acquisition(attempt, limit, settlements.of(attempt, limit, lost), fastPath);
@@ -86,27 +87,27 @@ public final class Acquisitions {
     public enum Told {
         NOTHING,
         BUSY,
-        /** Busy, to an attempt that does not wait: it ends. */
+        /** Busy, and the attempt does not wait: it ends. */
         DECLINED,
-        /** The lock was given, but each time its lease had lapsed when the answer came. */
+        /** The lock was granted, but each time the lease had ended before the reply came. */
         LAPSED
     }
 
     /**
-     * One thread's way to a lock that it does not hold, from the local queue to the hold. In short:
+     * One thread's acquisition of a lock that it does not hold, from the local queue to the hold. In short:
      *
      * <pre>
      *   until a verdict:
-     *     granted               settle: HELD returns the hold, OPEN waits, LAPSED asks again
-     *     failed                leave everything, throw
-     *     interrupted, too late leave everything, throw or return nothing
-     *     after a failover      no grant counts and nobody asks until the grace is over
+     *     granted               settle: HELD returns the hold, OPEN pauses, LAPSED asks again
+     *     failed                throw, which leaves queue and Redis
+     *     interrupted, too late leave queue and Redis; throw, or return null
+     *     after a failover      until the grace is over no grant counts and no thread asks
      *     CONTENDING, told free ask: taken | busy (open the mailbox, ask for a place) | queued | no answer (pause)
      *     else                  park
      * </pre>
      *
-     * A thread that leaves does so by winning the verdict, so that a grant which comes at the same moment is either
-     * taken or passed on, never both and never neither.
+     * A thread that leaves does so by setting the verdict. So a grant that comes at the same moment is either taken or
+     * passed on, never both and never neither.
      */
     public class Acquisition {
 
@@ -118,12 +119,12 @@ public final class Acquisitions {
         private final Settlements.Settlement settlement;
         private boolean fastPath;
 
-        /** Whether it has sent a request that can have the lock. */
+        /** Whether a request that can acquire the lock has been sent. */
         private boolean asked;
 
-        /** By the last answer that says one of these. */
+        /** What the last reply about the lock's state said. */
         private Told told = Told.NOTHING;
-        /** Since when it has been told LAPSED. */
+        /** When {@link #told} became LAPSED. */
         private long lapsedSinceNanos;
 
         private long askAtNanos;
@@ -137,7 +138,9 @@ public final class Acquisitions {
             this.fastPath = fastPath;
         }
 
-        /** Whether nobody else was found at the lock, so that the next is likely to find nobody as well. */
+        /**
+         * Whether nobody else held or wanted the lock, so that the next acquisition is likely to meet nobody either.
+         */
         public boolean stayedOnFastPath() {
             return fastPath;
         }
@@ -243,7 +246,7 @@ public final class Acquisitions {
             handoff.depart(attempt);
         }
 
-        /** One request is sent whatever time is left. */
+        /** Whether to ask now: at least one request is sent, however little time is left. */
         private boolean wantsToAsk(long now) {
             return told != Told.DECLINED && (!asked || limit.remaining(now) > 0);
         }
@@ -264,7 +267,7 @@ public final class Acquisitions {
             }
             RedisException unconfirmed = settlement.unconfirmed();
             if (unconfirmed != null || !known) {
-                // What waited behind another thread has met nothing itself.
+                // An attempt that waited behind another thread of the client has seen no failure itself.
                 Availability server = monitored.of(attempt.keys.lock());
                 RedisException met = unconfirmed == null ? failure : unconfirmed;
                 RedisException cause = met == null && server.age(now) > 0 ? server.cause() : met;
@@ -277,9 +280,10 @@ public final class Acquisitions {
         }
 
         /**
-         * Whether an attempt that ends was told that the lock is busy, or knows it from the thread of this client that
-         * has its turn before it; or whether, in its time, Redis answered others of this client and gave them locks, so
-         * that there was only too little time. A try that does not wait needs an answer of its own.
+         * Whether an attempt that ends knows that the lock was busy: a reply said so; or another thread of this client
+         * had the local turn all the time, and Redis is not away; or its own request got no reply while Redis answered
+         * other requests of this client, so that only its time was too short. A try that does not wait needs a reply of
+         * its own.
          */
         private boolean isKnownToBeBusy(long now) {
             if (wasToldBusy()) {
@@ -298,7 +302,7 @@ public final class Acquisitions {
             try {
                 answered(monitored.run(call(notAfter), timeout), notAfter, sent);
             } catch (RedisException.Unacknowledged e) {
-                // It does not say whether it was sent twice.
+                // The exception does not say whether the request was sent twice.
                 attempt.mayHaveRun(notAfter);
                 throw e;
             } catch (RedisException e) {
@@ -349,7 +353,7 @@ public final class Acquisitions {
                 openMailbox();
             } else if (answer == Answer.Word.BUSY) {
                 told = Told.DECLINED;
-                // It asked for no place: nothing to leave, unless an earlier copy may still run.
+                // The request asked for no place, so there is nothing to leave, unless an earlier copy may still run.
                 attempt.unknown();
             } else if (answer != Answer.Word.LATE) {
                 throw new IllegalStateException("Redis answered " + answer + " to " + attempt);
@@ -364,7 +368,7 @@ public final class Acquisitions {
             boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
             long outage = monitored.of(attempt.keys.lock()).age(now);
             if (e instanceof RedisException.Unready unready) {
-                // Some master may have its place.
+                // Some master may have a place of the attempt.
                 attempt.known();
                 if (!limit.waits()) {
                     attempt.decide(new Attempt.Failure(unavailable.notYet(attempt.keys, attempt.mayRun(), unready)));
@@ -384,13 +388,13 @@ public final class Acquisitions {
             return now;
         }
 
-        /** Goes on without a grant that has lapsed, or that does not count yet. */
+        /** Continues without a grant that has lapsed, or that does not count after a failover. */
         private void goOnWithout(Attempt.Grant lapsed) {
             attempt.placeLost();
             attempt.reopen(lapsed);
             attempts.failIfClosed(attempt);
             if (lapsed.confirmed()) {
-                // The answer took longer than the lease; do not ask in a tight loop.
+                // The reply took longer than the lease; do not ask in a tight loop.
                 long now = pause();
                 if (told != Told.LAPSED) {
                     told = Told.LAPSED;

@@ -15,7 +15,7 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** The calls under way that want a lock, by number: from before their first request until they return. */
+/** The attempts of a client that are under way, by number: from before the first request until the call returns. */
 public final class Attempts {
 
     private final Clock clock;
@@ -24,7 +24,7 @@ public final class Attempts {
     private final Watchdog watchdog;
     private final ConcurrentMap<Long, Attempt> underWay = new ConcurrentHashMap<>();
     private final AtomicLong numbers = new AtomicLong();
-    /** Whether no other may begin than those that get a hold back from a Condition. */
+    /** Whether only attempts that get a hold back from a Condition may still begin. */
     private volatile boolean draining;
 
     private volatile boolean closed;
@@ -41,17 +41,17 @@ public final class Attempts {
         return new Attempt(nextNumber(), keys, owner, request, limit);
     }
 
-    /** One to get back, from a Condition, a hold that the calling thread is about to give up. */
+    /** Makes an attempt to get back a hold that the calling thread is about to give up in a Condition. */
     public Attempt make(Hold hold, String condition, WaitLimit limit) {
         Attempt.Request request = new Attempt.Request(hold.leaseMillis(), hold.isRenewed(), true);
         return new Attempt(nextNumber(), hold.keys(), hold.owner, request, limit, hold.count, condition);
     }
 
-    /** Begins an attempt. If it meets an error, the attempt may have begun all the same. */
+    /** Begins an attempt. If this throws an error, the attempt may have begun nevertheless. */
     public void begin(Attempt attempt) {
         attempt.begins(clock.nanoTime(), epoch.count());
         underWay.put(attempt.number, attempt);
-        // So that the watchdog looks up now and then, should the caller be cut short.
+        // So that the watchdog looks at the attempt in time, if an error ends the call.
         watchdog.wakeAt(attempt.beganNanos() + settings.renewalNanos());
         if (isRefused(attempt)) {
             end(attempt);
@@ -71,17 +71,17 @@ public final class Attempts {
         underWay.remove(attempt.number, attempt);
     }
 
-    /** Whether it has not been ended yet. */
+    /** Whether the attempt has begun and not ended. */
     public boolean isUnderWay(Attempt attempt) {
         return underWay.containsKey(attempt.number);
     }
 
-    /** Whether its caller has gone, or is going, without the lock or after it. */
+    /** Whether the call has returned or is about to, with or without the lock. */
     public boolean hasEnded(Attempt attempt) {
         return attempt.hasFailed() || !isUnderWay(attempt);
     }
 
-    /** The one of a number, or null if it is not under way. */
+    /** The attempt with a number, or null if it is not under way. */
     @Nullable
     public Attempt get(long number) {
         return underWay.get(number);
@@ -91,12 +91,12 @@ public final class Attempts {
         return underWay.isEmpty();
     }
 
-    /** All that are under way. */
+    /** All attempts that are under way. */
     public Collection<Attempt> all() {
         return underWay.values();
     }
 
-    /** Has every waiter ask for its place at once. */
+    /** Has the watchdog send a heartbeat for every waiter at once. */
     public void hurry() {
         for (Attempt attempt : underWay.values()) {
             attempt.heartbeatAt(0);
@@ -104,13 +104,16 @@ public final class Attempts {
         watchdog.wakeAt(0);
     }
 
-    /** Has a waiter ask for its place at once. */
+    /** Has the watchdog send a heartbeat for a waiter at once. */
     public void hurry(Attempt attempt) {
         attempt.heartbeatAt(0);
         watchdog.wakeAt(0);
     }
 
-    /** To be asked of an attempt that goes on: while it had a verdict, close could not end it. */
+    /**
+     * Makes an attempt fail if the client is closed. To be called for an attempt that continues after a grant was taken
+     * back: while it had a verdict, {@link #close} could not end it.
+     */
     public void failIfClosed(Attempt attempt) {
         if (isRefused(attempt)) {
             attempt.decide(new Attempt.Failure(closedException()));
@@ -127,7 +130,7 @@ public final class Attempts {
         return closed;
     }
 
-    /** Lets no other begin, and ends all that are under way, but for those that get a hold back from a Condition. */
+    /** Refuses new attempts and fails those under way, except those that get a hold back from a Condition. */
     public void drain() {
         draining = true;
         for (Attempt attempt : underWay.values()) {
@@ -135,7 +138,7 @@ public final class Attempts {
         }
     }
 
-    /** Lets no other begin, and ends all that are under way. */
+    /** Refuses new attempts and fails all that are under way. */
     public void close() {
         closed = true;
         for (Attempt attempt : underWay.values()) {

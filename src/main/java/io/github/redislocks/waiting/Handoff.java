@@ -20,21 +20,22 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Hands a lock over inside one client, when a hold or an attempt ends: names the first thread of the local queue as
- * successor in the release or the leave, and passes the local turn on as the reply says.
+ * Hands a lock over inside one client when a hold or an attempt ends: names the first waiter of the local queue as
+ * successor in the release or leave, and passes the local turn on according to the reply.
  *
- * <p>A call that names a successor looks after it: the same call with the same successor is sent until it is answered,
- * and a successor that Redis has served or queued, and that has given up meanwhile, is taken out of Redis, with the
- * next local waiter as its successor. So a thread in the local queue can give up without a request.
+ * <p>A command that names a successor is repeated with the same successor until it is answered. If Redis has granted
+ * the lock to the successor, or queued it, but the successor has given up meanwhile, then a leave takes it out of Redis
+ * and names the next local waiter as its successor. So a thread in the local queue can give up without a request.
  *
- * <p>An attempt in doubt, of which a request was not answered, or not by its first copy, or is under way, names no
- * successor: if that request runs late, a late copy of a release or leave that named one would run as well, and make a
- * successor the owner that is long over. The next in the local queue asks by itself then.
+ * <p>An attempt in doubt names no successor. It is in doubt if one of its requests was not answered, was sent more than
+ * once, or is under way. If such a request ran late, a late copy of a release or leave could run after it, and make a
+ * successor the owner that has ended long ago. In that case the next waiter of the local queue asks Redis itself.
  */
 public final class Handoff implements Renewals.Rescue {
 
     /**
-     * How long a caller that gives up or unlocks waits until nothing of it is left in Redis; the background goes on.
+     * How long a caller that gives up or unlocks waits until nothing of its attempt is left in Redis; after that the
+     * background goes on.
      */
     private static final long MOMENT_NANOS = 50_000_000;
 
@@ -69,14 +70,17 @@ public final class Handoff implements Renewals.Rescue {
         this.losses = losses;
     }
 
-    /** The successor of a hold's turn, now possibly known to Redis; or null, also if its attempt is in doubt. */
+    /**
+     * The successor to name in a hold's release, which Redis may know from now on; null if there is none, or if the
+     * hold's attempt is in doubt.
+     */
     @Nullable
     public Attempt successor(Hold hold) {
         return hold.inDoubt ? null : successor(hold.keys(), hold.attempt);
     }
 
     private @Nullable Attempt successor(LockKeys keys, long contender) {
-        // A thread that waits while the client closes will not be there to take over.
+        // A thread that waits while the client closes will not be there to take the lock over.
         Attempt successor = attempts.isClosed() ? null : localQueue.successor(keys, contender);
         if (successor != null) {
             successor.known();
@@ -84,13 +88,13 @@ public final class Handoff implements Renewals.Rescue {
         return successor;
     }
 
-    /** What is left to do in Redis for a thread that goes, which waits for it a moment. */
+    /** The rest of the work in Redis for a departing thread, which waits a moment for it. */
     private static final class Remainder {
 
         private final Thread thread = Thread.currentThread();
         private volatile boolean over;
 
-        /** It is done, or Redis does not answer. */
+        /** Notes that the work is done, or that Redis does not answer, and wakes the thread. */
         void end() {
             over = true;
             LockSupport.unpark(thread);
@@ -98,8 +102,9 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * Hands the turn on as an answer to a release says. A successor that has gone meanwhile is out of Redis on return,
-     * unless that takes longer than a moment: else an unlock would leave a lock that nobody has, and that is not free.
+     * Passes the local turn on according to the reply to a release. If the named successor has given up meanwhile, it
+     * is out of Redis when this returns, unless that takes longer than a moment. Otherwise an unlock could leave a lock
+     * behind that nobody holds and that is not free.
      */
     public void handOn(
             LockKeys keys,
@@ -117,8 +122,8 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * Gives the turn to the successor; returns it if Redis has served it but it is no longer there, so the turn is
-     * kept.
+     * Gives the local turn to the successor. If Redis has granted it the lock or queued it but the successor has given
+     * up, returns the successor, and the turn stays where it is; otherwise returns null.
      */
     private @Nullable Attempt inherit(
             LockKeys keys,
@@ -130,7 +135,7 @@ public final class Handoff implements Renewals.Rescue {
         boolean named = answer instanceof Answer.Granted || answer instanceof Answer.Queued;
         if (successor == null || !named) {
             localQueue.exit(keys, contender);
-            lookUp(successor);
+            wake(successor);
             return null;
         }
         if (!localQueue.inherit(contender, successor)) {
@@ -153,16 +158,18 @@ public final class Handoff implements Renewals.Rescue {
         return null;
     }
 
-    /** It may have the turn by an answer before this one, which an error kept it from being told of. */
-    private static void lookUp(@Nullable Attempt successor) {
+    /**
+     * Wakes a successor: an earlier reply may have given it the turn, and an error may have kept it from being woken.
+     */
+    private static void wake(@Nullable Attempt successor) {
         if (successor != null) {
             successor.owner.wake();
         }
     }
 
     /**
-     * Takes an attempt whose caller has given up out of the local queue and of Redis. Returns when it is done, or after
-     * a moment what needs longer is left to the background.
+     * Takes an attempt whose caller has given up out of the local queue and out of Redis. Returns when that is done, or
+     * after a moment, and leaves the rest to the background.
      */
     public void depart(Attempt attempt) {
         if (localQueue.leave(attempt) != LocalQueue.Left.WAITING) {
@@ -187,22 +194,25 @@ public final class Handoff implements Renewals.Rescue {
         }
     }
 
-    /** Begins to take an attempt out of Redis; whether it may have anything there. Away: whether nobody will answer. */
+    /**
+     * Begins to take an attempt out of Redis; returns whether it may have anything there. {@code away} says that Redis
+     * does not answer at present.
+     */
     private boolean leaves(Attempt attempt, boolean away, @Nullable Remainder rest) {
         Turn turn = away || !attempt.mayExistInRedis() || attempt.isInDoubt() ? null : new Turn(attempt.number);
         if (attempt.mayExistInRedis()) {
             watchdog.run(new Leave(attempt, turn, rest));
         }
         if (turn == null) {
-            // The threads in the local queue do not wait for that.
+            // The threads in the local queue do not wait for the leave.
             localQueue.exit(attempt.keys, attempt.number);
         }
         return attempt.mayExistInRedis();
     }
 
     /**
-     * Takes an attempt out of the local queue and of Redis whose caller goes by an exception or error. If that throws
-     * an error again, the rest is for the watchdog, to which the caller leaves it.
+     * Takes an attempt whose call ends by an exception or error out of the local queue and out of Redis. If this throws
+     * an error again, the caller leaves the rest to the watchdog.
      */
     public void abandon(Attempt attempt) {
         if (attempts.isUnderWay(attempt)) {
@@ -213,7 +223,7 @@ public final class Handoff implements Renewals.Rescue {
 
     private static void leaveForGood(Attempt attempt) {
         while (!attempt.leave(attempt.verdict())) {
-            // A grant or a failure came just now.
+            // A grant or a failure came at this moment.
             Thread.onSpinWait();
         }
     }
@@ -224,7 +234,7 @@ public final class Handoff implements Renewals.Rescue {
         departLater(attempt);
     }
 
-    /** Goes on with a release that its thread could not end, or not even begin; by the watchdog. */
+    /** Continues a release that the owner's thread could not end, or not even begin. Called by the watchdog. */
     @Override
     public void rescue(Hold hold) {
         hold.beginRelease(clock.nanoTime());
@@ -236,7 +246,7 @@ public final class Handoff implements Renewals.Rescue {
         hold.stranded = false;
     }
 
-    /** Waits a moment; an interrupt does not end that and is kept. */
+    /** Waits a moment; an interrupt does not end the wait and is kept. */
     private void await(Remainder rest) {
         long until = clock.nanoTime() + MOMENT_NANOS;
         boolean interrupted = false;
@@ -249,19 +259,19 @@ public final class Handoff implements Renewals.Rescue {
         }
     }
 
-    /** Ends in the background what an attempt that is over may have in Redis; if it has a hold, once that has ended. */
+    /** Takes an attempt that has ended out of Redis, in the background; if it led to a hold, after that has ended. */
     public void leaveLater(Attempt attempt) {
         watchdog.run(new Leave(attempt, null, null));
     }
 
-    /** Ends in the background a hold that its owner's thread left behind. */
+    /** Ends in Redis, in the background, a hold that its thread left behind. */
     @Override
     public void leaveLater(Hold hold) {
         Call call = Scripts.leave(hold.keys(), hold.owner.id, hold.attempt, true, null, false);
         watchdog.run(new HoldEnd(hold, call));
     }
 
-    /** Sends in the background, until it is answered, a release that was not answered in time. */
+    /** Repeats a release that was not answered in time, in the background, until it is answered. */
     public void releaseLater(Hold hold, Call call, @Nullable Attempt successor) {
         watchdog.run(new Release(hold, call, successor));
     }
@@ -287,7 +297,7 @@ public final class Handoff implements Renewals.Rescue {
         void ended(boolean inGoodOrder);
     }
 
-    /** Has the leaves of an attempt that is over sent at once: it was granted the lock. */
+    /** Has the leaves of an attempt that has ended sent at once, since it was granted the lock. */
     public void hasten(long attempt) {
         for (PendingCommand command : watchdog.commands()) {
             if (command instanceof Leave leave && leave.gone.number == attempt) {
@@ -296,23 +306,25 @@ public final class Handoff implements Renewals.Rescue {
         }
     }
 
-    /** Until when a request that was not answered may leave something behind, and how long that may last. */
+    /** The latest time at which something that an unanswered request left behind may still be in Redis. */
     private long untilNanos(long leaseMillis) {
         return clock.nanoTime() + 2 * settings.commandTimeoutNanos() + settings.leftoverNanos(leaseMillis);
     }
 
-    /** Whether an attempt that has ended is to leave Redis: not while its hold is held, nor before that is released. */
+    /**
+     * When an attempt that has ended may leave Redis: not before its hold, if it led to one, has ended and is released.
+     */
     private PendingCommand.Need needOfLeaving(Attempt attempt) {
         Hold hold = holds.get(attempt.keys, attempt.owner.holder);
         if (hold == null || hold.attempt != attempt.number) {
             return PendingCommand.Need.NOW;
         }
-        // Of a hold that is held it would be the end; and a leave that overtakes the release would make that find
-        // nothing, and take it for a loss.
+        // A leave would end a hold that is still held. A leave that overtakes the release would make the release find
+        // nothing, which would be taken for a loss.
         return hold.isOpen() || hold.isReleasing() ? PendingCommand.Need.LATER : PendingCommand.Need.NOW;
     }
 
-    /** The one call that ends a hold. */
+    /** A pending command that ends a hold in Redis. */
     private class HoldEnd extends PendingCommand {
 
         private final Call call;
@@ -410,8 +422,8 @@ public final class Handoff implements Renewals.Rescue {
     private record Turn(long contender) {}
 
     /**
-     * Takes an attempt that is over out of Redis, and then whatever a request of it that was not answered may put there
-     * late: Redis says for how long one may still run.
+     * A pending command that takes an attempt that has ended out of Redis. It is repeated while an unanswered request
+     * of the attempt may still run and put something there; each reply says for how long one may.
      */
     private final class Leave extends PendingCommand {
 
@@ -421,7 +433,10 @@ public final class Handoff implements Renewals.Rescue {
         private final @Nullable Remainder rest;
         private @Nullable Turn turn;
 
-        /** Turn: passed on by the answer, or null. Rest: told when the leave has been answered, or null. */
+        /**
+         * The reply passes on {@code turn}, if not null; {@code rest}, if not null, is told when the leave was
+         * answered.
+         */
         Leave(Attempt gone, @Nullable Turn turn, @Nullable Remainder rest) {
             super(clock, gone.keys.lock(), untilNanos(gone.leaseMillis));
             this.gone = gone;
@@ -457,7 +472,7 @@ public final class Handoff implements Renewals.Rescue {
             return waitMillis == 0 ? DONE : waitMillis * 1_000_000;
         }
 
-        /** Nobody waits for it any longer. */
+        /** Lets the departing thread wait no longer. */
         @Override
         public void unanswered() {
             if (rest != null) {

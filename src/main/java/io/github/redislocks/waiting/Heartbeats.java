@@ -18,8 +18,8 @@ import io.github.redislocks.watchdog.Job;
 import io.github.redislocks.watchdog.Task;
 
 /**
- * The watchdog's care for waiters: keeps their places alive, and asks when the holder's lease should be over, so that
- * no wake-up depends on a message. Waiters that Redis has left alone for too long are told so.
+ * The watchdog task for waiters: it keeps their places in Redis alive, and asks for the lock when the holder's lease
+ * should be over, so that no wake-up depends on a message. It makes waiters fail if Redis has been away for too long.
  */
 public final class Heartbeats implements Task {
 
@@ -75,7 +75,7 @@ public final class Heartbeats implements Task {
                 continue;
             }
             if (grace > 0) {
-                // It would take a lock that is free, or let another waiter have it.
+                // A heartbeat would take a free lock, or let another waiter have it.
                 next = Math.min(next, now + grace);
             } else if (attempt.nextHeartbeatNanos() > horizon) {
                 next = Math.min(next, attempt.nextHeartbeatNanos());
@@ -131,13 +131,13 @@ public final class Heartbeats implements Task {
             } else if (answer instanceof Answer.Waiting waiting) {
                 attempt.queued(sentNanos, waiting.lastToken(), -1);
             } else if (answer instanceof Answer.Word && answer != Answer.Word.LATE) {
-                // One that was late is due as before, and will not be late again.
+                // After LATE the heartbeat is still due, and will not be late again.
                 attempt.heartbeatAt(clock.nanoTime() + PAUSE_NANOS);
             }
             leaveIfEnded();
         }
 
-        /** Whether that is the attempt's verdict; else it is a hold that nobody has: granted before by other news. */
+        /** Whether this grant became the verdict; if not, an earlier verdict came first, and nobody uses this grant. */
         private boolean granted(Answer.Granted granted, long sentNanos) {
             long claim = Timing.claimMillis(attempt.leaseMillis);
             return attempt.decide(
@@ -158,18 +158,21 @@ public final class Heartbeats implements Task {
         @Override
         public void end() {
             if (attempt.isHeartbeatInFlight()) {
-                // Something went wrong here, so that nobody was told what became of it.
+                // An error here kept the attempt from learning what became of the request.
                 attempt.mayHaveRun(notAfter);
                 attempt.endHeartbeat();
                 try {
                     leaveIfEnded();
                 } catch (Throwable e) {
-                    // Then what it may have left behind lapses with its claim.
+                    // What the request may have left behind in Redis then lapses with its claim.
                 }
             }
         }
 
-        /** An attempt that ended while it was asked for may have a place or the lock again. */
+        /**
+         * If the attempt ended while a heartbeat was under way, the heartbeat may have taken a place or the lock for
+         * it.
+         */
         private void leaveIfEnded() {
             if (attempts.hasEnded(attempt)) {
                 handoff.leaveLater(attempt);

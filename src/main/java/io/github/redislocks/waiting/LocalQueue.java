@@ -9,26 +9,29 @@ import java.util.concurrent.ConcurrentMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one way from the threads of a client to Redis: per lock, one attempt contends or holds, the others wait here in
- * order of arrival. Every change of one lock's line is one atomic step of the map, so a waiter is at any moment either
- * still waiting, which it can undo alone, or has the turn, which it has to hand on.
+ * The local queue of a client: for each lock one attempt has the local turn, which lets it ask Redis or hold the lock,
+ * and the others wait here in order of arrival. Every change of a lock's line is one atomic operation of the map. So at
+ * any moment an attempt either waits, and can leave by itself, or has the turn, and must pass it on.
  */
 public final class LocalQueue implements Losses.Turns {
 
-    /** Where an attempt was when it left. */
+    /** Where an attempt was in the queue when it left. */
     public enum Left {
         WAITING,
         CONTENDING,
         NOWHERE
     }
 
-    /** Small, since each lock that is held has one: it keeps no attempt that has its hold, and no empty line. */
+    /**
+     * The line at one lock. Small, since each held lock has one: it refers to no attempt that has a hold, and to no
+     * empty list.
+     */
     private static final class Line {
 
-        /** The number of the attempt that has the turn. */
+        /** The number of the attempt that has the local turn. */
         long contender;
 
-        /** Made for the first that waits; changed by the steps of the map only. */
+        /** Made for the first waiter; changed only inside operations of the map. */
         private volatile @Nullable AttemptList waiting;
 
         Line(long contender) {
@@ -51,7 +54,7 @@ public final class LocalQueue implements Losses.Turns {
             return waiting != null && waiting.remove(attempt);
         }
 
-        /** The turn is this attempt's, which waits no more. */
+        /** Gives the turn to an attempt that was taken off the list. */
         void turn(Attempt attempt) {
             contender = attempt.number;
             attempt.hasTurn();
@@ -60,7 +63,7 @@ public final class LocalQueue implements Losses.Turns {
 
     private final ConcurrentMap<String, Line> lines = new ConcurrentHashMap<>();
 
-    /** Joins the line; returns whether the turn is its already. */
+    /** Joins the line at the lock; returns whether the attempt has the turn already. */
     public boolean enter(Attempt attempt) {
         String lock = attempt.keys.lock();
         if (!lines.containsKey(lock) && lines.putIfAbsent(lock, new Line(attempt.number)) == null) {
@@ -78,7 +81,7 @@ public final class LocalQueue implements Losses.Turns {
         return !attempt.isBehind();
     }
 
-    /** The first that waits behind the turn of this attempt, or null. */
+    /** The first waiter behind the attempt with this number, if that has the turn; or null. */
     @Nullable
     public Attempt successor(LockKeys keys, long contender) {
         Line present = lines.get(keys.lock());
@@ -96,9 +99,9 @@ public final class LocalQueue implements Losses.Turns {
     }
 
     /**
-     * Hands the turn to a successor, without waking it.
+     * Passes the turn to a successor, without waking it.
      *
-     * @return whether the successor has the turn, now or already; if not it has gone, and the turn stays where it is
+     * @return whether the successor has the turn now; false if it has left, and the turn stays where it is
      */
     public boolean inherit(long contender, Attempt successor) {
         boolean[] done = new boolean[1];
@@ -112,7 +115,7 @@ public final class LocalQueue implements Losses.Turns {
         return done[0];
     }
 
-    /** Ends the turn of an attempt; the first that waits has it next and is woken. Nothing if it has no turn. */
+    /** Ends the turn of an attempt, if it has the turn; the first waiter gets the turn and is woken. */
     @Override
     public void exit(LockKeys keys, long contender) {
         Attempt[] next = new Attempt[1];
@@ -134,7 +137,10 @@ public final class LocalQueue implements Losses.Turns {
         }
     }
 
-    /** Takes an attempt out if it waits; if it has the turn, it keeps it, to hand on what it has in Redis first. */
+    /**
+     * Takes an attempt out if it waits. If it has the turn it keeps it, since it must first pass on what it has in
+     * Redis.
+     */
     public Left leave(Attempt attempt) {
         Left[] where = {Left.NOWHERE};
         lines.computeIfPresent(attempt.keys.lock(), (key, line) -> {
@@ -148,7 +154,7 @@ public final class LocalQueue implements Losses.Turns {
         return where[0];
     }
 
-    /** How many locks have somebody in the local queue. */
+    /** The number of locks with a line. */
     public int size() {
         return lines.size();
     }

@@ -18,9 +18,10 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * The watchdog's care for threads that wait in the local queue, behind a hold of their own client. They send nothing
- * themselves, and that hold may be renewed in a third of its lease, or never if it named one: so Redis is asked once in
- * a heartbeat whether it is still there. If not, it is lost, and the first of them has the turn.
+ * The watchdog task for threads that wait in the local queue behind a hold of their own client. Those threads send
+ * nothing, and the hold's next renewal may be a third of a lease away, or never come if the lease was named. So Redis
+ * is asked once per heartbeat time whether the hold is still there. If not, the hold is lost, and the first of these
+ * threads gets the turn.
  */
 public final class Lookout implements Task {
 
@@ -47,7 +48,7 @@ public final class Lookout implements Task {
         return any ? lookBehind(now, due) : next;
     }
 
-    /** Looks at the holds behind which anybody waits, not only at those whose time has come: so they are few walks. */
+    /** Looks at all holds with local waiters, not only at those that are due, so that walks over the holds are few. */
     private long lookBehind(long now, Batch due) {
         long next = Long.MAX_VALUE;
         Set<String> locks = new HashSet<>();
@@ -98,7 +99,7 @@ public final class Lookout implements Task {
 
         @Override
         public void failed(RedisException failure, long sentNanos) {
-            // The next look asks again.
+            // The next look will ask again.
         }
 
         @Override

@@ -18,8 +18,8 @@ import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one subscription of a client, on which Redis tells it of grants; opened at the first contention, then kept. A
- * message is only a hint that comes early: what it does not bring, the heartbeats find.
+ * The one subscription of a client, on which the scripts tell it of grants. It is opened at the client's first
+ * contention and then kept. Messages only make waking faster: the heartbeats find every grant whose message was lost.
  */
 public final class Mailbox implements Ping {
 
@@ -30,30 +30,32 @@ public final class Mailbox implements Ping {
     private final LongFunction<@Nullable Attempt> attempts;
     private final Runnable onReopened;
     private final LongConsumer onGrantToNobody;
-    /** Told of an attempt that should ask: it may have been granted, and was told so where that is no proof. */
+    /**
+     * Called for an attempt that may have been granted the lock, since the message does not prove it; it should ask.
+     */
     private final Consumer<Attempt> onDoubt;
 
     private final Forced onForced;
 
     /** Rings for threads that wait until the mailbox is open. */
     private final Bell tried = new Bell();
-    /** Why the last try to open it failed; another object for each. Set by the reader only. */
+    /** Why the last try to open the mailbox failed; a new object for each failure. Set by the reader only. */
     private volatile @Nullable RedisException failure;
 
     private volatile Redis.@Nullable Subscription subscription;
     private final DutyLoop reader;
     private final AtomicBoolean started = new AtomicBoolean();
-    /** Whether somebody waits for it to be open. */
+    /** Whether a thread waits for the mailbox to open. */
     private volatile boolean wanted;
 
     private volatile boolean closed;
-    /** Of the reader. */
+    /** Used by the reader only. */
     private final Backoff backoff = Backoff.ofSubscriptions();
-    /** Of the reader: what it read from last, or null before the first. */
+    /** The subscription that was read last, or null before the first; used by the reader only. */
     private Redis.@Nullable Subscription last;
 
     private volatile long heardNanos;
-    /** When the oldest ping was sent that has not come back; 0 if there is none. */
+    /** When the oldest ping that has not come back was sent; 0 if there is none. */
     private volatile long pingedNanos;
 
     public Mailbox(
@@ -92,14 +94,14 @@ public final class Mailbox implements Ping {
         return channel;
     }
 
-    /** Whether a grant made now would be told. */
+    /** Whether the subscription is open, so that a message about a grant would arrive. */
     public boolean isOpen() {
         return subscription != null;
     }
 
     /**
-     * Waits for a time until the mailbox is open; after that it goes on opening, for later callers. An interrupt is
-     * kept.
+     * Waits until the mailbox is open, for the given time at most; the reader then goes on opening it, for later
+     * callers. An interrupt is kept.
      */
     public void open(long nanos) {
         if (isOpen()) {
@@ -118,7 +120,7 @@ public final class Mailbox implements Ping {
             throw new RedisException.Unanswered("the mailbox is closed", false, null);
         }
         if (isOpen()) {
-            // It was made while this one began to wait.
+            // The subscription was made while this thread began to wait.
             wanted = false;
         } else {
             throw after != null && isAnother(after, before)
@@ -169,7 +171,8 @@ public final class Mailbox implements Ping {
             }
         } catch (RedisException e) {
             if (current != null) {
-                // First: what could not be closed is read from again, and then closed.
+                // Closed before the field is cleared: if closing throws, the subscription is read again, and closed
+                // then.
                 current.close();
                 subscription = null;
             } else {
@@ -180,7 +183,7 @@ public final class Mailbox implements Ping {
         }
     }
 
-    /** Until a time, or until somebody needs a subscription. */
+    /** Pauses for a time, or until a thread needs a subscription. */
     private void pause(long nanos) {
         long until = clock.nanoTime() + nanos;
         while (!closed && !wanted && clock.nanoTime() < until) {
@@ -227,7 +230,9 @@ public final class Mailbox implements Ping {
         }
     }
 
-    /** Sends a message to itself, by which a subscription is noticed that is open on one side only. */
+    /**
+     * Sends an empty message to the mailbox itself, so that a subscription that only one side believes open is noticed.
+     */
     @Override
     public void ping(long nanos) {
         if (isOpen()) {
@@ -246,7 +251,7 @@ public final class Mailbox implements Ping {
         }
     }
 
-    /** Whether a message to itself has not come back yet. */
+    /** Whether a ping has not come back yet. */
     public boolean isPinging() {
         return pingedNanos != 0;
     }
@@ -269,7 +274,7 @@ public final class Mailbox implements Ping {
         tried.ring();
     }
 
-    /** The thread that reads, to be waited for at close; not started before the first contention. */
+    /** The thread that reads, to be joined at close; not started before the first contention. */
     public Thread reader() {
         return reader.thread();
     }

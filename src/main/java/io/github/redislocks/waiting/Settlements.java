@@ -19,7 +19,7 @@ import io.github.redislocks.watchdog.Watchdog;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** How grants become holds: what each {@link Settlement} needs of the client. */
+/** Makes the {@link Settlement}s of a client: the parts of the client that are needed to turn a grant into a hold. */
 public final class Settlements {
 
     private final Clock clock;
@@ -50,29 +50,32 @@ public final class Settlements {
         this.watchdog = watchdog;
     }
 
-    /** One of an attempt that has begun; lost: the hold that the thread lost and has not unlocked yet, or null. */
+    /**
+     * Makes the settlement of an attempt that has begun; {@code lost} is the lost hold that the thread has not unlocked
+     * yet, or null.
+     */
     public Settlement of(Attempt attempt, WaitLimit limit, @Nullable Hold lost) {
         return new Settlement(attempt, limit, lost);
     }
 
-    /** What a grant came to. */
+    /** What became of a grant. */
     public enum Result {
-        /** It is a hold. */
+        /** It has become a hold. */
         HELD,
-        /** It cannot be dated yet, or replicas have not confirmed it: once more after a pause. */
+        /** It cannot be dated yet, or replicas have not confirmed it: to be settled again after a pause. */
         OPEN,
-        /** It may have lapsed, or does not count: the attempt has to go on without it. */
+        /** It may have lapsed, or does not count after a failover: the attempt has to continue without it. */
         LAPSED
     }
 
     /**
-     * How one thread makes a hold of the grants of its attempt. In short:
+     * Turns the grants of one attempt into a hold. In short:
      *
      * <pre>
-     *   told by a message only    OPEN until it can be dated
+     *   undated, in local queue   OPEN until the thread that hands the lock over passes the turn on
      *   after a failover          LAPSED until the grace is over
-     *   waits for replicas        OPEN until enough of them have confirmed it
-     *   its time is over          LAPSED
+     *   replicas must confirm     OPEN until enough of them have confirmed it
+     *   undated, or time is over  LAPSED
      *   else                      HELD
      * </pre>
      */
@@ -82,16 +85,16 @@ public final class Settlements {
         private final WaitLimit limit;
         private final @Nullable Hold lost;
 
-        /** The grant that came with the confirmation of replicas, if they are waited for. */
+        /** The grant that replicas have confirmed, if confirmations are required. */
         private Attempt.@Nullable Grant confirmed;
-        /** Why the last request for a confirmation brought none; null if it did, or if none was sent. */
+        /** Why the last request for a confirmation failed; null if it succeeded or none was sent. */
         private @Nullable RedisException unconfirmed;
 
         private @Nullable Consumer<BackgroundRequest> background;
         private Attempt.@Nullable Grant confirmedLater;
         private @Nullable Backoff backoff;
         private long confirmAtNanos;
-        /** The hold that it came to, or null; also if an error has kept it from being returned. */
+        /** The hold that was made, or null; set even if an error keeps it from being returned. */
         @Nullable
         public Hold made;
 
@@ -101,20 +104,18 @@ public final class Settlements {
             this.lost = lost;
         }
 
-        /** Notes a grant that came with the confirmation of replicas, if they are waited for. */
+        /** Notes a grant that replicas have confirmed, if confirmations are required. */
         void isConfirmed(Attempt.Grant grant) {
             confirmed = grant;
         }
 
-        /**
-         * Why a grant is still to be confirmed by replicas, if the last request for that brought no answer; or null.
-         */
+        /** Why replicas have not confirmed a grant yet, if the last request for a confirmation failed; or null. */
         @Nullable
         RedisException unconfirmed() {
             return unconfirmed;
         }
 
-        /** Makes a hold of a grant if it can. */
+        /** Turns a grant into a hold if possible. */
         public Result settle(Attempt.Grant grant) {
             Attempt.Grant dated = grant.deadlineNanos() == 0 ? date(grant) : grant;
             long now = clock.nanoTime();
@@ -122,8 +123,8 @@ public final class Settlements {
                 return Result.OPEN;
             }
             if (epoch.graceNanos(now) > 0) {
-                // Calls go to the new server only once the grace has begun: no answer that came before it is of that
-                // one.
+                // Calls go to the new server only after the grace has begun, so no grant from before it came from that
+                // server.
                 return lapsed();
             }
             if (dated.deadlineNanos() > now && settings.replicaAcks() > 0 && !grant.equals(confirmed)) {
@@ -148,18 +149,19 @@ public final class Settlements {
             return Result.LAPSED;
         }
 
-        /** How long to wait before {@link #settle} can be tried once more. */
+        /** How long to wait before {@link #settle} can be tried again. */
         public long pauseNanos(long now) {
             if (!(attempt.verdict() instanceof Attempt.Grant)) {
                 return Long.MAX_VALUE;
             }
-            // The pause may have ended since. Without the turn, the thread that passes the turn on wakes this one.
+            // The pause may have ended since. An attempt without the turn is woken by the thread that passes the turn
+            // on.
             return confirmAtNanos > now ? confirmAtNanos - now : attempt.isBehind() ? Long.MAX_VALUE : 0;
         }
 
         /**
-         * Lets replicas confirm a grant that another request made, perhaps of another client: only what is written
-         * behind it on the connection that waits can tell that they have it. Null if there was no answer.
+         * Has replicas confirm a grant that another request made, perhaps one of another client. WAIT only covers
+         * writes of its own connection, so this writes once more and waits for that. Null if there was no reply.
          */
         private Attempt.@Nullable Grant confirm(Attempt.Grant grant, long sent) {
             if (background != null) {
@@ -231,16 +233,16 @@ public final class Settlements {
         private void hold(Attempt.Grant dated, long now) {
             long renewal;
             if (!dated.confirmed()) {
-                // A third of what is left: the claim counts from the last heartbeat that was answered.
+                // A third of the rest of the claim, which counts from the last heartbeat that was answered.
                 renewal = now + (dated.deadlineNanos() - now) / Timing.RENEWALS_PER_LEASE;
             } else {
                 renewal = attempt.renewed ? now + Timing.renewalNanos(attempt.leaseMillis) : Long.MAX_VALUE;
             }
-            // One record is enough for all that the thread has still to unlock.
+            // One record of a loss is enough for everything that the thread still has to unlock.
             Hold older = lost == null ? null : lost.below;
             Hold hold = new Hold(attempt, dated, now, renewal, older == null ? lost : older);
             made = hold;
-            // Not otherwise: a hold knows its successor, and each would keep the next in memory.
+            // Only if in doubt: a hold refers to its successor, so a chain of holds would stay in memory.
             attempt.had(hold.inDoubt ? hold : null);
             holds.put(hold);
             if (lost != null && older != null) {
@@ -248,7 +250,7 @@ public final class Settlements {
             }
             boolean leaves = attempt.mayRun();
             if (leaves) {
-                // Before its end: what meets an error here is gone on with as one that is under way.
+                // Before the attempt ends: after an error here the watchdog still finds it among those under way.
                 handoff.leaveLater(attempt);
             }
             attempts.end(attempt);
@@ -256,15 +258,15 @@ public final class Settlements {
                 handoff.leaveLater(attempt);
             }
             if (hold.failoverEpoch() != epoch.count()) {
-                // The new server is asked of it at once.
+                // The new server is asked about the hold at once.
                 hold.renewAt(now);
             }
             watchdog.wakeAt(Math.min(hold.nextRenewalNanos(), hold.deadlineNanos()));
         }
 
         /**
-         * Dates a grant that a message told of, without Redis' clock: its token is greater than the last one when the
-         * latest answered request ran, so it was made after that request was sent.
+         * Dates a grant that is known from a message, without using Redis' clock. If the grant's token is greater than
+         * the last token when the latest answered request ran, then the grant was made after that request was sent.
          */
         private Attempt.Grant date(Attempt.Grant grant) {
             Attempt.QueuePosition position = attempt.position();

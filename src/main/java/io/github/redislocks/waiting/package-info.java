@@ -1,6 +1,7 @@
 /**
- * How a thread comes to a lock that it does not hold: asking, standing in line here and in Redis, being told, and
- * handing on. Knows holds and their loss, and not how locks are entered again or released.
+ * How a thread acquires a lock that it does not hold: asking Redis, waiting in the local queue and in the queue in
+ * Redis, receiving a grant, and handing the lock on. Knows holds and their loss, but not how locks are re-entered or
+ * released.
  */
 @NullMarked
 package io.github.redislocks.waiting;

@@ -1,12 +1,12 @@
 package io.github.redislocks.watchdog;
 
-/** What is due now, to be sent together. */
+/** Collects the jobs that are due now, to be sent together. */
 @FunctionalInterface
 public interface Batch {
 
     /**
-     * Takes a job on a lock key, unless its server has a batch to answer: then the watchdog comes back when that has
-     * ended.
+     * Adds a job for a lock key. If the key's server is still busy with an earlier batch, the job is left out, and the
+     * watchdog looks again when that batch has ended.
      */
     void add(String key, Job job);
 }

@@ -20,22 +20,24 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The watchdog's thread that sends to one server, and tells each job what became of it: one batch at a time, and
- * between the pipelines of a batch what is urgent.
+ * The thread that sends batches of jobs to one server and passes each reply or failure to its job. It sends one batch
+ * at a time, in pipelines, and urgent commands between the pipelines.
  */
 public final class BatchSender implements Runnable {
 
     private record Work(List<Job> jobs, boolean ping) {}
 
-    /** Of a call that may have been sent, and whose answer could not be read or used. Made beforehand. */
+    /** The outcome of a call that may have been sent but whose reply could not be read or used. Made in advance. */
     private static final Outcome LOST =
             Outcome.of(new RedisException.Unanswered("what became of it could not be told", true, null));
 
-    /** How much is sent at once to a server that is near: as many holds as one script renews. */
+    /** The size of one pipeline to a nearby server: as many holds as one script renews. */
     private static final int PIPELINE = 32;
 
     private static final long MIN_TIMEOUT_NANOS = 20_000_000;
-    /** How long a pipeline may take before the next is made longer, and by how much at most. */
+    /**
+     * For each time this long that a pipeline took, the next one may be longer by PIPELINE, MAX_FACTOR times at most.
+     */
     private static final long FAR_NANOS = 500_000;
 
     private static final long MAX_FACTOR = 15;
@@ -48,15 +50,17 @@ public final class BatchSender implements Runnable {
     private final Runnable onFree;
     private final DutyLoop loop;
     private final AtomicReference<@Nullable Work> batch = new AtomicReference<>();
-    /** Of callers that wait for them, or have just gone; each pending command is here at most once. */
+    /** Commands of callers that wait for them or have just returned; each pending command is here at most once. */
     private final Queue<PendingCommand> urgent = new ConcurrentLinkedQueue<>();
 
     private volatile boolean busy;
     private volatile long usedNanos;
-    /** How much of what is due is sent at once; of the thread. */
+    /** The size of the next pipeline; used by the sender's thread only. */
     private long pipeline = PIPELINE;
 
-    /** OnFree: run each time that it may take the next batch, or leaves a pending command to others. */
+    /**
+     * Makes a sender; {@code onFree} is run each time it can take a batch again, or leaves a pending command to others.
+     */
     public BatchSender(
             Clock clock,
             Redis redis,
@@ -80,7 +84,7 @@ public final class BatchSender implements Runnable {
         loop.start();
     }
 
-    /** Whether it takes a batch. */
+    /** Whether the sender can take a batch. */
     public boolean isFree() {
         return batch.get() == null;
     }
@@ -90,16 +94,16 @@ public final class BatchSender implements Runnable {
         return isFree() && urgent.isEmpty() && !busy;
     }
 
-    /** When it was last given something to do, or made. */
+    /** When the sender was last given something to do, or made. */
     public long usedNanos() {
         return usedNanos;
     }
 
-    /** Sends these, and then perhaps a ping to the mailbox. To be called only while it is free. */
+    /** Has these jobs sent, and then, if wanted, a ping to the mailbox. To be called only while the sender is free. */
     public void send(List<Job> jobs, boolean ping) {
         usedNanos = clock.nanoTime();
         Work next = new Work(jobs, ping);
-        // From here on nothing fails: whatever has begun is sent.
+        // From here on nothing can fail: every job that has begun is sent.
         for (int i = jobs.size() - 1; i >= 0; i--) {
             if (!jobs.get(i).begin()) {
                 jobs.remove(i);
@@ -109,7 +113,7 @@ public final class BatchSender implements Runnable {
         loop.wake();
     }
 
-    /** Sends this, which has begun, as soon as possible; false if it is closed. From any thread. */
+    /** Has a command that has begun sent as soon as possible; false if the sender is closed. Called by any thread. */
     public boolean sendNow(PendingCommand command) {
         usedNanos = clock.nanoTime();
         urgent.add(command);
@@ -121,7 +125,7 @@ public final class BatchSender implements Runnable {
         return true;
     }
 
-    /** One turn of its thread. */
+    /** One turn of the sender's thread. */
     @Override
     public void run() {
         Work current = batch.get();
@@ -145,14 +149,17 @@ public final class BatchSender implements Runnable {
         }
     }
 
-    /** Whatever happened, each job ends: one that did not would never be sent again. */
+    /** Ends each job, whatever happened: a job that did not end would never be sent again. */
     private static void end(List<Job> jobs) {
         for (int i = 0; i < jobs.size(); i++) {
             jobs.get(i).end();
         }
     }
 
-    /** Sends one pipeline of what is urgent; of that there may be no end, and a batch must not wait for it. */
+    /**
+     * Sends one pipeline of urgent commands. Not all of them: new ones may keep coming, and a batch must not wait for
+     * that.
+     */
     private void sendUrgent() {
         if (urgent.isEmpty()) {
             return;
@@ -173,7 +180,7 @@ public final class BatchSender implements Runnable {
     private void endUrgent() {
         for (PendingCommand command = urgent.poll(); command != null; command = urgent.poll()) {
             command.end();
-            // It is for another to send, and nobody else wakes the watchdog for that.
+            // Another sender has to send the command, and nobody else wakes the watchdog for that.
             onFree.run();
         }
     }
@@ -192,7 +199,7 @@ public final class BatchSender implements Runnable {
             sendUrgent();
         }
         for (Job job : rest) {
-            // One timeout is enough to learn that the server is away.
+            // One timeout is enough to know that the server is away.
             job.failed(
                     new RedisException.Unanswered("not sent, since those before it were not answered", false, null),
                     clock.nanoTime());
@@ -206,7 +213,10 @@ public final class BatchSender implements Runnable {
         }
     }
 
-    /** How many of these jobs to send at once: few, so that Redis has time for others; more if it is far away. */
+    /**
+     * How many of these jobs to send in one pipeline: few, so that Redis has time for others; more if Redis is far
+     * away.
+     */
     private int pipelined(List<Job> jobs) {
         long size = 0;
         int count = 0;
@@ -217,7 +227,7 @@ public final class BatchSender implements Runnable {
         return count;
     }
 
-    /** Sends these in one pipeline; false if none was answered. */
+    /** Sends jobs in one pipeline; false if none was answered. */
     private boolean send(List<Job> jobs, long timeout) {
         long sent = clock.nanoTime();
         List<Call> calls = new ArrayList<>(jobs.size());
@@ -234,7 +244,7 @@ public final class BatchSender implements Runnable {
             try {
                 tell(jobs.get(i), calls.get(i), outcome, sent, timeout);
             } catch (Throwable e) {
-                // As if there had been no answer: it is asked for once more.
+                // Treated as unanswered, so that it is sent again.
                 tell(jobs.get(i), calls.get(i), LOST, sent, timeout);
                 Loggers.INTERNAL.error(
                         "The watchdog could not use the answer to {}",
@@ -261,7 +271,7 @@ public final class BatchSender implements Runnable {
         }
     }
 
-    /** Whatever happens, every job hears of it. */
+    /** Sends the calls and returns an outcome for each of them, whatever happens. */
     private List<Outcome> outcomes(List<Call> calls, long timeout) {
         try {
             return redis.runAll(calls, timeout);

@@ -4,28 +4,29 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 
-/** Something due that is sent to Redis: a renewal, a heartbeat, a pending command. */
+/** A unit of work that is sent to Redis when due: a renewal, a heartbeat, a pending command. */
 public interface Job {
 
     /**
-     * Told when it is about to be sent: until its end nobody else sends the same. Neither throws nor allocates.
+     * Called when the job is about to be sent; from now until {@link #end} nobody else sends it. Neither throws nor
+     * allocates.
      *
-     * @return whether it is still to be sent; if not, its end is not told
+     * @return whether the job has to be sent; if not, {@link #end} is not called
      */
     boolean begin();
 
-    /** The call, made just before it is sent. Its first key is the one that {@link Batch#add} was given. */
+    /** Makes the call just before it is sent. Its first key is the one that was passed to {@link Batch#add}. */
     Call call(long sentNanos, long timeoutNanos);
 
-    /** How long its answer is worth waiting for. */
+    /** How long waiting for the reply is useful. */
     long patienceNanos();
 
-    /** Whether it relies on a message, so that it is worth while to see whether messages still come. */
+    /** Whether the job's subject relies on messages, so that a ping should test whether they still arrive. */
     default boolean wantsPing() {
         return false;
     }
 
-    /** How much it has to do. */
+    /** The size of the job, in holds. */
     default int size() {
         return 1;
     }
@@ -34,6 +35,9 @@ public interface Job {
 
     void failed(RedisException failure, long sentNanos);
 
-    /** Told last, whatever became of it, also if that could not even be told. Does not throw: others are told next. */
+    /**
+     * Called last, whatever happened, even if neither {@link #answered} nor {@link #failed} could be called. Must not
+     * throw, since the other jobs of the batch are ended next.
+     */
     void end();
 }

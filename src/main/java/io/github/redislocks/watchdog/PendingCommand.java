@@ -7,20 +7,20 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 
 /**
- * A command whose caller has gone: a release or a leave that must still be sent. It is sent again until it is answered,
- * or until a time from which on nothing is left that it could end.
+ * A command that goes on without its caller: a release or leave that is sent again until it is answered, or until
+ * nothing that it could end can be left in Redis.
  */
 public abstract class PendingCommand implements Job {
 
-    /** Whether there is something to do now. */
+    /** Whether the command has to be sent now. */
     public enum Need {
         /** Send it. */
         NOW,
-        /** What it would end is still wanted, or is being ended: ask again. */
+        /** Ask again later: what the command would end is still in use, or is being ended. */
         LATER
     }
 
-    /** In place of a time to wait: it is done. */
+    /** Returned in place of a time to wait: the command is done. */
     public static final long DONE = -1;
 
     private static final long LATER_NANOS = 20_000_000;
@@ -34,9 +34,9 @@ public abstract class PendingCommand implements Job {
     private final Backoff backoff = Backoff.ofRequests();
 
     /**
-     * A pending command that is sent at once.
+     * Makes a pending command that is due at once.
      *
-     * @param key the first key of its call
+     * @param key the first key of the call
      * @param untilNanos when to give up
      */
     public PendingCommand(Clock clock, String key, long untilNanos) {
@@ -46,33 +46,33 @@ public abstract class PendingCommand implements Job {
         this.untilNanos = untilNanos;
     }
 
-    /** The call; asked before each sending. */
+    /** Makes the call; called before each sending. */
     public abstract Call call();
 
-    /** Asked before each sending. */
+    /** Whether to send now or later; called before each sending. */
     public Need need() {
         return Need.NOW;
     }
 
     /**
-     * Does what follows from an answer. If it throws, it is asked for the answer once more.
+     * Acts on a reply. If this throws, the command is sent again.
      *
-     * @return {@link #DONE}, or how long to wait before it is sent once more
+     * @return {@link #DONE}, or how many nanoseconds to wait before the command is sent again
      */
     public abstract long follow(Reply reply, long sentNanos);
 
-    /** Told each time that there was no answer. */
+    /** Called each time the command was not answered. */
     public void unanswered() {}
 
-    /** Does what follows if there is no answer until the end. */
+    /** Called if the command was not answered until its end. */
     public void giveUp() {}
 
-    /** The first key of its call. */
+    /** The first key of the call. */
     public String key() {
         return key;
     }
 
-    /** Whether it is answered, or was given up. */
+    /** Whether the command has been answered for good, or given up. */
     public boolean isDone() {
         return done;
     }
@@ -85,12 +85,12 @@ public abstract class PendingCommand implements Job {
         return nextTryNanos;
     }
 
-    /** Has it sent now, though it might wait. */
+    /** Makes the command due now, without waiting for the next try. */
     public void hasten() {
         nextTryNanos = clock.nanoTime();
     }
 
-    /** To be asked while it is not under way: whether to send it now. Gives it up when its time is over. */
+    /** Whether to send the command now; gives it up if its time is over. Called only while it is not under way. */
     public boolean isDue(long now) {
         if (done || nextTryNanos > now) {
             return false;

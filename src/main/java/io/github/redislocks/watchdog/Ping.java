@@ -1,11 +1,11 @@
 package io.github.redislocks.watchdog;
 
-/** How the mailbox is asked whether it still hears. */
+/** Tests whether the mailbox still receives messages. */
 public interface Ping {
 
-    /** What it hears messages of. */
+    /** The channel to which the mailbox is subscribed. */
     String channel();
 
-    /** Sends a message to it. */
+    /** Sends a message to the channel. */
     void ping(long timeoutNanos);
 }

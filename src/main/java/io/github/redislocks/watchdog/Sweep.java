@@ -10,8 +10,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One walk of the {@link Watchdog} over all that it looks after, which gives each {@link BatchSender} what is due. An
- * error on the way is kept until all has been looked after, which telling of it might prevent.
+ * One walk of the {@link Watchdog} over all its tasks, which gives each {@link BatchSender} the jobs that are due. An
+ * error on the way is kept until the walk is over, since logging it at once might prevent the rest.
  */
 public final class Sweep implements Batch {
 
@@ -22,14 +22,14 @@ public final class Sweep implements Batch {
     private final Set<String> withoutSender = new HashSet<>();
     private @Nullable Throwable trouble;
 
-    /** Pinged: the channel to which a ping is sent. */
+    /** Makes a walk; {@code pinged} is the channel to which a ping is sent. */
     public Sweep(Clock clock, Watchdog watchdog, String pinged) {
         this.clock = clock;
         this.watchdog = watchdog;
         this.pinged = pinged;
     }
 
-    /** Looks after everything once; returns when something is due next. */
+    /** Inspects all tasks once and sends what is due; returns the time at which something is due next. */
     public long over(List<Task> tasks, long horizon) {
         long next = Long.MAX_VALUE;
         for (Task task : tasks) {
@@ -43,7 +43,7 @@ public final class Sweep implements Batch {
         return next;
     }
 
-    /** The last error on the way, if there was one. */
+    /** The last error on the way, or null. */
     @Nullable
     public Throwable trouble() {
         return trouble;
@@ -55,7 +55,7 @@ public final class Sweep implements Batch {
         try {
             sender = watchdog.sender(key, withoutSender);
         } catch (Throwable e) {
-            // Such as want of a thread for one server, which is no reason to leave what is due on others.
+            // For instance no thread could be started for one server; jobs for other servers still have to be sent.
             trouble = e;
         }
         if (sender != null && sender.isFree()) {
@@ -72,7 +72,7 @@ public final class Sweep implements Batch {
         jobs.add(job);
     }
 
-    /** Gives each sender what is due. What none takes has not begun, and is found due again. */
+    /** Gives each sender its jobs. A job that no sender takes has not begun, and is due again in the next walk. */
     private void send() {
         BatchSender pinger = null;
         try {
@@ -90,7 +90,7 @@ public final class Sweep implements Batch {
         }
     }
 
-    /** The sender that sends a ping to the mailbox besides; null if no ping is wanted, or possible. */
+    /** The sender that also sends a ping to the mailbox; null if no ping is wanted or possible. */
     private @Nullable BatchSender pinger() {
         BatchSender pinger = isPingWanted() ? watchdog.sender(pinged, withoutSender) : null;
         if (pinger != null && pinger.isFree() && !due.containsKey(pinger)) {

@@ -20,23 +20,26 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one scheduler of a client. It renews holds, sends the heartbeats of waiters and runs pending commands, in
- * batches, and declares losses at their deadlines. One thread looks after deadlines and never waits for Redis; what is
- * due is sent by others, a {@link BatchSender} for each server, so that a server that hangs delays no declaration and
- * nobody else's batch.
+ * The scheduler of a client. It has holds renewed, heartbeats of waiters sent and pending commands run, all in batches,
+ * and losses declared at their deadlines. One thread watches the deadlines and never waits for Redis. A
+ * {@link BatchSender} for each server sends what is due, so that a hanging server delays neither the declaration of a
+ * loss nor the batch of another server.
  *
- * <p>Nothing is scheduled per hold: the first thread walks over what there is and sleeps until the next deadline of
- * all. A lock that is released within its first third of a lease costs it nothing.
+ * <p>Nothing is scheduled for a single hold: the thread walks over all tasks and sleeps until the earliest time that
+ * one of them named. A lock that is released within the first third of its lease costs the watchdog nothing.
  */
 public final class Watchdog {
 
-    /** When to look again after something went wrong that has nothing to do with Redis, such as want of memory. */
+    /** The pause before the next walk after an error that has nothing to do with Redis, such as a full heap. */
     private static final long AGAIN_NANOS = 100_000_000;
 
-    /** How long a caller's work that was cut short may lie before it is seen, if there was no room to say so. */
+    /**
+     * The longest sleep, and so the longest time until stranded work is found if its thread could not even wake the
+     * watchdog.
+     */
     private static final long LOOK_UP_NANOS = 2_000_000_000;
 
-    /** How long a sender is kept that had nothing to send: its server may be gone. */
+    /** How long an idle sender is kept: its server may be gone. */
     private static final long IDLE_NANOS = 60_000_000_000L;
 
     private final Clock clock;
@@ -49,20 +52,20 @@ public final class Watchdog {
     private volatile @Nullable Ping ping;
 
     private final Queue<PendingCommand> commands = new ConcurrentLinkedQueue<>();
-    /** By server; changed by the scheduler only. */
+    /** The senders by server; changed by the scheduler only. */
     private final ConcurrentMap<String, BatchSender> senders = new ConcurrentHashMap<>();
 
     private final Threads threads;
     private final DutyLoop scheduler;
-    /** Linked now, since later there may be no memory for it. */
+    /** Linked now, since there may be no memory for linking it later. */
     private final Runnable onFree = this::wakeNow;
 
     private final AtomicLong wakeAtNanos = new AtomicLong(Long.MAX_VALUE);
     /** Set by the scheduler only. */
     private volatile long restUntilNanos;
     /**
-     * Set by a thread that leaves a hold or an attempt half done: without a call, for which there may be no room on its
-     * stack.
+     * Set by a thread that an error stopped in the middle of work on a hold or attempt. The thread sets the field
+     * directly, since there may be no stack space for a method call.
      */
     public volatile boolean stranded;
 
@@ -75,7 +78,7 @@ public final class Watchdog {
         this.commandTimeoutNanos = commandTimeoutNanos;
     }
 
-    /** As {@link #start}, without beginning. */
+    /** Sets what to look after, without starting the thread. */
     public void lookAfter(Ping wantedPing, List<Task> wanted) {
         ping = wantedPing;
         List<Task> all = new ArrayList<>(wanted);
@@ -83,7 +86,7 @@ public final class Watchdog {
         tasks = List.copyOf(all);
     }
 
-    /** Begins to look after these, besides the pending commands. Ping: sent with what relies on messages. */
+    /** Starts to look after these tasks and the pending commands; the ping is sent with jobs that rely on messages. */
     public void start(Ping wantedPing, List<Task> wanted) {
         lookAfter(wantedPing, wanted);
         scheduler.start();
@@ -93,7 +96,7 @@ public final class Watchdog {
         wakeAt(0);
     }
 
-    /** Says that something is due at a time, which may be sooner than anything before. */
+    /** Has the watchdog inspect its tasks at this time at the latest. */
     public void wakeAt(long nanos) {
         long planned = wakeAtNanos.get();
         while (nanos < planned) {
@@ -105,9 +108,9 @@ public final class Watchdog {
         }
     }
 
-    /** Runs a pending command, at once if possible; the scheduler looks after what becomes of it. */
+    /** Runs a pending command, at once if possible; from then on the watchdog repeats it until it is done. */
     public void run(PendingCommand command) {
-        // Until then the scheduler leaves it alone, so that it is not sent twice.
+        // While the command has begun, the scheduler leaves it alone, so that it is not sent twice.
         command.begin();
         boolean sent = false;
         try {
@@ -123,18 +126,18 @@ public final class Watchdog {
         }
     }
 
-    /** The pending commands that are not done, and some that are. */
+    /** All pending commands; some of them may be done. */
     public Iterable<PendingCommand> commands() {
         return commands;
     }
 
-    /** Has a pending command sent at once. */
+    /** Has a pending command sent at once, without waiting for its next try. */
     public void hasten(PendingCommand command) {
         command.hasten();
         wakeAt(0);
     }
 
-    /** Whether there are pending commands that wait for nobody, and that their server would answer. */
+    /** Whether there are pending commands that need not wait and whose server answers at present. */
     public boolean hasCommands() {
         long now = clock.nanoTime();
         for (PendingCommand command : commands) {
@@ -174,7 +177,7 @@ public final class Watchdog {
             return;
         }
         stranded = false;
-        // From here on, a thread that adds something says so anew.
+        // From here on, a thread that adds something wakes the watchdog anew.
         wakeAtNanos.set(Long.MAX_VALUE);
         long next = now + AGAIN_NANOS;
         try {
@@ -194,7 +197,7 @@ public final class Watchdog {
         return longest;
     }
 
-    /** Looks after everything once; returns when something is due next. */
+    /** Inspects all tasks once; returns the time at which something is due next. */
     private long sweep(long horizon) {
         Sweep sweep = new Sweep(clock, this, ping().channel());
         long next = sweep.over(tasks, horizon);
@@ -207,7 +210,7 @@ public final class Watchdog {
         return next;
     }
 
-    /** Makes what sends to the server of a key, so that pending commands go at once, also while nobody walks. */
+    /** Makes the sender for the server of a key in advance, so that pending commands are sent without a walk. */
     public void prepare(String key) {
         sender(key, new HashSet<>());
     }
@@ -216,7 +219,7 @@ public final class Watchdog {
         return Objects.requireNonNull(ping, "Not started");
     }
 
-    /** The sender to the server of a key, or null if none could be made in this walk. */
+    /** The sender for the server of a key, or null if none could be made in this walk. */
     @Nullable
     public BatchSender sender(String key, Set<String> withoutSender) {
         String server = redis.serverOf(key);
@@ -256,7 +259,7 @@ public final class Watchdog {
         }
     }
 
-    /** Whether nothing is due or being sent. */
+    /** Whether nothing is due and nothing is being sent. */
     public boolean isIdle() {
         if (Math.max(wakeAtNanos.get(), restUntilNanos) <= clock.nanoTime()) {
             return false;
@@ -269,7 +272,7 @@ public final class Watchdog {
         return true;
     }
 
-    /** Ends all threads; what is under way fails when the connections close. */
+    /** Ends all threads; requests under way fail when the connections are closed. */
     public void close() {
         scheduler.close();
         for (BatchSender sender : senders.values()) {

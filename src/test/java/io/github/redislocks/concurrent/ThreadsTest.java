@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a thread of the library takes over from the thread that happens to need it: nothing. */
+/** Tests that a thread of the library inherits nothing from the thread that first needs it. */
 @Timeout(20)
 class ThreadsTest {
 

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** How often a trouble that comes and goes is told of. */
+/** Tests how often a trouble that comes and goes is logged. */
 class TroubleNewsTest {
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);

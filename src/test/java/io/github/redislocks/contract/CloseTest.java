@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
 
-/** What closing a client ends, and that it leaves nothing behind. */
+/** Tests what closing a client ends, and that it leaves nothing behind. */
 @Timeout(60)
 @Tag("server")
 class CloseTest {

@@ -33,7 +33,7 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.args.ClientType;
 import redis.clients.jedis.params.ClientKillParams;
 
-/** What becomes of locks when slots move and nodes of a cluster die or hang, on real servers. */
+/** Tests locks on a real cluster while slots move and nodes die or hang. */
 @Tag("once")
 @Timeout(120)
 @Tag("server")

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
 
-/** What a holder is told when its hold ends without its unlock, on a real server. */
+/** Tests what a holder learns when its hold ends without its unlock, on a real server. */
 @Timeout(60)
 @Tag("server")
 class LossTest {

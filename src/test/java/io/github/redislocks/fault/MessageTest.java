@@ -35,7 +35,7 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.Protocol.Command;
 
 /**
- * What a user reads who has made a mistake, or whose server has: each message names what it is about, what is wrong,
+ * Tests the messages for mistakes of users and of server configurations: each message names its subject, what is wrong,
  * and what to do. Each is provoked, and printed, to be read.
  */
 @Timeout(60)

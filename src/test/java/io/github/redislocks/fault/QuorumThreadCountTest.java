@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** How many threads a client of a quorum needs. */
+/** Tests how many threads a client of a quorum needs. */
 @Tag("server")
 @Tag("once")
 @Timeout(60)

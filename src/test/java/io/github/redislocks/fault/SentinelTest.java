@@ -32,7 +32,7 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisClientConfig;
 
-/** What becomes of locks when Sentinels make another server the master, on real servers. */
+/** Tests locks on real servers while Sentinels make another server the master. */
 @Tag("once")
 @Timeout(120)
 @Tag("server")

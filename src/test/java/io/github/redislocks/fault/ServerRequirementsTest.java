@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.Jedis;
 
-/** What a client is told about its server when it connects. */
+/** Tests what a client reports about its server when it connects. */
 @Tag("once")
 @Timeout(60)
 @Tag("server")

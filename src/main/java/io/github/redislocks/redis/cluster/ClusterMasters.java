@@ -21,31 +21,32 @@ import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.HostAndPort;
 
 /**
- * The masters of a cluster, as they are now, and the connections to each of them.
+ * The current masters of a cluster, and the connections to each of them.
  *
- * <p>When a slot comes to a node that was no master before, which may not know what the one before said, these happen
- * in this order: no call goes there; connections to masters that have lost all their slots are closed, so that calls
- * under way fail as unanswered and subscriptions break; the listener is told; calls go there.
+ * <p>When a slot goes to a node that was no master before, the new master may not know what the old one confirmed. So
+ * these steps happen in this order: calls for the slot wait; connections to masters that have lost all their slots are
+ * closed, so that calls under way fail as unanswered and subscriptions break; the listener is told; calls go to the new
+ * master.
  */
 public final class ClusterMasters implements AutoCloseable {
 
     /** The master of each slot, and the connections to each master. */
     private record Routing(SlotMap slots, Map<ClusterNode, JedisRedis> servers) {}
 
-    /** A node, and when a call was sent there last. */
+    /** The connections to a node that imports a slot, and when a call was last sent to it. */
     private record Importer(JedisRedis server, long askedNanos) {}
 
     private final String cluster;
     private final Function<HostAndPort, JedisRedis> connector;
     private final ClusterWatch watch;
     private final LongSupplier nanoTime;
-    /** Nodes without slots of their own to which a slot is just being moved. */
+    /** Nodes without slots to which a slot is being moved. */
     private final ConcurrentMap<HostAndPort, Importer> importers = new ConcurrentHashMap<>();
 
     private volatile Routing routing = new Routing(SlotMap.UNKNOWN, Map.of());
     private volatile Runnable onMoved = () -> {};
     private volatile boolean closed;
-    /** Masters to which no call goes yet: telling the listener of them failed, and is tried again. */
+    /** Masters to which no call goes yet, since the listener failed when told of them; it is told again. */
     private Set<ClusterNode> untold = Set.of();
 
     public ClusterMasters(
@@ -55,7 +56,7 @@ public final class ClusterMasters implements AutoCloseable {
         this(cluster, connector, watch, System::nanoTime);
     }
 
-    /** By a clock, of which only is told for how long nobody was sent to a node. */
+    /** Makes it with a clock, which only decides when an importing node counts as abandoned. */
     public ClusterMasters(
             String cluster,
             Function<HostAndPort, JedisRedis> connector,
@@ -71,7 +72,7 @@ public final class ClusterMasters implements AutoCloseable {
         watch.start();
     }
 
-    /** The cluster, as people write it. */
+    /** The cluster's name in messages. */
     public String cluster() {
         return cluster;
     }
@@ -80,7 +81,7 @@ public final class ClusterMasters implements AutoCloseable {
         onMoved = listener;
     }
 
-    /** Called by one thread at a time, and no more once the watch is closed. */
+    /** Takes a new slot map. Called by one thread at a time, and not after the watch is closed. */
     private void heard(SlotMap slots) {
         Routing before = routing;
         Set<ClusterNode> owners = slots.owners();
@@ -95,7 +96,7 @@ public final class ClusterMasters implements AutoCloseable {
         }
         Map<ClusterNode, JedisRedis> gone = new HashMap<>(before.servers);
         gone.keySet().removeAll(owners);
-        // Slots of a master that has died may be given, without their keys, to one that has been there all the time.
+        // Slots of a dead master may have gone, without their keys, to a master that has been there all the time.
         boolean orphaned = gone.values().stream().anyMatch(server -> watch.isTroubled(server.address()));
         Set<ClusterNode> barred = new HashSet<>(untold);
         if (!before.servers.isEmpty()) {
@@ -116,7 +117,8 @@ public final class ClusterMasters implements AutoCloseable {
         }
         dropAbandoned(nanoTime.getAsLong());
         if (moved) {
-            // If that goes wrong, the next news are told, and no call goes there until then.
+            // If the listener throws, it is told again with the next slot map, and no call goes to these masters
+            // before.
             onMoved.run();
         }
         routing = new Routing(slots, servers);
@@ -136,7 +138,7 @@ public final class ClusterMasters implements AutoCloseable {
         return new ArrayList<>(routing.servers.values());
     }
 
-    /** The master of a slot; waits until one is known. */
+    /** The master of a slot; waits until one is known, and throws at the deadline. */
     public JedisRedis owner(int slot, long deadline) {
         while (true) {
             JedisRedis server = owner(slot);
@@ -158,7 +160,7 @@ public final class ClusterMasters implements AutoCloseable {
         return owner == null ? null : now.servers.get(owner);
     }
 
-    /** The node to which a slot is just being moved. */
+    /** The connections to the node to which a slot is being moved. */
     public JedisRedis importer(HostAndPort node) {
         for (Map.Entry<ClusterNode, JedisRedis> known : routing.servers.entrySet()) {
             if (known.getKey().address().equals(node)) {
@@ -178,7 +180,9 @@ public final class ClusterMasters implements AutoCloseable {
         return importer;
     }
 
-    /** Closes the connections to nodes to which no slot is being moved any more, since nobody is sent there. */
+    /**
+     * Closes the connections to nodes to which no call has gone for a while, since no slot is being moved there now.
+     */
     private void dropAbandoned(long now) {
         importers.forEach((node, importer) -> {
             if (now - importer.askedNanos > ConnectionPool.KEPT_NANOS && importers.remove(node, importer)) {
@@ -187,7 +191,7 @@ public final class ClusterMasters implements AutoCloseable {
         });
     }
 
-    /** Notes that a server has said itself that a slot is not its own. */
+    /** Notes that a server itself replied that it does not have a slot. */
     public void denied(int slot, JedisRedis server) {
         Routing now = routing;
         ClusterNode owner = now.slots.owner(slot);

@@ -24,16 +24,14 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 
 /**
- * The masters of a cluster, each call to the one that has the slot of its first key. How a call finds its way when
- * slots move is written in {@link RedirectedCall}.
+ * The Redis of a cluster: each call goes to the master that has the slot of the call's first key.
+ * {@link RedirectedCall} describes how a call finds its master while slots move.
  *
- * <p>When a slot comes to a node that was no master before, which may not know what the one before said, these happen
- * in this order: no call goes there; connections to masters that have lost all their slots are closed, so that calls
- * under way fail as unanswered and subscriptions break; {@link #onMoved} is told; calls go there.
+ * <p>What happens when a slot goes to a node that was no master before is described in {@link ClusterMasters}.
  */
 public final class ClusterRedis implements Redis {
 
-    /** How often a call of a batch is sent on. */
+    /** How often a call of a batch is sent at most. */
     private static final int BATCH_TRIPS = 3;
 
     private final String address;
@@ -45,7 +43,7 @@ public final class ClusterRedis implements Redis {
         this(topology, config, maxConnections, timeoutNanos, Threads.DAEMONS);
     }
 
-    /** With threads of a client. */
+    /** Makes it with the threads of a client. */
     public ClusterRedis(
             Topology.Cluster topology,
             JedisClientConfig config,
@@ -62,7 +60,7 @@ public final class ClusterRedis implements Redis {
                 news -> new ClusterWatch(topology.nodes(), config, timeoutNanos, news, threads));
     }
 
-    /** Begins to ask the nodes; does not wait for an answer. */
+    /** Begins to ask the nodes; does not wait for a reply. */
     public ClusterRedis start() {
         masters.start();
         return this;
@@ -80,17 +78,17 @@ public final class ClusterRedis implements Redis {
 
     @Override
     public Reply run(Call call, long timeoutNanos) {
-        RedirectedCall journey = new RedirectedCall(masters, call, timeoutNanos);
+        RedirectedCall redirected = new RedirectedCall(masters, call, timeoutNanos);
         while (true) {
-            JedisRedis server = journey.next();
+            JedisRedis server = redirected.next();
             server.openLane(timeoutNanos);
-            Outcome outcome = journey.isAsking()
-                    ? run(left -> server.runAsking(call, left), journey.left())
-                    : run(left -> server.run(call, left), journey.left());
-            if (journey.ends(outcome)) {
-                return journey.result();
+            Outcome outcome = redirected.isAsking()
+                    ? run(left -> server.runAsking(call, left), redirected.left())
+                    : run(left -> server.run(call, left), redirected.left());
+            if (redirected.ends(outcome)) {
+                return redirected.result();
             }
-            journey.pause();
+            redirected.pause();
         }
     }
 
@@ -103,15 +101,15 @@ public final class ClusterRedis implements Redis {
     }
 
     /**
-     * Sends what a node turns away on at once, but does not wait for a slot that is being moved: others of the batch
-     * would wait as well.
+     * Sends redirected calls on at once, but does not wait for a slot that is being moved, since the other calls of the
+     * batch would wait as well.
      */
     @Override
     public List<Outcome> runAll(List<Call> calls, long timeoutNanos) {
-        List<RedirectedCall> journeys = calls.stream()
+        List<RedirectedCall> redirectedCalls = calls.stream()
                 .map(call -> new RedirectedCall(masters, call, timeoutNanos))
                 .toList();
-        List<RedirectedCall> open = journeys;
+        List<RedirectedCall> open = redirectedCalls;
         for (int trip = 1; trip <= BATCH_TRIPS && !open.isEmpty(); trip++) {
             if (trip > 1) {
                 open.stream()
@@ -122,14 +120,14 @@ public final class ClusterRedis implements Redis {
             }
             Map<JedisRedis, List<RedirectedCall>> plain = new LinkedHashMap<>();
             Map<JedisRedis, List<RedirectedCall>> asking = new LinkedHashMap<>();
-            for (RedirectedCall journey : open) {
+            for (RedirectedCall redirected : open) {
                 try {
-                    JedisRedis server = journey.next();
-                    (journey.isAsking() ? asking : plain)
+                    JedisRedis server = redirected.next();
+                    (redirected.isAsking() ? asking : plain)
                             .computeIfAbsent(server, first -> new ArrayList<>())
-                            .add(journey);
+                            .add(redirected);
                 } catch (RedisException nobody) {
-                    journey.ends(nobody);
+                    redirected.ends(nobody);
                 }
             }
             List<Runnable> batches = new ArrayList<>();
@@ -138,22 +136,22 @@ public final class ClusterRedis implements Redis {
             asking.forEach((server, part) -> batches.add(() ->
                     told(part, server.runAllAsking(calls(part), part.get(0).left()))));
             atOnce(batches);
-            open = open.stream().filter(journey -> !journey.hasEnded()).toList();
+            open = open.stream().filter(redirected -> !redirected.hasEnded()).toList();
         }
-        return journeys.stream().map(RedirectedCall::outcome).toList();
+        return redirectedCalls.stream().map(RedirectedCall::outcome).toList();
     }
 
-    private static List<Call> calls(List<RedirectedCall> journeys) {
-        return journeys.stream().map(RedirectedCall::call).toList();
+    private static List<Call> calls(List<RedirectedCall> redirectedCalls) {
+        return redirectedCalls.stream().map(RedirectedCall::call).toList();
     }
 
-    private static void told(List<RedirectedCall> journeys, List<Outcome> outcomes) {
-        for (int i = 0; i < journeys.size(); i++) {
-            journeys.get(i).ends(outcomes.get(i));
+    private static void told(List<RedirectedCall> redirectedCalls, List<Outcome> outcomes) {
+        for (int i = 0; i < redirectedCalls.size(); i++) {
+            redirectedCalls.get(i).ends(outcomes.get(i));
         }
     }
 
-    /** Runs the first here and the others on threads of their own; returns when all have ended. */
+    /** Runs the first batch in this thread and the others on threads of their own; returns when all have ended. */
     private void atOnce(List<Runnable> batches) {
         List<CompletableFuture<Void>> others = new ArrayList<>();
         for (Runnable batch : batches.subList(Math.min(1, batches.size()), batches.size())) {
@@ -169,7 +167,10 @@ public final class ClusterRedis implements Redis {
         others.forEach(CompletableFuture::join);
     }
 
-    /** On another node each time, so that one that hangs is not asked again; not the one to which messages go. */
+    /**
+     * Subscribes at another node each time, so that a hanging node is not used again, and last at the node that
+     * publishes.
+     */
     @Override
     public Subscription subscribe(String channel, long timeoutNanos) {
         long deadline = System.nanoTime() + timeoutNanos;
@@ -201,7 +202,7 @@ public final class ClusterRedis implements Redis {
         long deadline = System.nanoTime() + timeoutNanos;
         JedisRedis server = masters.owner(SlotMap.of(channel), deadline);
         if (masters.isTroubled(server.address())) {
-            // Any node passes it on to all.
+            // Any node forwards a message to all nodes.
             server = masters.all().stream()
                     .filter(other -> !masters.isTroubled(other.address()))
                     .findFirst()

@@ -10,7 +10,7 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Protocol.ClusterKeyword;
 import redis.clients.jedis.Protocol.Command;
 
-/** How a node sees its cluster. */
+/** The question to a node for its view of the cluster. */
 public final class ClusterRequest extends TimedRequest<ClusterView> {
 
     private final HostAndPort node;
@@ -25,7 +25,7 @@ public final class ClusterRequest extends TimedRequest<ClusterView> {
         return "the slots of the cluster";
     }
 
-    /** The epochs are asked for first: an old owner with a new epoch would be believed for ever. */
+    /** Asks for the epochs first: an old owner with a new epoch would be believed for ever. */
     @Override
     public ClusterView on(PooledConnection link) {
         List<Object> answers = link.ask(about(ClusterKeyword.NODES), about(ClusterKeyword.SLOTS));

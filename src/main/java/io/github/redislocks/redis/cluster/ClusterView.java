@@ -12,24 +12,27 @@ import redis.clients.jedis.BuilderFactory;
 import redis.clients.jedis.HostAndPort;
 
 /**
- * What one node says of its cluster.
+ * One node's view of its cluster.
  *
- * @param claims which master has which slots
- * @param addresses where the nodes are that have slots, replicas included
+ * @param claims the ranges of slots and their masters
+ * @param addresses the addresses of all nodes that have slots, replicas included
  */
 public record ClusterView(List<Claim> claims, Set<HostAndPort> addresses) {
 
-    /** A range of slots, the master that has it, and its epoch: of two that claim a slot, the greater one is right. */
+    /**
+     * A range of slots, the master that has it, and the master's epoch: of two claims to a slot, the one with the
+     * greater epoch is right.
+     */
     public record Claim(int first, int last, ClusterNode owner, long epoch) {}
 
     private static final int ID = 0;
     private static final int EPOCH = 6;
 
     /**
-     * Reads the answers to CLUSTER NODES, which has the epochs, and to CLUSTER SLOTS, which has the addresses as
-     * clients are to use them.
+     * Reads the replies to CLUSTER NODES, which has the epochs, and to CLUSTER SLOTS, which has the addresses that
+     * clients should use.
      *
-     * @param asked the node that answered: a node that does not know its own address is there
+     * @param asked the address of the node that replied, used for a node that does not know its own address
      */
     public static ClusterView of(HostAndPort asked, Object nodes, Object slots) {
         Map<String, Long> epochs = epochs(BuilderFactory.STRING.build(nodes));
@@ -60,7 +63,7 @@ public record ClusterView(List<Claim> claims, Set<HostAndPort> addresses) {
         return epochs;
     }
 
-    /** A node that does not say its address has the one by which the answering node was asked. */
+    /** Reads a node; one without an address has the address at which the replying node was asked. */
     private static ClusterNode node(HostAndPort asked, List<?> parts) {
         String host = text(parts.get(0));
         boolean unknown = host.isEmpty() || host.equals("?");

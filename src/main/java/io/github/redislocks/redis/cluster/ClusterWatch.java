@@ -17,16 +17,16 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 
 /**
- * What the nodes of a cluster say of which slots each master has: one node is asked after the other, once a second,
- * faster while a node does not answer calls, and at once when a call met news. While an answer is long in coming and a
- * call waits for it, the next node is asked as well.
+ * Asks the nodes of a cluster which master has which slots: one node after the other, once a second; more often while a
+ * node does not answer calls; and at once when a call was redirected. If a reply takes long and a call waits for it,
+ * the next node is asked as well.
  */
 public final class ClusterWatch extends TopologyWatch<ClusterView> {
 
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
-    /** How long an answer may take before the next node is asked. */
+    /** How long a reply may take before the next node is asked. */
     private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-    /** Every so many times a node is asked although it may be one that failed. */
+    /** Each time this many questions have been asked, one goes to the next node even if that node failed last time. */
     private static final int TURNS_PER_FAILED = 4;
 
     private final List<HostAndPort> seeds;
@@ -34,26 +34,27 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     /** Addresses of nodes that did not answer their last call. */
     private final Set<String> troubled = ConcurrentHashMap.newKeySet();
 
-    /** This and what follows, with the lock. */
+    /** The current slot map; this and the fields below are guarded by the lock. */
     private SlotMap slots = SlotMap.UNKNOWN;
 
     private @Nullable HostAndPort preferred;
     private int turn;
-    /** Whether the last that was heard was that a node does not answer. */
+    /** Whether the last node that was asked did not reply. */
     private boolean failed;
-    /** Whether somebody waits for an answer. */
+    /** Whether a call waits for a reply. */
     private boolean wanted;
 
     /**
-     * @param timeoutNanos how long an answer is worth waiting for
-     * @param onNews told of each change, by one thread at a time, which holds a lock meanwhile; again, if it throws
+     * @param timeoutNanos how long to wait for a reply
+     * @param onNews called for each change, by one thread at a time, which holds a lock meanwhile; called again if it
+     *     throws
      */
     public ClusterWatch(
             List<HostAndPort> seeds, JedisClientConfig config, long timeoutNanos, Consumer<SlotMap> onNews) {
         this(seeds, config, timeoutNanos, onNews, Threads.DAEMONS);
     }
 
-    /** With threads of a client. */
+    /** Makes it with the threads of a client. */
     public ClusterWatch(
             List<HostAndPort> seeds,
             JedisClientConfig config,
@@ -65,7 +66,7 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
         this.onNews = onNews;
     }
 
-    /** Notes that a node answered, or that it did not: then all are asked more often, until it does again. */
+    /** Notes whether a node answers calls; while one does not, the nodes are asked more often. */
     public void troubled(String address, boolean now) {
         if (now) {
             if (troubled.add(address)) {
@@ -80,7 +81,10 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
         return troubled.contains(address);
     }
 
-    /** Notes that the master of a slot has said itself that the slot is not its own, and asks it for the new one. */
+    /**
+     * Notes that the master of a slot itself replied that it does not have the slot, and asks it next for the new
+     * master.
+     */
     public void denied(int slot, ClusterNode owner) {
         lock.lock();
         try {
@@ -91,7 +95,7 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
         }
     }
 
-    /** Asks at once, and waits for what is heard from now on, until a deadline. An interrupt is kept. */
+    /** Asks at once and waits for the next reply, until a deadline. An interrupt is kept. */
     public void awaitNews(long deadline) {
         lock.lock();
         try {
@@ -103,7 +107,7 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
         await(deadline, () -> !isWanted());
     }
 
-    /** Whether somebody waits for an answer that may come. */
+    /** Whether a call waits for a reply that may still come. */
     private boolean isWanted() {
         lock.lock();
         try {
@@ -113,7 +117,7 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
         }
     }
 
-    /** Why the master of a slot is unknown. The cause is a refusal if refusals are all that the nodes answer. */
+    /** Why the master of a slot is unknown. The cause is a refusal if every node has refused. */
     public RedisException.Unanswered troubles() {
         return troubles(
                 "The connections to the cluster have been closed",
@@ -121,7 +125,10 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
                 node -> node.address + (node.isAsked() ? " has not answered yet" : " has not named a master"));
     }
 
-    /** The node with news; or the next that answered last time, now and then just the next. */
+    /**
+     * The node that redirected a call; else the next node that replied last time, and now and then simply the next
+     * node.
+     */
     @Override
     @Nullable
     protected Observer next(List<Observer> free, long now) {
@@ -164,14 +171,14 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
         troubled.remove(from.address.toString());
         SlotMap heard = slots.heard(view, owner -> isTroubled(owner.address().toString()));
         if (heard != slots && !isClosed()) {
-            // First: if that goes wrong, the next answer has it done.
+            // Before the field is set: if the listener throws, the next reply calls it again.
             onNews.accept(heard);
             slots = heard;
             Set<HostAndPort> known = new LinkedHashSet<>(view.addresses());
             known.addAll(seeds);
             keep(known);
         }
-        // Each time: a call to a master that is gone may end, and be noted, after that was heard.
+        // After each reply: a call to a master that is gone may fail, and be noted, after the map changed.
         troubled.retainAll(
                 slots.owners().stream().map(owner -> owner.address().toString()).collect(Collectors.toSet()));
         wanted = false;

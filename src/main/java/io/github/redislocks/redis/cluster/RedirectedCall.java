@@ -15,16 +15,15 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisMovedDataException;
 
 /**
- * One call on its way through a cluster, until a node takes it or its time is over. A node that turns it away has not
- * run it, so that it may be sent on without harm:
+ * One call to a cluster, which is sent on until a node runs it or its time is over. A node that redirects or refuses a
+ * call in one of these ways has not run it, so it can safely be sent on:
  *
  * <pre>
- * MOVED          the slot is another's     ask for its master, and send it there
- * ASK            these keys are already    send it to that node, which takes it after ASKING
- *                where the slot is moved
- * TRYAGAIN       some are here, some there wait a little
- * CLUSTERDOWN    no master has the slot    ask for its master
- * closed         the master was replaced   send it to the new one, if it had not left yet
+ * MOVED          another node has the slot      ask for the slot's master, and send it there
+ * ASK            these keys have moved already  send it to the importing node, which runs it after ASKING
+ * TRYAGAIN       the keys are at both nodes     wait a little
+ * CLUSTERDOWN    no master has the slot         ask for the slot's master
+ * closed         the master was replaced        send it to the new master, if it had not been sent yet
  * </pre>
  */
 public final class RedirectedCall {
@@ -65,7 +64,7 @@ public final class RedirectedCall {
         return Math.max(1, deadline - System.nanoTime());
     }
 
-    /** Where to send it now. Throws if nobody has the slot until the deadline. */
+    /** The server to which to send the call now. Throws if no master of the slot is known by the deadline. */
     public JedisRedis next() {
         JedisRedis to = importer;
         asking = to != null;
@@ -83,12 +82,12 @@ public final class RedirectedCall {
         return to;
     }
 
-    /** Whether the node that is next takes it only after ASKING. */
+    /** Whether the next node runs the call only after ASKING. */
     public boolean isAsking() {
         return asking;
     }
 
-    /** Takes what became of the last trip; whether the journey ends with it. */
+    /** Takes the outcome of the last sending; returns whether the call ends with it. */
     public boolean ends(Outcome of) {
         RedisException failure = of.failure();
         JedisRedis from = server;
@@ -101,7 +100,7 @@ public final class RedirectedCall {
         return ended;
     }
 
-    /** Ends it where nobody has the slot. */
+    /** Ends the call since no master of the slot is known. */
     public void ends(RedisException nobody) {
         outcome = Outcome.of(nobody);
         turnedAway = false;
@@ -130,7 +129,7 @@ public final class RedirectedCall {
                 importer = masters.importer(complete(ask.getTargetNode(), from));
             }
             boolean again = moved || passing || importer != null;
-            // Refused to a second copy says nothing of the first.
+            // A refusal of a second copy says nothing about the first copy.
             resent |= again && failure instanceof RedisException.Unanswered;
             return again;
         }
@@ -170,11 +169,11 @@ public final class RedirectedCall {
         return Objects.requireNonNull(of.reply());
     }
 
-    /** What became of it; of one that went on and on, that nobody took it. */
+    /** The outcome of the call; if it was redirected until its time was over, that no node ran it. */
     public Outcome outcome() {
         Outcome last = outcome;
         if (last == null) {
-            throw new IllegalStateException("The journey has not begun");
+            throw new IllegalStateException("The call has not been sent");
         }
         RedisException failure = last.failure();
         Reply reply = last.reply();

@@ -8,16 +8,16 @@ import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.util.JedisClusterCRC16;
 
 /**
- * The master of each slot of a cluster, as far as is known; immutable. A master that takes a slot over has a greater
- * epoch than all before, so of two that claim a slot the one with the greater epoch is believed: a node that was cut
- * off and comes back with old news leads no call back.
+ * The known master of each slot of a cluster; immutable. A master that takes over a slot has a greater epoch than all
+ * masters before. So of two claims to a slot the one with the greater epoch is believed, and a node that was cut off
+ * and returns with old news misleads no call.
  */
 public final class SlotMap {
 
     public static final int COUNT = 16_384;
     public static final SlotMap UNKNOWN = new SlotMap(new Held[COUNT]);
 
-    /** A claim that any other overrules. */
+    /** The epoch of a claim that any other claim overrules. */
     private static final long DENIED = -1;
 
     private record Held(ClusterNode owner, long epoch) {}
@@ -49,9 +49,9 @@ public final class SlotMap {
     }
 
     /**
-     * The map with what a node says; this very object if that is nothing new. Two masters that claim a slot by the same
-     * epoch, as after a CLUSTER FAILOVER TAKEOVER on one side of a cut cluster, soon agree on a greater epoch if both
-     * live. Until then the known master stays, unless it is silent.
+     * The map with the claims of a node's view; this same object if they change nothing. Two masters may claim a slot
+     * with the same epoch, for instance after a CLUSTER FAILOVER TAKEOVER on one side of a split cluster; if both live
+     * they soon agree on a greater epoch. Until then the known master stays, unless it is silent.
      */
     public SlotMap heard(ClusterView view, Predicate<ClusterNode> silent) {
         @Nullable Held[] next = slots.clone();
@@ -75,8 +75,8 @@ public final class SlotMap {
     }
 
     /**
-     * The map after the master of a slot has said itself that the slot is not its own. Otherwise a cluster whose epochs
-     * begin anew, because it was reset, would not be believed.
+     * The map after the master of a slot itself replied that it does not have the slot. Without this, a cluster that
+     * was reset, so that its epochs start anew, would not be believed.
      */
     public SlotMap denied(int slot, ClusterNode owner) {
         Held held = slots[slot];
@@ -88,7 +88,7 @@ public final class SlotMap {
         return new SlotMap(next);
     }
 
-    /** As if nobody had the slots of these. */
+    /** The map without the slots of these masters. */
     public SlotMap without(Set<ClusterNode> owners) {
         @Nullable Held[] next = slots.clone();
         for (int slot = 0; slot < COUNT; slot++) {

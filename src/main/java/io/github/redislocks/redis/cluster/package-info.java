@@ -1,4 +1,4 @@
-/** The masters of a cluster, which slots each has, and how a call finds its way when slots move. */
+/** A Redis of a cluster: its masters, the slots of each, and how a call finds its master while slots move. */
 @NullMarked
 package io.github.redislocks.redis.cluster;
 

@@ -8,15 +8,15 @@ import io.github.redislocks.redis.jedis.Topology;
 import io.github.redislocks.redis.sentinel.SentinelRedis;
 import redis.clients.jedis.JedisClientConfig;
 
-/** Makes the port to the servers of a topology. */
+/** Opens the port to the servers of a topology. */
 public final class Ports {
 
     private Ports() {}
 
     /**
-     * The port to them. What fails to connect is told by the first call.
+     * Opens the port. A failure to connect is reported by the first call.
      *
-     * @param timeoutNanos how long an answer is worth waiting for to the question which server to talk to
+     * @param timeoutNanos how long to wait for the reply to the question which server to use
      */
     public static Redis open(
             Topology topology, JedisClientConfig config, int maxConnections, long timeoutNanos, Threads threads) {
@@ -34,7 +34,7 @@ public final class Ports {
         return new JedisRedis(((Topology.Single) topology).address(), config, maxConnections, threads);
     }
 
-    /** The port to one server, for so many callers that have threads of their own for it. */
+    /** Opens the port to one server for the given number of callers, which use it on threads of their own. */
     public static Redis openMaster(Topology topology, JedisClientConfig config, int callers, Threads threads) {
         return JedisRedis.ofOwnThreads(((Topology.Single) topology).address(), config, callers, threads);
     }

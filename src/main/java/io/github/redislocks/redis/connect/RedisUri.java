@@ -25,13 +25,13 @@ import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.SslOptions;
 
 /**
- * Where Redis is, as people write it: {@code redis://user:password@host:port/database}, {@code rediss} for TLS,
+ * A Redis URI, which says where Redis is: {@code redis://user:password@host:port/database}, {@code rediss} for TLS,
  * {@code redis-sentinel://user:password@host:port,host:port/master-name/database}, or
- * {@code redis-cluster://user:password@host:port,host:port}; with parameters if need be.
+ * {@code redis-cluster://user:password@host:port,host:port}; each may have parameters.
  *
  * @param topology the servers
- * @param config what else a connection needs
- * @param commandTimeout the time of one request, or null if the URI does not say
+ * @param config the other settings of a connection
+ * @param commandTimeout the timeout of one request, or null if the URI names none
  */
 public record RedisUri(
         Topology topology,
@@ -51,11 +51,11 @@ public record RedisUri(
     private static final Set<String> PARAMETERS = Set.of(CLIENT_NAME, COMMAND_TIMEOUT);
     private static final Set<String> OF_SENTINELS = Set.of(SENTINEL_USER, SENTINEL_PASSWORD);
 
-    /** As RFC 3986 takes it apart; {@link java.net.URI} takes no lists of hosts of which one is an address of IPv6. */
+    /** The parts of a URI by RFC 3986. {@link java.net.URI} accepts no list of hosts with an IPv6 address in it. */
     private static final Pattern URI = Pattern.compile(
             "(?<scheme>[^:/?#]+):(?://(?<authority>[^/?#]*))?(?<path>[^?#]*)(?:\\?(?<query>[^#]*))?(?<fragment>#.*)?");
 
-    /** A host, or an address of IPv6 in brackets, and perhaps a port. */
+    /** A host name or an IPv6 address in brackets, with an optional port. */
     private static final Pattern ADDRESS = Pattern.compile("(?:\\[([\\w:.%]+)]|([\\w.-]+))(?::(\\d{1,9}))?");
 
     private static final Pattern DURATION = Pattern.compile("(\\d{1,9})(ms|s)");
@@ -65,12 +65,12 @@ public record RedisUri(
             + " redis-sentinel://host:port,host:port/master-name or redis-cluster://host:port,host:port, with what a URI has signs for (such as @ / ? # %)"
             + " percent-encoded.";
 
-    /** An address without parameters. */
+    /** Makes a URI without parameters. */
     public RedisUri(Topology topology, JedisClientConfig config) {
         this(topology, config, null);
     }
 
-    /** Reads an address; refuses what cannot work, without showing a password. */
+    /** Parses a URI; rejects what cannot work, without showing a password. */
     public static RedisUri parse(String text) {
         Objects.requireNonNull(text, "uri");
         Matcher uri = URI.matcher(text);
@@ -117,7 +117,7 @@ public record RedisUri(
         return new RedisUri(topology, config.build(), duration(text, parameters.get(COMMAND_TIMEOUT)));
     }
 
-    /** The same, with a name for its connections unless they have one. */
+    /** A copy that gives its connections a name unless they have one. */
     public RedisUri named(String clientName) {
         Topology named = topology instanceof Topology.Sentinel sentinel
                 ? new Topology.Sentinel(
@@ -127,8 +127,8 @@ public record RedisUri(
     }
 
     /**
-     * The configuration with a name, and else as it is each time that somebody looks: a password in it may change. By a
-     * proxy, since each version of Jedis has other methods.
+     * Wraps a configuration to add a name. All other values are read from the original each time, since a password in
+     * it may change. A proxy does this, since each version of Jedis has other methods.
      */
     private static JedisClientConfig named(JedisClientConfig config, String clientName) {
         ClientSetInfoConfig said = config.getClientSetInfoConfig();
@@ -150,17 +150,17 @@ public record RedisUri(
                 });
     }
 
-    /** The port to it. Timeout: how long an answer is worth waiting for to the question which server to talk to. */
+    /** Opens the port; the timeout is how long to wait for the reply to the question which server to use. */
     public Redis open(int maxConnections, long timeoutNanos) {
         return open(maxConnections, timeoutNanos, Threads.DAEMONS);
     }
 
-    /** As {@link #open(int, long)}, with threads of a client. */
+    /** As {@link #open(int, long)}, with the threads of a client. */
     public Redis open(int maxConnections, long timeoutNanos, Threads threads) {
         return Ports.open(topology, config, maxConnections, timeoutNanos, threads);
     }
 
-    /** As {@link #open}, to one server, for so many callers that have threads of their own for it. */
+    /** Opens the port to one server for the given number of callers, which use it on threads of their own. */
     public Redis openMaster(int callers, Threads threads) {
         return Ports.openMaster(topology, config, callers, threads);
     }
@@ -183,7 +183,7 @@ public record RedisUri(
             if (part.isEmpty() || part.startsWith(":")) {
                 throw refused(text, "names no host, or an empty one");
             }
-            // What stands for a port may be a password whose host was forgotten.
+            // The text in place of the port may be a password whose host was forgotten.
             String shown = text.replace(part, part.replaceFirst(":.*", ":***"));
             throw refused(
                     shown,
@@ -283,7 +283,7 @@ public record RedisUri(
         }
     }
 
-    /** Shows nothing before the last @, since one that is not encoded may be a part of the password. */
+    /** Hides everything before the last @, since an @ that is not encoded may be part of the password. */
     private static IllegalArgumentException refused(String text, String why) {
         String shown = text.replaceFirst("(?s)//.*@", "//***@").replaceAll("(?i)(password=)[^&#]*", "$1***");
         return new IllegalArgumentException("The Redis URI \"" + shown + "\" " + why + "." + REMEDY);

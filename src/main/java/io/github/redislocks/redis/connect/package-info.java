@@ -1,4 +1,4 @@
-/** From an address that a user writes to the Redis that it names. */
+/** Opens the Redis that a URI or a topology names. */
 @NullMarked
 package io.github.redislocks.redis.connect;
 

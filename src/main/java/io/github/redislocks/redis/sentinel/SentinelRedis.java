@@ -17,9 +17,9 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 
 /**
- * The master that Sentinels name, whichever server that is at the time. When it becomes another, the connections to the
- * one before are closed: subscriptions break, and calls under way fail as unanswered, since what that server says from
- * then on is worth nothing.
+ * The Redis whose master Sentinels name, whichever server that is at the time. When another server becomes the master,
+ * the connections to the old one are closed: subscriptions break, and calls under way fail as unanswered, since a reply
+ * of the old master must not count any more.
  */
 public final class SentinelRedis implements Redis {
 
@@ -28,14 +28,14 @@ public final class SentinelRedis implements Redis {
     private final Sentinels sentinels;
     private volatile @Nullable JedisRedis master;
     private volatile Runnable onMoved = () -> {};
-    /** Whether the listener is still to be told of another master; of the thread that found it. */
+    /** Whether the listener still has to be told of the new master; used by the thread that found it only. */
     private boolean moved;
 
     public SentinelRedis(Topology.Sentinel topology, JedisClientConfig config, int maxConnections, long timeoutNanos) {
         this(topology, config, maxConnections, timeoutNanos, Threads.DAEMONS);
     }
 
-    /** With threads of a client. */
+    /** Makes it with the threads of a client. */
     public SentinelRedis(
             Topology.Sentinel topology,
             JedisClientConfig config,
@@ -47,7 +47,7 @@ public final class SentinelRedis implements Redis {
         sentinels = new Sentinels(topology, timeoutNanos, this::found, threads);
     }
 
-    /** Begins to ask the Sentinels; does not wait for an answer. */
+    /** Begins to ask the Sentinels; does not wait for a reply. */
     public SentinelRedis start() {
         try {
             sentinels.start();
@@ -58,12 +58,13 @@ public final class SentinelRedis implements Redis {
         return this;
     }
 
-    /** Called by one thread at a time, and no more once the Sentinels are closed. */
+    /** Takes the address of a new master. Called by one thread at a time, and not after the Sentinels are closed. */
     public void found(HostAndPort address) {
         JedisRedis before = master;
         if (before != null) {
             tell(address, before);
-            // In this order: no call may reach the new master before all know that it is another one. Calls wait.
+            // In this order, since no call may reach the new master before the listener has been told. Calls wait until
+            // then.
             moved = true;
             master = null;
             before.close();
@@ -124,8 +125,8 @@ public final class SentinelRedis implements Redis {
     }
 
     /**
-     * Asks the master, and the Sentinels more often as long as it does not answer. What had not left for a master that
-     * was replaced goes to the new one.
+     * Sends a request to the master; while the master does not answer, the Sentinels are asked more often. A request
+     * that had not been sent when its master was replaced goes to the new master.
      */
     private <T> T asked(long timeoutNanos, Request<T> request) {
         long deadline = System.nanoTime() + timeoutNanos;

@@ -12,7 +12,7 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Protocol.Command;
 import redis.clients.jedis.Protocol.SentinelKeyword;
 
-/** Where a Sentinel sees a master. */
+/** The question to a Sentinel for the address of a master. */
 public final class SentinelRequest extends TimedRequest<Sentinels.Sighting> {
 
     private static final String EPOCH = "config-epoch";
@@ -30,8 +30,8 @@ public final class SentinelRequest extends TimedRequest<Sentinels.Sighting> {
     }
 
     /**
-     * The epoch is asked for first: an old address with a new epoch would be believed for ever. The address is not that
-     * of the first answer, which goes on naming the old master until the failover has led all replicas to the new one.
+     * Asks for the epoch first: an old address with a new epoch would be believed for ever. The address comes from the
+     * second reply, since the first one names the old master until the failover has moved all replicas to the new one.
      */
     @Override
     public Sentinels.Sighting on(PooledConnection link) {

@@ -18,25 +18,25 @@ import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.HostAndPort;
 
 /**
- * What the Sentinels of a master say, each asked again and again. More than half of them decide, as they do among
- * themselves: one that was cut off and comes back with old news, or that watches over another server by the same name,
- * leads nobody away.
+ * Asks the Sentinels of a master again and again for its address. More than half of them decide, as they do among
+ * themselves. So a Sentinel that was cut off and returns with old news, or that monitors another server by the same
+ * name, misleads no client.
  */
 public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
 
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
-    /** How long an answer may take before the next Sentinel is asked. */
+    /** How long a reply may take before the next Sentinel is asked. */
     private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
-    /** Which part of a command timeout the first answer waits for the others before there is a first master. */
+    /** The first reply waits this fraction of a command timeout for the others before the first master is chosen. */
     private static final int PATIENCE = 4;
 
-    /** For how long a Sentinel may differ before that is told: not while the news of a failover spread. */
+    /** How long a Sentinel may differ before that is logged: longer than the news of a failover takes to spread. */
     private static final long DISSENT_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-    /** What a Sentinel says: where the master is, and by which failover. */
+    /** The reply of a Sentinel: the address of the master, and the epoch of the failover that made it the master. */
     public record Sighting(HostAndPort address, long epoch) {}
 
-    /** That a Sentinel names another master than most. */
+    /** Notes that a Sentinel names another master than most. */
     private static final class Dissent {
 
         private final long sinceNanos;
@@ -51,20 +51,21 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
     private final long timeoutNanos;
     private final Consumer<HostAndPort> onMaster;
 
-    /** What each said last; nothing before that, and while it does not answer. With the lock. */
+    /** The last reply of each Sentinel that answers. Guarded by the lock. */
     private final Map<Observer, Sighting> said = new HashMap<>();
-    /** With the lock. */
+    /** The Sentinels that name another master than most. Guarded by the lock. */
     private final Map<Observer, Dissent> dissents = new HashMap<>();
 
     private volatile @Nullable HostAndPort master;
-    /** When it is late to wait for the other Sentinels before there is a first master; 0 until one has answered. */
+    /** When to stop waiting for the other Sentinels and choose the first master; 0 until one has answered. */
     private long decideAtNanos;
 
     private volatile boolean troubled;
 
     /**
-     * @param timeoutNanos how long an answer is worth waiting for
-     * @param onMaster told of the first master and of each other one, by one thread at a time; again, if it throws
+     * @param timeoutNanos how long to wait for a reply
+     * @param onMaster called with the first master and with each new one, by one thread at a time; called again if it
+     *     throws
      */
     public Sentinels(Topology.Sentinel topology, long timeoutNanos, Consumer<HostAndPort> onMaster, Threads threads) {
         super(
@@ -79,7 +80,7 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
         this.onMaster = onMaster;
     }
 
-    /** Whether the master gives no answers: if so, the Sentinels are asked more often. */
+    /** Notes whether the master does not answer; the Sentinels are then asked more often. */
     public void troubled(boolean now) {
         if (troubled != now) {
             troubled = now;
@@ -106,7 +107,9 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
         await(deadline, this::isDecided);
     }
 
-    /** Not before everybody has been told of a new master, which is done with the lock. */
+    /**
+     * Takes the lock, so it is not true before the listener has been told of a new master, which is done with the lock.
+     */
     private boolean isDecided() {
         lock.lock();
         try {
@@ -116,7 +119,7 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
         }
     }
 
-    /** Why no master is known. Its cause is a refusal if that is all that the Sentinels have to say. */
+    /** Why no master is known. The cause is a refusal if every Sentinel has refused. */
     public RedisException.Unanswered troubles() {
         return troubles(
                 "The connections to the master " + masterName + " have been closed",
@@ -165,7 +168,7 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
         }
         decide(now);
         if (noteDissent(from, seen, now)) {
-            // The others may know more by now.
+            // The other Sentinels may have newer information.
             hurry();
         }
     }
@@ -187,17 +190,18 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
         }
         HostAndPort chosen = chosen(master, seen, late || all);
         if (chosen != null && !chosen.equals(master) && !isClosed()) {
-            // First: if that goes wrong, the next answer has it done.
+            // Before the field is set: if the listener throws, the next reply calls it again.
             onMaster.accept(chosen);
             master = chosen;
         }
     }
 
     /**
-     * The master that more than half of all Sentinels name. If there is none, it is the one that is known; before one
-     * is known, and late, the one that most name, or the one of the later failover.
+     * Chooses the master: the one that more than half of all Sentinels name. If there is none, the known master stays.
+     * If no master is known and the time to wait for other Sentinels is over, it is the one that most Sentinels name,
+     * and of several such the one with the greatest epoch.
      *
-     * @param said what each Sentinel says, if it does
+     * @param said the last reply of each Sentinel, empty for one that does not answer
      */
     public static @Nullable HostAndPort chosen(
             @Nullable HostAndPort known, List<Optional<Sighting>> said, boolean late) {
@@ -219,7 +223,7 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
                 .count();
     }
 
-    /** Notes whether it names another master than most, and tells of it in time; true if that is new. */
+    /** Notes whether a Sentinel names another master than most, and logs it if that lasts; true if it is new. */
     private boolean noteDissent(Observer from, Sighting seen, long now) {
         if (master == null || master.equals(seen.address())) {
             dissents.remove(from);

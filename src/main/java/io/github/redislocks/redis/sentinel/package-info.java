@@ -1,4 +1,4 @@
-/** The master that Sentinels name, and how the client learns its address. */
+/** A Redis whose master Sentinels name, and how the client learns the master's address. */
 @NullMarked
 package io.github.redislocks.redis.sentinel;
 

@@ -6,7 +6,10 @@ import io.github.redislocks.redis.jedis.Endpoint;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.HostAndPort;
 
-/** A server that is asked for what it knows of a topology, and how that went last. Guarded by the watch's lock. */
+/**
+ * A server that is asked what it knows about a topology, and the result of the last question. Guarded by the watch's
+ * lock.
+ */
 public final class Observer {
 
     public final HostAndPort address;
@@ -14,7 +17,7 @@ public final class Observer {
     public final ConnectionPool connection;
 
     private final TroubleNews news = new TroubleNews();
-    /** Whether it is being asked; also read without the lock. */
+    /** Whether a question is under way; also read without the lock. */
     private volatile boolean asked;
 
     private boolean due = true;
@@ -33,7 +36,9 @@ public final class Observer {
         due = false;
     }
 
-    /** The question is over, whatever came of it. Makes nothing, so it succeeds without memory. */
+    /**
+     * Notes that the question has ended, whatever its result. Allocates nothing, so it cannot fail for want of memory.
+     */
     void end() {
         asked = false;
     }
@@ -61,23 +66,23 @@ public final class Observer {
         return asked;
     }
 
-    /** Has it asked as soon as it is free, whatever its pause. */
+    /** Makes the next question due as soon as the current one has ended, without a pause. */
     public void hurry() {
         due = true;
     }
 
-    /** In how many ns it is to be asked again, so long after its last answer; 0 at once. */
+    /** The nanoseconds until the next question is due, given the pause after the last reply; 0 for at once. */
     public long dueInNanos(long pauseNanos, long now) {
         return due ? 0 : Math.max(0, endedNanos + pauseNanos - now);
     }
 
-    /** Why it gave no answer when it was asked last; null if it did, or was not asked yet. */
+    /** Why the last question got no usable reply; null if it got one, or if there was no question yet. */
     @Nullable
     public String trouble() {
         return trouble;
     }
 
-    /** What it threw then, if anything. */
+    /** What the last question threw, or null. */
     @Nullable
     RuntimeException thrown() {
         return thrown;

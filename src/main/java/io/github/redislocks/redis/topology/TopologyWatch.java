@@ -26,24 +26,25 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 
 /**
- * The thread that has the observers of a topology asked, again and again. It asks none itself: workers do, one observer
- * after the other. While an answer is long in coming the next is asked as well, so that one that hangs delays the
- * others by that moment only. A kind of topology says whom to ask next, how, and what the answers mean.
+ * A thread that has the observers of a topology, Sentinels or cluster nodes, asked again and again. Worker threads ask,
+ * one observer after the other. If a reply takes longer than a moment, the next observer is asked as well, so that a
+ * hanging observer delays the others only by that moment. The subclass decides which observer is next, how to ask it,
+ * and what the replies mean.
  *
- * @param <A> what an observer answers
+ * @param <A> the type of a reply
  */
 public abstract class TopologyWatch<A> implements AutoCloseable {
 
-    /** Between two questions to an observer while the master does not answer. */
+    /** The pause between two questions to an observer while the master does not answer. */
     protected static final long TROUBLED_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     private static final long LEAST_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** Held while any of the methods below is called that say so. */
+    /** Held during the calls of all methods below that say "with the lock". */
     protected final ReentrantLock lock = new ReentrantLock();
 
-    /** How long an answer is waited for. */
+    /** How long to wait for a reply. */
     protected final long questionNanos;
 
     private final JedisClientConfig config;
@@ -51,19 +52,19 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     private final IoThreads workers;
     private final DutyLoop loop;
     private final Bell news = new Bell();
-    /** Who was asked longest ago comes first. */
+    /** The observers; the one that was asked longest ago comes first. */
     private final Map<HostAndPort, Observer> observers = new LinkedHashMap<>(16, 0.75f, true);
-    /** Of the thread. */
+    /** Used by the watch's thread only. */
     private long notBeforeNanos = System.nanoTime();
 
     private volatile boolean closed;
 
     /**
-     * One that does not ask yet.
+     * Makes a watch that does not ask yet.
      *
-     * @param role of the threads, for their names
-     * @param timeoutNanos how long an answer is worth waiting for
-     * @param patienceNanos how long one may take before the next observer is asked
+     * @param role the role in the names of the threads
+     * @param timeoutNanos how long to wait for a reply
+     * @param patienceNanos how long a reply may take before the next observer is asked
      */
     protected TopologyWatch(
             String role,
@@ -82,30 +83,30 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         }
     }
 
-    /** Whom to ask now, of those that are not being asked, or null. With the lock. */
+    /** The observer to ask now, among those that are not being asked; or null. Called with the lock. */
     @Nullable
     protected abstract Observer next(List<Observer> free, long now);
 
-    /** How long nobody has to be asked, of those that are not being asked; 0 to go on at once. With the lock. */
+    /** How long none of the observers that are not being asked is due; 0 to go on at once. Called with the lock. */
     protected abstract long pauseNanos(List<Observer> free, long now);
 
-    /** Asks; throws if there is no answer. By a worker, without the lock. */
+    /** Asks an observer; throws if there is no reply. Called by a worker, without the lock. */
     protected abstract A ask(Observer observer);
 
-    /** Weighs an answer; if it throws, that counts as none. With the lock. */
+    /** Uses a reply; if this throws, there counts as no reply. Called with the lock. */
     protected abstract void heard(Observer from, A answer, long now);
 
-    /** Goes on without the answer of one. With the lock. */
+    /** Notes that an observer did not reply. Called with the lock. */
     protected abstract void unheard(Observer from, long now);
 
-    /** What a user can do about a message of one, if that is known. */
+    /** What a user can do about an error message of an observer, if known; or null. */
     @Nullable
     protected abstract String remedy(Observer from, String message);
 
-    /** Logs that one does not help. */
+    /** Logs that an observer gives no usable replies. */
     protected abstract void warn(String trouble);
 
-    /** Begins to ask. */
+    /** Starts to ask. */
     public final void start() {
         loop.start();
     }
@@ -118,17 +119,17 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         return closed;
     }
 
-    /** With the lock. */
+    /** All observers. Called with the lock. */
     protected final Collection<Observer> observers() {
         return observers.values();
     }
 
-    /** Waits until something is so, at most until a time; looks whenever there is an answer. An interrupt is kept. */
+    /** Waits until a condition is true, evaluated after each reply, or until a deadline. An interrupt is kept. */
     protected final void await(long deadline, BooleanSupplier condition) {
         news.await(deadline, condition);
     }
 
-    /** Whether every observer has failed to answer. */
+    /** Whether every observer has failed to reply, or the watch is closed. */
     public final boolean isHopeless() {
         lock.lock();
         try {
@@ -144,10 +145,10 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     }
 
     /**
-     * Why nothing is known. The cause is a refusal if refusals are all that the observers answer.
+     * Why nothing is known. The cause is a refusal if every observer has refused.
      *
-     * @param closing what to say once it is closed
-     * @param silence what to say of one that has not failed
+     * @param closing the message if the watch is closed
+     * @param silence the text for an observer that has not failed
      */
     protected final RedisException.Unanswered troubles(
             String closing, String unknown, Function<Observer, String> silence) {
@@ -166,7 +167,8 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     }
 
     /**
-     * The refusal of the first, if every observer has refused to say anything, each for a reason that does not pass.
+     * The refusal of the first observer, if every observer has refused for a reason that does not pass by itself; or
+     * null.
      */
     private RedisException.@Nullable Refused refusal() {
         RedisException.Refused first = null;
@@ -179,7 +181,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         return first;
     }
 
-    /** Goes on with these observers only. With the lock. */
+    /** Keeps or adds exactly these observers. Called with the lock. */
     protected final void keep(Set<HostAndPort> wanted) {
         for (HostAndPort known : List.copyOf(observers.keySet())) {
             if (!wanted.contains(known)) {
@@ -213,7 +215,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         }
     }
 
-    /** Bounds the questions, however many calls want news. */
+    /** Limits the rate of questions, however many calls wait for replies. */
     private void breathe() {
         long now = System.nanoTime();
         while (now - notBeforeNanos < 0) {
@@ -255,14 +257,14 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         return free;
     }
 
-    /** Has a worker ask, and waits a moment for the answer; what comes later is heard as well. */
+    /** Has a worker ask, and waits a moment for the reply; a later reply is used as well. */
     private void have(Observer observer) {
         boolean begun = false;
         try {
             workers.execute(() -> question(observer));
             begun = true;
         } catch (RejectedExecutionException noWorker) {
-            // It is closing, or no thread could be started.
+            // The watch is closing, or no thread could be started.
         } finally {
             if (!begun) {
                 try {
@@ -278,7 +280,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         }
     }
 
-    /** A worker's part. */
+    /** Asks one observer and uses the reply, in a worker's thread. */
     private void question(Observer observer) {
         RuntimeException thrown = null;
         boolean heard = false;
@@ -333,9 +335,9 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         }
     }
 
-    /** Whether it is still one of them. */
+    /** Moves an observer to the end of the order; false if it is not one of the observers any more. */
     private boolean toTheEnd(Observer asked) {
-        // Of a map in the order of access: makes nothing, so nothing is lost without memory.
+        // get() on a map in access order moves the entry and allocates nothing, so it cannot fail for want of memory.
         Observer known = observers.containsKey(asked.address) ? observers.get(asked.address) : null;
         return known == asked;
     }

@@ -1,4 +1,4 @@
-/** How servers that know where the masters are, Sentinels or the nodes of a cluster, are asked again and again. */
+/** The thread that asks Sentinels or cluster nodes again and again where the masters are. */
 @NullMarked
 package io.github.redislocks.redis.topology;
 

@@ -1,8 +1,8 @@
--- Takes the lock for an attempt, or takes or renews its place in line, or says that it is busy.
+-- Takes the lock for an attempt; if it is busy, takes or renews the attempt's place in the queue, or replies BUSY.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, lease(ms), notAfter(µs), claim(ms), or '' for no place,
---          suspect: the greatest attempt of the client whose hold was lost after its caller had it,
---          mode: barge takes a free lock whoever waits; queue only if nobody is ahead
+--          suspect: the highest attempt of the client whose hold was lost after the caller had it, mode: barge takes a
+--          free lock even if there are waiters; queue takes it only if no place is ahead
 -- returns  OK token lost now | BUSY pttl now | QUEUED last-token pttl now | LATE now
 local owner, attempt, lease, claim = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[5])
 local time = redis.call('time')
@@ -19,7 +19,7 @@ local held = call('hmget', KEYS[1], 'owner', 'attempt', 'token', 'lost')
 
 --@include hold
 
--- Nothing of the lock is there but perhaps its fence.
+-- The lock is free and has no waiters; at most its fence is there.
 if not held[1] and call('exists', KEYS[2], KEYS[5]) == 0 then
     local token, lost = mint(call('get', KEYS[4]))
     hold(KEYS[1], KEYS[4], owner, attempt, 1, lease, token)
@@ -29,7 +29,7 @@ if not held[1] and call('exists', KEYS[2], KEYS[5]) == 0 then
     return {'OK', token, lost, now}
 end
 
--- Held by another, and the caller has no place: what most of them meet under contention, and short.
+-- Another owner holds the lock, and the attempt has no place: the usual case under contention, kept short.
 if held[1] and held[1] ~= owner and not call('hget', KEYS[3], place) then
     local pttl = call('pttl', KEYS[1])
     if not claim then
@@ -45,7 +45,7 @@ end
 
 --@include line
 
--- Held by another, or by a later call of this thread, of which the caller, who is late, knows nothing.
+-- Another owner holds the lock, or a later attempt of this thread does; in that case this request is late.
 local holder = tonumber(held[2] or 0)
 if held[1] and (held[1] ~= owner or holder > tonumber(attempt)) then
     local pttl = redis.call('pttl', lock)
@@ -60,12 +60,12 @@ local last
 if held[2] == attempt then
     extend(lock, lease)
     if #lease > 7 then
-        -- It may have been granted for a claim only, and wants hours.
+        -- The hold may have been granted for a claim only, and now wants a lease of hours.
         redis.call('pexpire', fence, memory(lease))
     end
     return {'OK', tonumber(held[3]), held[4] and 1 or 0, now}
 elseif held[1] then
-    -- What an earlier call of this thread left behind: the thread knows nothing of it, so nobody holds it.
+    -- An earlier attempt of this thread left this hold behind. The thread does not know of it, so nobody uses it.
     last = abandon(held[3], holder <= tonumber(ARGV[6]), held[4], redis.call('hget', lock, 'signal'))
 else
     last = redis.call('get', fence)
@@ -82,7 +82,7 @@ if ARGV[7] == 'queue' and redis.call('exists', queue) == 1 then
     if winner and claim then
         return {'QUEUED', token, redis.call('pttl', lock), now}
     end
-    -- Nobody could be told, but somebody is ahead, and will ask.
+    -- No waiter could be told, but a place is ahead of this one, and its client will ask.
     if winner or redis.call('exists', queue) == 1 then
         if held[1] and not winner then
             remember(last)

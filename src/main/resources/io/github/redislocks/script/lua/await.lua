@@ -1,4 +1,4 @@
--- Ends a hold for the time being, and waits in a Condition: hands the lock on as release does.
+-- Ends a hold, takes a place in a Condition, and hands the lock on as release does.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt of the hold, attempt that waits, notAfter(µs), Condition's id, holds to get back, claim(ms), then
 --          of the successor: owner or '', attempt, lease(ms), claim(ms) or '', keep (1|0)
@@ -18,7 +18,7 @@ local place = owner .. ':' .. waiting
 local held = redis.call('hmget', lock, 'owner', 'attempt', 'token')
 local successor = ARGV[8]
 if held[1] == owner and held[2] == ARGV[2] then
-    -- Whoever came last into any Condition is the last of all by order.
+    -- The order is the time, or one more than the last order in this Condition if that is not smaller.
     local order = string.format('%016.0f', now)
     local last = redis.call('zrangebylex', conditions, '[' .. id .. ' ' .. order, '(' .. id .. '!')
     if #last > 0 then
@@ -29,7 +29,7 @@ if held[1] == owner and held[2] == ARGV[2] then
     note(place, tonumber(ARGV[6]), tonumber(ARGV[7]), ' ' .. id .. ' ' .. order)
     return pass_on(held[3] .. '+', successor, ARGV[9], ARGV[10], ARGV[11], ARGV[12])
 end
--- An earlier copy ran unanswered.
+-- An earlier copy of this request ran without being answered.
 if look(place) or (held[1] == owner and held[2] == waiting) then
     return successor ~= '' and done_before(successor, ARGV[9], ARGV[10]) or {'WAITING'}
 end

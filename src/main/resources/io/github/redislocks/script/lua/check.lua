@@ -1,11 +1,11 @@
--- Looks once, at connect, at what kind of server this is, and whether its user may do what the scripts do. The keys are
--- those of a lock that nobody can name; what is tried on them is removed.
+-- Reports, when a client connects, what kind of server this is and whether the user may run the commands of the
+-- scripts. The keys are those of a lock that no user can name; the keys are deleted afterwards.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     mailbox
 -- returns  CHECKED version role master policy command refusal run-id cluster offset now(µs): texts are '' if the server
---          does not tell; command and refusal of the first that was refused for good, a refused message last; cluster is
---          '1' if it keeps to the slots of a cluster; offset is that at which it was promoted, -1 if it never was since it
---          started
+--          does not tell; command and refusal are those of the first command that was refused, with PUBLISH tried last;
+--          cluster is '1' if the server enforces the slots of a cluster; offset is that of its promotion, -1 if it was
+--          not promoted since it started
 local lock, queue, fence = KEYS[1], KEYS[2], KEYS[4]
 local time = redis.pcall('time')
 local now = time.err and 0 or time[1] * 1000000 + time[2]
@@ -23,7 +23,7 @@ if told('valkey_version') ~= '' then
 end
 
 local tries = {
-    -- First: at maxmemory Redis refuses the others only as long as a script has not yet written.
+    -- First: at maxmemory Redis refuses the other commands only until a script has written something.
     {'del', lock},
     {'exists', lock},
     {'hset', lock, 'holds', 1},

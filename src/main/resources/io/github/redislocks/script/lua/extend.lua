@@ -1,7 +1,7 @@
 -- Included by the scripts that keep a hold alive.
--- A lease only ever grows: a late request must not shorten it under a validity that a later one has promised. Always
--- written: replicas that are waited for behind this then have the hold, whoever made it. From Redis 7.0 on, which tells
--- scripts its version, one command raises an expiry and leaves a later one as it is.
+-- A lease only ever grows: a late request must not shorten a lease that a later request has extended. The expiry is
+-- always written, so that the replicas whose confirmation is awaited have the hold, whichever request made it. Since
+-- Redis 7.0, which tells scripts its version, one command raises an expiry and leaves a later one as it is.
 local RAISES = redis.REDIS_VERSION_NUM ~= nil
 
 local function extend(key, lease)

@@ -1,7 +1,7 @@
--- Ends a hold behind which nobody waits: the usual case, and short.
+-- Ends a hold behind which nobody waits: the usual case, kept short.
 -- KEYS     lock, fence
 -- ARGV     owner, attempt
--- returns  1 | LINE: release has to look
+-- returns  1 | LINE: there may be waiters, so release has to be used
 local call = redis.call
 local held = call('hmget', KEYS[1], 'owner', 'attempt', 'waited', 'token')
 if held[1] ~= ARGV[1] or held[2] ~= ARGV[2] or held[3] then

@@ -1,5 +1,6 @@
--- Asks for the lock from a place: keeps the place alive, and finds a grant or a free lock by itself. A place in line
--- that vanished is made anew; so is one in a Condition, but in line: its signal may have been lost.
+-- Renews the place of an attempt, and grants it the lock if the lock is free and no place is ahead; also reports an
+-- earlier grant. If the place is gone, a new one in the queue is made, also for an attempt that waited in a Condition,
+-- since its signal may have been lost.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, notAfter(µs), wanted holds, claim(ms)
 -- returns  GRANTED token lost now | QUEUED last-token pttl now | WAITING last-token now | LATE now
@@ -16,7 +17,7 @@ end
 local place = owner .. ':' .. attempt
 local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost')
 if held[1] == owner and held[2] == attempt then
-    -- By a claim only: the client may have gone since it asked.
+    -- For a claim only: the client may have vanished since it asked.
     extend(lock, claim)
     return {'GRANTED', tonumber(held[3]), held[4] and 1 or 0, now}
 end
@@ -26,7 +27,8 @@ local last = not held[1] and redis.call('get', fence)
 local lost = last and not released(last)
 if order and order ~= '' then
     if lost then
-        -- The holder vanished, perhaps with a signal: whoever takes the lock wakes all, and nobody else may come.
+        -- The holder vanished, perhaps with a signal. The next attempt that takes the lock wakes all waiters; no other
+        -- attempt may come, so this one queues.
         drop(place)
     else
         note(place, tonumber(ARGV[4]), claim, ' ' .. id .. ' ' .. order)

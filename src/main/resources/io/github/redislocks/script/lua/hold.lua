@@ -1,18 +1,18 @@
 -- Included by the scripts that make holds and places. Needs KEYS lock, queue, waiters, fence and the local now(µs).
 local MEMORY = '100000000'
 
--- How long a token is to be remembered: more than a day longer than a hold with this lease may last.
+-- How long a token is remembered: more than a day longer than a hold with this lease may last.
 local function memory(lease)
     return tonumber(lease) < 10000000 and MEMORY or string.format('%.0f', MEMORY + lease)
 end
 
--- Whether the hold of the last token was released: by the mark behind it in the fence.
+-- Whether the hold with the last token was released; the mark after the token in the fence says so.
 local function released(last)
     local mark = string.sub(last, -1)
     return mark == '+' or mark == '-'
 end
 
--- The token after the one in the fence, and 1 if the hold of that one was never released.
+-- Returns the token after the one in the fence, and 1 if the hold with that one was never released.
 local function mint(last)
     if not last then
         return now, 0
@@ -21,7 +21,8 @@ local function mint(last)
     return number < now and now or number + 1, released(last) and 0 or 1
 end
 
--- Writes a hold of a lock that nobody holds. Numbers as text: Redis would spend more on each than on its command.
+-- Writes a hold of a free lock. Numbers are passed as text, since Redis would spend more time on converting each of
+-- them than on the command.
 local function hold(lock, fence, owner, attempt, holds, lease, token)
     local text = string.format('%.0f', token)
     redis.call('hset', lock, 'owner', owner, 'attempt', attempt, 'holds', holds, 'token', text)
@@ -29,12 +30,13 @@ local function hold(lock, fence, owner, attempt, holds, lease, token)
     redis.call('set', fence, text, 'px', memory(lease))
 end
 
--- How long a line lasts in which nobody moves. Whoever gives the lock to the next lets it last anew, at the latest when
--- 10 s more have begun, so that there is always more left than any place may live.
+-- How long an idle queue lasts. Each script that grants the lock to a waiter renews this time, at the latest after each
+-- 10 s, so that the queue always lasts longer than any place may live.
 local LINE = 30000
 
--- Publishes a message to those whom this server counts: a replica does not pass it on. A client may listen at one, since
--- that was the master when it subscribed; it would take itself for the owner, beside the one that was reached instead.
+-- Publishes a message only to subscribers of this server, which it can count; replicas do not forward it. A client may
+-- listen at a replica that was the master when the client subscribed. That client would take itself for the owner,
+-- although the master counted no receiver and granted the lock to another waiter.
 local function tell(mailbox, message)
     redis.set_repl(redis.REPL_NONE)
     local reached = redis.pcall('publish', mailbox, message)
@@ -42,12 +44,12 @@ local function tell(mailbox, message)
     return reached
 end
 
--- The text of a place, as line.lua has it, that wants one hold and waits in no Condition.
+-- The text of a place, in the format of line.lua, that wants one hold and waits in no Condition.
 local function plain(claim)
     return string.format('%.0f ', now + claim * 1000) .. claim .. ' 1'
 end
 
--- The score of a place behind all others, whatever the clock has done; and whether there are others.
+-- Returns a score behind all places of the queue, even if the clock was set back, and whether there are other places.
 local function tail()
     local last = redis.call('zrange', KEYS[2], -1, -1, 'withscores')
     local score = last[2] and tonumber(last[2]) + 1 or 0

@@ -1,6 +1,6 @@
--- Shows who holds the lock, who waits for it, and who waits in its Conditions.
+-- Reports the holder of the lock, the waiters in its queue, and the waiters in its Conditions; changes nothing.
 -- KEYS     lock, queue, conditions
--- ARGV     how many waiters of each kind to show at most
+-- ARGV     the most waiters of each kind to report
 -- returns  HELD | FREE, then owner holds token pttl ('' and zeros if free), queue length, how many of the queue follow,
 --          owner age(µs) for each of them, then Condition's id, owner, age(µs) for each that waits in one
 local time = redis.call('time')

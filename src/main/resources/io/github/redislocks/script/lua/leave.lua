@@ -1,11 +1,12 @@
--- Takes an attempt out of the line and of the lock: its place goes to the successor, a thread of the same client; a grant
--- that it was given meanwhile goes on.
+-- Removes an attempt from the queue, and hands the lock on if it was granted to the attempt meanwhile. The successor, a
+-- thread of the same client, takes the attempt's place.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, returned (1: its hold was once returned to its caller, so it ends without good order | 0),
---          notAfter(µs): until when a request of the attempt that was not answered may still run, or 0,
---          then of the successor: owner or '', attempt, lease(ms), claim(ms) or '' for no place
+--          notAfter(µs): until when an unanswered request of the attempt may still run, or 0, then of the successor:
+--          owner or '', attempt, lease(ms), claim(ms) or '' for no place
 -- returns  SUCCEEDED token lost wait | QUEUED last-token pttl now wait (both: the successor) | DONE wait
---          wait(ms): what such a request leaves behind until then has to be taken away by another leave; 0 if none can run
+--          wait(ms): for how long such a request may still run; what it leaves behind needs another leave; 0 if none
+--          can run
 local owner, attempt, successor, claim = ARGV[1], ARGV[2], ARGV[5], ARGV[8]
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]

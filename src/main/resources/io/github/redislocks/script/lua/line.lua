@@ -1,18 +1,19 @@
--- Included by the scripts that hand the lock on: the line of waiters, and how one of them becomes the owner.
--- Needs KEYS lock, queue, waiters, fence, conditions, the local now(µs), and hold.lua.
+-- Included by the scripts that hand the lock on: the queue of waiters, and how one of them becomes the owner. Needs
+-- KEYS lock, queue, waiters, fence, conditions, the local now(µs), and hold.lua.
 --
--- lock     hash    owner, attempt, holds, token, and if so lost=1 (the hold before was not released), waited=1 (somebody
---                  queues, or waits in a Condition), signal ('@' and a Condition's id, if a signal of that led to the
---                  hold; once its holder signals, the number of its last signal)
+-- lock     hash    owner, attempt, holds, token; lost=1 if the hold before was not released; waited=1 if there are
+--                  waiters in the queue or a Condition; signal: '@' and a Condition's id if a signal of that Condition
+--                  led to the hold, and after the holder has signalled, the number of its last signal
 -- queue    zset    places, in order of arrival; the score stays when the place is renewed
--- waiters  hash    place -> 'deadline(µs) claim(ms) holds', then for one that waits in a Condition 'id order', and for one
---                  that was signalled 'id', until it has the lock: its signal must not be lost
--- fence    string  the last token, and a mark behind it once its hold has been released in good order: a '+' if the lock
---                  is free and neither queue nor conditions is there, for which take.lua takes its word; else a '-'
--- conditions zset  all scores 0: 'id order place' of who waits in a Condition, so that each is in order of arrival
+-- waiters  hash    place -> 'deadline(µs) claim(ms) holds', then, for a waiter in a Condition, 'id order'; for a
+--                  signalled waiter, 'id', until it has the lock, since its signal must not be lost
+-- fence    string  the last token, and after it a mark once its hold was released by its owner: a '+' if the lock is
+--                  free and neither queue nor conditions exists, on which take.lua relies; else a '-'
+-- conditions zset  all scores 0: 'id order place' of each waiter in a Condition, so that each Condition is in order of
+--                  arrival
 --
--- A place is 'owner:attempt', so it is of one attempt only: what an earlier attempt of the same thread left behind is
--- another place, and nothing that is asked for one can touch the other.
+-- A place is 'owner:attempt', so it belongs to one attempt only. What an earlier attempt of the same thread left behind
+-- is another place, and no request for one of them can touch the other.
 local lock, queue, waiters, fence, conditions = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
 --@include extend
@@ -22,8 +23,8 @@ local function last_token()
     return last and tonumber(string.match(last, '^%d+')) or 0
 end
 
--- The deadline, claim and wanted holds of a place, then its Condition's id and its order there, both '' if it has none;
--- or nil if there is no such place.
+-- Returns the deadline, claim and wanted holds of a place, then its Condition's id and its order there, both '' if it
+-- has none; or nil if there is no such place.
 local function look(place)
     local text = redis.call('hget', waiters, place)
     if not text then
@@ -37,18 +38,18 @@ local function write(place, deadline, claim, holds, condition)
     redis.call('hset', waiters, place, string.format('%.0f %.0f %.0f', deadline, claim, holds) .. condition)
 end
 
--- A place lives as long as a claim: whoever does not confirm a grant is not asked again, by none of its places.
+-- A place lives as long as a claim: a client that does not confirm a grant loses its places as well.
 local function note(place, holds, claim, condition)
     write(place, now + claim * 1000, claim, holds, condition)
     redis.call('pexpire', waiters, LINE)
 end
 
--- Whether anybody stands in a line.
+-- Whether there are waiters, in the queue or in a Condition.
 local function crowded()
     return redis.call('exists', queue, conditions) > 0
 end
 
--- Keeps the last token and its mark, of a lock that is free now. Returns 1 if anybody stands in a line, else 0.
+-- Writes the fence of a lock that is free now. Returns 1 if there are waiters, else 0.
 local function remember(last)
     local lined = crowded()
     if lined then
@@ -67,8 +68,8 @@ local function put(place, score, holds, claim, condition)
     end
 end
 
--- Moves the first that waits in a Condition and lives to the queue, its signal with it; the dead are dropped. Returns
--- that place, or nil if nobody is left.
+-- Moves the first live waiter of a Condition to the queue, with a signal; dead places are dropped. Returns the moved
+-- place, or nil if there was no live waiter.
 local function signal(id)
     while true do
         local first = redis.call('zrangebylex', conditions, '[' .. id .. ' ', '(' .. id .. '!', 'limit', 0, 1)[1]
@@ -86,8 +87,8 @@ local function signal(id)
     end
 end
 
--- Moves all that wait in any Condition to the queue: the holder that was lost may have taken their signals with it.
--- They return without one, which the contract of Condition allows.
+-- Moves all waiters of all Conditions to the queue, since a holder that was lost may have taken their signals with it.
+-- They return without a signal, which the contract of Condition allows.
 local function wake()
     for _, member in ipairs(redis.call('zrange', conditions, 0, -1)) do
         local place = string.match(member, '([^ ]*)$')
@@ -116,8 +117,9 @@ local function own(owner, attempt, holds, lease, token, lost)
     end
 end
 
--- Ends a hold that its owner did not release, and returns the value for the fence. If its caller never had it, it ends
--- in good order, and what led to it goes on: the news of a loss to the next holder, a signal to the next that waits.
+-- Ends a hold that its owner did not release, and returns the value for the fence. If the caller never had the hold, it
+-- ends as if released, and what led to it is passed on: the news of a loss to the next holder, a signal to the next
+-- waiter of the Condition.
 local function abandon(token, returned, lost, mark)
     redis.call('del', lock)
     if returned or lost then
@@ -129,7 +131,7 @@ local function abandon(token, returned, lost, mark)
     return token .. '+'
 end
 
--- Takes a place away, wherever it is; a signal that it had goes to the next.
+-- Removes a place from the queue or its Condition; its signal, if any, goes to the next waiter.
 local function drop(place)
     local deadline, _, _, id, order = look(place)
     redis.call('zrem', queue, place)
@@ -143,34 +145,37 @@ local function drop(place)
     end
 end
 
--- Takes a place at the tail, or renews the one that is there, in its order.
+-- Takes a place at the tail, or renews the existing place without changing its order.
 local function line_up(place, holds, claim)
     local _, _, _, id = look(place)
     local score = tonumber(redis.call('zscore', queue, place) or nil)
     put(place, score or tail(), holds, claim, score and id and id ~= '' and ' ' .. id or '')
 end
 
--- Whether this server is certain to be no node of a cluster, where a message reaches more than its sender can count.
+-- Whether this server is certainly no node of a cluster; in a cluster a message reaches more subscribers than its
+-- sender can count.
 local function alone()
     local info = redis.pcall('info', 'cluster')
     return type(info) == 'string' and string.find(info, 'cluster_enabled:0', 1, true) ~= nil
 end
 
--- Whether the client of a place was reached, or may have been: a PUBLISH that the channel ACL refuses says nothing.
+-- Publishes a grant; returns whether the client of the place was reached, or may have been: a PUBLISH that the channel
+-- ACL refuses tells nothing.
 local function told(place, token, lost)
     local client, attempt = string.match(place, '^(.*):[^:]*:(%d+)$')
     local mailbox = string.match(lock, '^[^{]*') .. 'mailbox:' .. client
     local reached = tell(mailbox, attempt .. string.format(' %.0f %d', token, lost))
     local heard = type(reached) == 'table' or reached > 0 or not alone()
     if not heard then
-        -- To whoever listens at a replica: it should ask.
+        -- For a client that listens at a replica: it should ask.
         redis.pcall('publish', mailbox, attempt .. ' 0 0')
     end
     return heard
 end
 
--- Makes the attempt of the first live place that can be told the owner, for a claim; the asker's place needs no message,
--- for it reads the answer, and gets its lease. Takes the fence's value; returns that place, its token and lost, or nil.
+-- Makes the attempt of the first live place that can be told the owner, for a claim. The asker's place needs no
+-- message, since its client reads the reply, and gets its full lease. Takes the fence's value; returns the place, its
+-- token and lost, or nil.
 local function grant(last, asker, lease)
     local token, lost = mint(last)
     local from = 0
@@ -194,7 +199,8 @@ local function grant(last, asker, lease)
                 return place, token, lost
             else
                 if id ~= '' then
-                    -- Dead, perhaps, and then nobody would look after its signal. If it lives, it wakes without one.
+                    -- The waiter may be dead, and then nobody would use its signal. If it lives, it wakes without a
+                    -- signal.
                     write(place, deadline, claim, holds, '')
                     signal(id)
                 end

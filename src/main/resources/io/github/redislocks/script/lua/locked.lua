@@ -1,4 +1,4 @@
--- Tells whether anybody holds the lock, and by which token.
+-- Reports whether the lock is held, and the token of its hold.
 -- KEYS     lock
 -- ARGV     none
 -- returns  LOCKED token | FREE

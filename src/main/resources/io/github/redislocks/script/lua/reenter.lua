@@ -1,4 +1,4 @@
--- Counts one more hold of the same owner, once however often it runs, and refreshes the lease.
+-- Counts a re-entry of a hold, only once even if it runs several times, and extends the lease.
 -- KEYS     lock, and the fence if the lease is one of hours
 -- ARGV     owner, attempt of the hold, count before, lease(ms)
 -- returns  1 | GONE
@@ -8,7 +8,7 @@ local held = redis.call('hmget', KEYS[1], 'owner', 'attempt', 'holds')
 if held[1] ~= ARGV[1] or held[2] ~= ARGV[2] then
     return {'GONE'}
 end
--- First: at maxmemory Redis refuses HINCRBY only as long as a script has not yet written.
+-- First: at maxmemory Redis refuses HINCRBY only until a script has written something.
 extend(KEYS[1], ARGV[4])
 if KEYS[2] then
     extend(KEYS[2], 100000000 + ARGV[4])

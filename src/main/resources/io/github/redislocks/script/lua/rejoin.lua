@@ -1,7 +1,8 @@
--- Ends the wait in a Condition for who was timed out or interrupted: it queues for the lock, with which await returns.
+-- Ends the wait in a Condition of an attempt that timed out or was interrupted: the attempt queues for the lock, so
+-- that await can return with it.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, notAfter(µs), holds to get back, claim(ms)
--- returns  GRANTED token lost now | QUEUED last-token pttl now | SIGNALLED now: it had been signalled before | LATE now
+-- returns  GRANTED token lost now | QUEUED last-token pttl now | SIGNALLED now: a signal came before | LATE now
 local owner, attempt, claim = ARGV[1], ARGV[2], tonumber(ARGV[5])
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
@@ -18,7 +19,7 @@ if held[1] == owner and held[2] == attempt then
     if held[5] then
         return {'SIGNALLED', now}
     end
-    -- An earlier copy, which ran unanswered, led to this hold; or a loss woke all.
+    -- An unanswered earlier copy of this request led to this hold, or the loss of a holder woke all waiters.
     extend(lock, claim)
     return {'GRANTED', tonumber(held[3]), held[4] and 1 or 0, now}
 end

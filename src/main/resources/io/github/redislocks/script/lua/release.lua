@@ -1,4 +1,4 @@
--- Ends a hold, whatever its count (a late copy of a re-entry may have counted twice), and hands the lock on.
+-- Ends a hold with any count (a late copy of a re-entry may have counted twice), and hands the lock on.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, then if there is a successor: owner, attempt, lease(ms), claim(ms) or '', keep (1|0)
 -- returns  FREED crowded(1|0) | GRANTED | SUCCEEDED token lost | QUEUED last-token pttl now | GONE
@@ -22,20 +22,20 @@ local now = time[1] * 1000000 + time[2]
 
 --@include hold
 
--- Somebody waits, and nothing of this hold concerns the next: the usual case of contention, and short. The hash changes
--- hands as it is. Whatever is unusual is left to pass_on, which finds all as it was, but perhaps the text of a place for
--- the successor, without a score: it knows such places.
+-- There are waiters, and no loss or signal concerns the next holder: the usual case under contention, kept short. The
+-- hash is rewritten for the next holder. Every unusual case is left to pass_on, which finds everything unchanged,
+-- except perhaps the text of a place for the successor, without a score; pass_on can handle such a place.
 if mine and not held[5] and not held[6] then
     local token = math.max(now, held[3] + 1)
     local text = string.format('%.0f', token)
     local next, owner, attempt, lease, holds
     if successor and (ARGV[7] == '1' or not held[4]) then
-        -- Nobody has a place, or all may wait a little; the successor does not usually have one.
+        -- No place is taken, or the client's local turn is not over; the successor usually has no place.
         if not held[4] or not call('hget', KEYS[3], place) then
             next, owner, attempt, lease, holds = place, successor, ARGV[4], ARGV[5], 1
         end
     elseif ARGV[6] ~= '' then
-        -- First: at maxmemory Redis refuses HSETNX and HSET only as long as a script has not yet written.
+        -- First: at maxmemory Redis refuses HSETNX and HSET only until a script has written something.
         local first = call('zpopmin', KEYS[2])
         local deadline
         deadline, lease, holds =

@@ -1,4 +1,4 @@
--- Counts one hold less of the same owner, once however often it runs, and never ends the hold.
+-- Counts an inner unlock of a hold, only once even if it runs several times, and never ends the hold.
 -- KEYS     lock
 -- ARGV     owner, attempt of the hold, count before
 -- returns  1 | GONE
@@ -8,7 +8,7 @@ if held[1] ~= ARGV[1] or held[2] ~= ARGV[2] then
     return {'GONE'}
 end
 if held[3] == ARGV[3] and held[3] ~= '1' then
-    -- Changes nothing but comes first: at maxmemory Redis refuses HINCRBY only as long as a script has not yet written.
+    -- Changes nothing, but comes first: at maxmemory Redis refuses HINCRBY only until a script has written something.
     call('hdel', KEYS[1], '')
     call('hincrby', KEYS[1], 'holds', '-1')
 end

@@ -1,5 +1,5 @@
--- Extends the lease of a hold; never makes one. Also turns a claim into the wanted lease.
--- KEYS     lock, and the fence when it is time to keep it alive too, or if the lease is one of hours
+-- Extends the lease of a hold; never makes a hold. Also turns a claim into the wanted lease.
+-- KEYS     lock, and the fence if it has to be refreshed too, or if the lease is one of hours
 -- ARGV     owner, attempt, lease(ms)
 -- returns  OK | GONE
 --@include extend

@@ -1,7 +1,7 @@
--- Extends the leases of many holds, each as renew does; never makes one.
+-- Extends the leases of many holds, each as renew does; never makes a hold.
 -- KEYS     locks
 -- ARGV     lease(ms), then for each lock: owner, attempt
--- returns  how many, if all are held as said | GONE, then which are not, counted from 0
+-- returns  the number of holds, if all are there | GONE, then the index of each that is not, counted from 0
 --@include extend
 
 local call, lease = redis.call, ARGV[1]

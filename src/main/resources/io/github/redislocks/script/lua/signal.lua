@@ -1,7 +1,7 @@
--- Moves the first, or all, that wait in a Condition to the queue, once however often it runs.
+-- Moves the first waiter of a Condition, or all of them, to the queue, only once even if it runs several times.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt of the hold, number of the signal, Condition's id, all (1|0)
--- returns  SIGNALLED, then the places that were moved, as far as this run moved them | GONE
+-- returns  SIGNALLED, then the places that this run moved | GONE
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 
@@ -14,7 +14,8 @@ if held[1] ~= ARGV[1] or held[2] ~= ARGV[2] then
 end
 local reply = {'SIGNALLED'}
 if held[3] ~= ARGV[3] then
-    -- Changes nothing but comes first: at maxmemory Redis refuses writes that grow only until a script has written.
+    -- Changes nothing, but comes first: at maxmemory Redis refuses growing writes only until a script has written
+    -- something.
     redis.call('hdel', lock, '')
     redis.call('hset', lock, 'signal', ARGV[3])
     repeat

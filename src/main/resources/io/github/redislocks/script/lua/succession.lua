@@ -1,10 +1,11 @@
--- Included by the scripts that end a hold: who has the lock next. Needs what line.lua needs, and its functions.
--- The successor is a thread of the releasing client that waits beside the line:
--- owner or '', attempt, lease(ms), claim(ms) of the place it wants if it is not served or '', keep (1 | 0)
+-- Included by the scripts that end a hold: decides who gets the lock next. Needs what line.lua needs, and its
+-- functions. The successor is a waiter of the releasing client's local queue; it is described by: owner or '', attempt,
+-- lease(ms), claim(ms) of the place that it wants if another waiter goes first or '', keep (1 | 0: whether the client's
+-- local turn is not over)
 
 -- Ends the hold and gives the lock to the successor, to the first live waiter, or to nobody. The DEL comes first: at
--- maxmemory Redis refuses HSET and SET only as long as a script has not yet written.
--- returns SUCCEEDED token lost | QUEUED last-token pttl now | GRANTED | FREED crowded(1|0)
+-- maxmemory Redis refuses HSET and SET only until a script has written something. returns SUCCEEDED token lost | QUEUED
+-- last-token pttl now | GRANTED | FREED crowded(1|0)
 local function pass_on(last, successor, attempt, lease, claim, keep)
     redis.call('del', lock)
     local place = successor .. ':' .. attempt
@@ -31,7 +32,7 @@ local function pass_on(last, successor, attempt, lease, claim, keep)
     return {'GRANTED'}
 end
 
--- What an earlier copy of the script, which ran unanswered, did for the successor: told again, and refreshed; or nil.
+-- Returns again, and refreshes, what an unanswered earlier copy of the script did for the successor; or nil.
 local function done_before(successor, attempt, lease)
     local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost')
     if held[1] == successor and held[2] == attempt then

@@ -1,26 +1,26 @@
--- Takes a lock that is free and for which nobody waits: the usual case, and short. Its fence says so: see line.lua.
+-- Takes a lock that is free and has no waiters: the usual case, kept short. The fence says so: see line.lua.
 -- KEYS     lock, fence
 -- ARGV     owner, attempt, lease(ms), notAfter(µs)
--- returns  the token, which is the time | BUSY pttl now | LINE now: acquire has to look | LATE now
+-- returns  the token, which is the time | BUSY pttl now | LINE now: acquire has to be used | LATE now
 local call = redis.call
 local time = call('time')
 local now = time[1] * 1000000 + time[2]
 
--- The caller has given up long ago.
+-- The caller has given up already.
 if now > tonumber(ARGV[4]) then
     return {'LATE', now}
 end
 
 local last = call('get', KEYS[2])
 local token = string.format('%.0f', now)
--- As text: both have as many digits for the next two centuries, and else acquire looks.
+-- Compared as text: both have the same number of digits for the next two centuries; if not, acquire is used.
 if last and string.byte(last, -1) == 43 and #last == #token + 1 and last < token then
     call('hset', KEYS[1], 'owner', ARGV[1], 'attempt', ARGV[2], 'holds', '1', 'token', token)
     call('pexpire', KEYS[1], ARGV[3])
-    -- The first six digits last for 10,000 s, the fence for ten times as long: seldom to be written.
+    -- The first six digits last 10,000 s and the fence ten times as long, so its expiry is rarely written.
     call('set', KEYS[2], token, 'keepttl')
     if #ARGV[3] > 7 then
-        -- A lease of hours, beyond which the fence lasts as long as after any other.
+        -- A lease of hours: the fence outlasts it by as much as any other lease.
         call('pexpire', KEYS[2], 100000000 + ARGV[3])
     elseif string.sub(last, 1, 6) ~= string.sub(token, 1, 6) then
         call('pexpire', KEYS[2], 100000000)
@@ -35,7 +35,7 @@ end
 if last or owner then
     return {'LINE', now}
 end
--- Nobody has had it for a day.
+-- Nobody has held the lock for a day.
 call('hset', KEYS[1], 'owner', ARGV[1], 'attempt', ARGV[2], 'holds', '1', 'token', token)
 call('pexpire', KEYS[1], ARGV[3])
 call('set', KEYS[2], token, 'px', #ARGV[3] > 7 and 100000000 + ARGV[3] or 100000000)
