@@ -44,15 +44,16 @@ public final class MonitoredRedis {
 
     /**
      * Runs a script, and notes whether Redis answers. One that came too late for a server, whose time was not known or
-     * has been set, is sent once more, now that it is known.
+     * has been set, is sent once more, now that it is known, for the time that is left.
      */
     public Reply run(Call call, long timeoutNanos) {
+        long began = clock.nanoTime();
         Reply reply = runOnce(call, timeoutNanos);
         if (!call.isLate(reply)) {
             return reply;
         }
         try {
-            Reply second = runOnce(call, timeoutNanos);
+            Reply second = runOnce(call, Math.max(1, timeoutNanos - (clock.nanoTime() - began)));
             boolean unused = call.isLate(second);
             return reply.resent() ? second.resentOnce() : second;
         } catch (RedisException e) {
