@@ -40,16 +40,17 @@ public final class MonitoredRedis {
     }
 
     /**
-     * Runs a script and notes whether Redis answers. A call that the server found too late is sent once more: its date
+     * Runs a script and notes whether Redis answers. A call that the server found too late is sent once more, for the time that is left: its date
      * was wrong if the server's time was not known or has been set, and the reply tells that time.
      */
     public Reply run(Call call, long timeoutNanos) {
+        long began = clock.nanoTime();
         Reply reply = runOnce(call, timeoutNanos);
         if (!call.isLate(reply)) {
             return reply;
         }
         try {
-            Reply second = runOnce(call, timeoutNanos);
+            Reply second = runOnce(call, Math.max(1, timeoutNanos - (clock.nanoTime() - began)));
             boolean unused = call.isLate(second);
             return reply.resent() ? second.resentOnce() : second;
         } catch (RedisException e) {

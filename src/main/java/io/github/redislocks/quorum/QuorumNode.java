@@ -139,8 +139,31 @@ public final class QuorumNode {
         }
     }
 
-    /** One of them, on its way: it is told what became of it. */
-    private record Question(Poll poll, Ask ask, long deadlineNanos) {}
+    /**
+     * One of them, on its way: it is told what became of it.
+     *
+     * @param resent whether an earlier copy than the one that was late may have run
+     */
+    private record Question(Poll poll, Ask ask, long deadlineNanos, boolean resent) {
+
+        Question late(Outcome outcome) {
+            Reply reply = outcome.reply();
+            return reply != null && reply.resent() ? new Question(poll, ask, deadlineNanos, true) : this;
+        }
+
+        /** What becomes of a later copy does not say that no earlier one has run. */
+        Outcome told(Outcome outcome) {
+            if (!resent) {
+                return outcome;
+            }
+            Reply reply = outcome.reply();
+            if (reply != null) {
+                return Outcome.of(reply.resentOnce());
+            }
+            RedisException failure = Objects.requireNonNull(outcome.failure());
+            return Outcome.of(new RedisException.Unanswered(String.valueOf(failure.getMessage()), true, failure));
+        }
+    }
 
     /** Those that it has to be asked; the others hear that it has nothing. */
     private List<Poll> concerned(List<? extends Poll> polls) {
@@ -249,7 +272,7 @@ public final class QuorumNode {
             long deadline = ask.untilNanos(now);
             for (Poll poll : concerned) {
                 if (deadline - now > 0) {
-                    open.add(new Question(poll, ask, deadline));
+                    open.add(new Question(poll, ask, deadline, false));
                 } else {
                     tell(poll, ask.mayRunUntilNanos(), unsent(redis.address() + ": too many calls wait"));
                 }
@@ -293,7 +316,7 @@ public final class QuorumNode {
             if (answer instanceof VoteAnswer.Other && ofOther != null) {
                 tell(questions.get(i), ofOther);
             } else if (answer == VoteAnswer.Word.LATE || answer instanceof VoteAnswer.Other) {
-                late.add(questions.get(i));
+                late.add(questions.get(i).late(outcome));
             } else {
                 tell(questions.get(i), failure == null ? outcome : Outcome.of(named(failure)));
             }
@@ -403,7 +426,7 @@ public final class QuorumNode {
     }
 
     private void tell(Question question, Outcome outcome) {
-        tell(question.poll, question.ask.mayRunUntilNanos(), outcome);
+        tell(question.poll, question.ask.mayRunUntilNanos(), question.told(outcome));
     }
 
     /** Whatever it makes of it, the others are to be told of theirs. */

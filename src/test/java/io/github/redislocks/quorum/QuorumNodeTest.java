@@ -6,12 +6,14 @@ import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.fixture.twin.HeldCalls;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Scripts;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -116,6 +118,42 @@ class QuorumNodeTest extends OneMaster {
         held.awaitParked(1, Duration.ofSeconds(10));
         node.ask(List.of(new VotePoll(calls, candidate, 1)), deadline, false);
         assertWithdrawnOnce(held);
+    }
+
+    /** The connection breaks once more, before what was late can be sent again. */
+    @Test
+    void vote_givenToAFirstCopy_ofWhichTheSecondWasLate_isWithdrawn() {
+        server.checkOnce(SECOND);
+        master.failNext(call -> call.script().name().equals("vote"), Fault.SENT_AGAIN_LATE);
+        master.failNext(call -> call.script().name().equals("vote"), Fault.REFUSED_CONNECTION);
+        VotePoll vote = new VotePoll(calls, candidate, 1);
+        node.ask(List.of(vote), deadline, false);
+        assertThat(vote.await(deadline).outcome().failure()).isNotNull();
+        assertThat(master.hash(keys.lock())).as("what the first copy left").isNotEmpty();
+        WithdrawPoll withdrawal = new WithdrawPoll(
+                calls,
+                new WithdrawPoll.Order(
+                        candidate.keys(),
+                        candidate.owner(),
+                        candidate.attempt(),
+                        calls.nextBallot(),
+                        WithdrawPoll.End.UNHELD,
+                        WithdrawPoll.Place.DROP));
+        node.ask(List.of(withdrawal), deadline, false);
+        // At once, or by a retry if the master is taken to be away still.
+        Awaitility.await().until(() -> master.hash(keys.lock()).isEmpty());
+    }
+
+    /** The first copy was given the vote, and the last one found it: which of the two is not known. */
+    @Test
+    void answer_behindASecondCopyThatWasLate_saysThatAnEarlierOneMayHaveRun() {
+        server.checkOnce(SECOND);
+        master.failNext(call -> call.script().name().equals("vote"), Fault.SENT_AGAIN_LATE);
+        RenewPoll renewal = new RenewPoll(calls, Scripts.locked(keys), candidate, 1, RenewPoll.Round.NONE);
+        node.ask(List.of(renewal), deadline, false);
+        Reply reply = renewal.await(deadline).outcome().reply();
+        assertThat(reply).isNotNull();
+        assertThat(reply.resent()).isTrue();
     }
 
     private void assertWithdrawnOnce(HeldCalls held) {

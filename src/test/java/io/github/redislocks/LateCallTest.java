@@ -1,0 +1,132 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.fixture.FakeClock;
+import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.Request;
+import io.github.redislocks.state.Settings;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A call that came too late by the server's clock, which has been set, is sent once more: in the time that is left. */
+class LateCallTest extends FakeTime {
+
+    private static final long HOUR = 3_600_000;
+    /** What a timed try may take beyond its time. */
+    private static final long GRACE = 200;
+
+    private final Far far = new Far(server.another(), clock);
+    private final RedisLocks farAway = RedisLocks.on(far, Settings.DEFAULTS, List.of(), clock);
+    private final RedisReentrantLock wanted = farAway.reentrantLock("job");
+
+    /** A server to which requests for a lock take as long as the test says, or for ever. */
+    private static final class Far implements Redis {
+
+        private final InMemoryRedis server;
+        private final FakeClock clock;
+        private final Queue<Long> takeMillis = new ArrayDeque<>();
+
+        Far(InMemoryRedis server, FakeClock clock) {
+            this.server = server;
+            this.clock = clock;
+        }
+
+        @Override
+        public Reply run(Call call, long timeoutNanos) {
+            boolean wants = call.request() instanceof Request.Wanting || call.request() == Request.OfOneServer.TAKE;
+            Long millis = wants ? takeMillis.poll() : null;
+            if (millis == null) {
+                return server.run(call, timeoutNanos);
+            }
+            long timeoutMillis = TimeUnit.NANOSECONDS.toMillis(timeoutNanos);
+            Reply reply = server.run(call, timeoutNanos);
+            clock.advanceMillis(Math.min(millis, timeoutMillis));
+            if (millis > timeoutMillis) {
+                throw new RedisException.Unanswered("no answer within " + timeoutMillis + " ms", true, null);
+            }
+            return reply;
+        }
+
+        @Override
+        public List<Outcome> runAll(List<Call> calls, long timeoutNanos) {
+            return server.runAll(calls, timeoutNanos);
+        }
+
+        @Override
+        public Subscription subscribe(String channel, long timeoutNanos) {
+            return server.subscribe(channel, timeoutNanos);
+        }
+
+        @Override
+        public void publish(String channel, String message, long timeoutNanos) {
+            server.publish(channel, message, timeoutNanos);
+        }
+
+        @Override
+        public String address() {
+            return server.address();
+        }
+
+        @Override
+        public void close() {
+            server.close();
+        }
+    }
+
+    @BeforeEach
+    void setTheClock() {
+        wanted.lock();
+        wanted.unlock();
+        clock.stepServerMillis(HOUR);
+    }
+
+    @AfterEach
+    void closeFarAway() {
+        whileTimePasses(() -> true, farAway::close);
+    }
+
+    private long tryFor(long millis) {
+        long began = clock.nanoTime();
+        try {
+            if (wanted.tryLock(millis, TimeUnit.MILLISECONDS)) {
+                wanted.unlock();
+            }
+        } catch (LockUnavailableException notKnown) {
+            // That is an end, too.
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+        return TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - began);
+    }
+
+    @Test
+    void timedTry_whoseServerHangsAfterItHasSaidLate_endsInItsTime() {
+        far.takeMillis.addAll(List.of(600L, HOUR));
+        assertThat(tryFor(700)).isBetween(700L, 700 + GRACE);
+    }
+
+    @Test
+    void timedTry_farAway_endsInItsTime() {
+        far.takeMillis.addAll(List.of(190L, 190L));
+        assertThat(tryFor(100)).isBetween(100L, 100 + GRACE);
+    }
+
+    @Test
+    void tryLock_farAway_hasTheLockByTheSecond() {
+        far.takeMillis.addAll(List.of(190L, 190L));
+        assertThat(wanted.tryLock()).isTrue();
+        assertThat(far.takeMillis).isEmpty();
+        wanted.unlock();
+    }
+}
