@@ -48,7 +48,15 @@ class ModelTest {
         assertThat(modules())
                 .extracting(Path::getFileName)
                 .extracting(Path::toString)
-                .containsExactly("Condition.tla", "Fencing.tla", "Lease.tla", "Queue.tla", "Succession.tla");
+                .containsExactly(
+                        "Condition.tla",
+                        "Fencing.tla",
+                        "Handle.tla",
+                        "Keep.tla",
+                        "Lease.tla",
+                        "Queue.tla",
+                        "Several.tla",
+                        "Succession.tla");
     }
 
     @ParameterizedTest
