@@ -6,6 +6,12 @@ import java.util.Objects;
 /**
  * A thread has acquired a lock: {@link LockListener#acquired}.
  *
+ * <pre>{@code
+ * public void acquired(LockAcquired event) {
+ *     waits.record(event.waited());
+ * }
+ * }</pre>
+ *
  * @since 0.1.0
  */
 public final class LockAcquired {

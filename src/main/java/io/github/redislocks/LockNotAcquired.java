@@ -6,6 +6,12 @@ import java.util.Objects;
 /**
  * A thread has given up acquiring a lock: {@link LockListener#notAcquired}.
  *
+ * <pre>{@code
+ * public void notAcquired(LockNotAcquired event) {
+ *     failures.count(event.lockName(), event.outcome());
+ * }
+ * }</pre>
+ *
  * @since 0.1.0
  */
 public final class LockNotAcquired {
@@ -40,7 +46,11 @@ public final class LockNotAcquired {
         return outcome;
     }
 
-    /** Why a thread gave up acquiring a lock. Later versions may have more of them. */
+    /**
+     * Why a thread gave up acquiring a lock. Later versions may have more of them: have a default for the rest.
+     *
+     * @since 0.1.0
+     */
     public enum Outcome {
         /** The lock was busy, for as long as the caller had time if it had any. */
         BUSY,

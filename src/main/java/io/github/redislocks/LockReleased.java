@@ -6,6 +6,12 @@ import java.util.Objects;
 /**
  * A thread has released a lock: {@link LockListener#released}.
  *
+ * <pre>{@code
+ * public void released(LockReleased event) {
+ *     holdTimes.record(event.held());
+ * }
+ * }</pre>
+ *
  * @since 0.1.0
  */
 public final class LockReleased {

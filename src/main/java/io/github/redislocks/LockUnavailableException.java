@@ -24,7 +24,11 @@ public final class LockUnavailableException extends RuntimeException {
     @Serial
     private static final long serialVersionUID = 1L;
 
-    /** What kept the caller from a lock. Later versions may have more of them: have a default for the rest. */
+    /**
+     * What kept the caller from a lock. Later versions may have more of them: have a default for the rest.
+     *
+     * @since 0.1.0
+     */
     public enum Reason {
         /** The server gave no usable answer in time: it is away, hangs, or the connection failed. */
         UNANSWERED,

@@ -5,6 +5,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * Work under a lock that returns something, and may throw: {@link FencedLock#callWithLock}.
  *
+ * <pre>{@code
+ * LockedCall<Integer, IOException> read = () -> Integer.parseInt(Files.readString(counter));
+ * int count = lock.callWithLock(read);
+ * }</pre>
+ *
  * @param <T> what it returns
  * @param <E> what it may throw; {@link RuntimeException} if nothing is declared
  * @since 0.1.0
@@ -12,6 +17,10 @@ import org.jspecify.annotations.Nullable;
 @FunctionalInterface
 public interface LockedCall<T extends @Nullable Object, E extends Exception> {
 
-    /** Does the work. */
+    /**
+     * Does the work.
+     *
+     * @throws E if the work cannot be done
+     */
     T call() throws E;
 }

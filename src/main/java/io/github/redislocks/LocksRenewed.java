@@ -3,6 +3,12 @@ package io.github.redislocks;
 /**
  * Redis has confirmed holds anew: {@link LockListener#renewed}. Renewals that follow each other closely are one event.
  *
+ * <pre>{@code
+ * public void renewed(LocksRenewed event) {
+ *     renewals.add(event.count());
+ * }
+ * }</pre>
+ *
  * @since 0.1.0
  */
 public final class LocksRenewed {

@@ -59,6 +59,7 @@ public final class RedisLocks implements Locks {
      *     {@code clientName}, {@code commandTimeout} (such as {@code 500ms}), and where the Sentinels themselves want a
      *     login {@code sentinelUser} and {@code sentinelPassword}
      * @throws IllegalArgumentException if the URI cannot work
+     * @throws IllegalStateException if the Jedis on the class path is older than 6.0
      * @throws LockUnavailableException if the server does not answer
      */
     public static RedisLocks connect(String uri) {
@@ -72,6 +73,7 @@ public final class RedisLocks implements Locks {
      *
      * @param uris an odd number of masters, 3 or more, as in {@link #connect}; none may replicate another
      * @throws IllegalArgumentException if a URI cannot work, or they are not an odd number of different servers
+     * @throws IllegalStateException if the Jedis on the class path is older than 6.0
      * @throws LockUnavailableException if no majority answers
      */
     public static RedisLocks quorum(String... uris) {
@@ -352,6 +354,7 @@ public final class RedisLocks implements Locks {
          *
          * @param replicas 0, the default, to wait for none
          * @param timeout how long one try waits for them: at least 1 ms, at most the command timeout
+         * @throws IllegalArgumentException if the number is negative
          */
         public Builder replicaAcks(int replicas, Duration timeout) {
             settings = settings.withReplicaAcks(replicas, timeout);
@@ -364,7 +367,8 @@ public final class RedisLocks implements Locks {
          * and released as ever; {@code lock()} waits; a timed try waits and then, and {@code tryLock()} at once, throws
          * {@link LockUnavailableException}. All clients should have the same.
          *
-         * @param time at least the longest lease in use; zero, the default, not to wait
+         * @param time at least the longest lease in use, at most 24 h; zero, the default, not to wait
+         * @throws IllegalArgumentException if it is negative or longer
          */
         public Builder failoverGrace(Duration time) {
             settings = settings.withFailoverGrace(time);

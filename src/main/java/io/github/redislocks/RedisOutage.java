@@ -6,6 +6,12 @@ import java.util.Objects;
 /**
  * A time in which Redis does not answer: {@link LockListener#outageBegan} and {@link LockListener#outageEnded}.
  *
+ * <pre>{@code
+ * public void outageBegan(RedisOutage outage) {
+ *     alarms.add(outage.server() + " does not answer: " + outage.failure());
+ * }
+ * }</pre>
+ *
  * @since 0.1.0
  */
 public final class RedisOutage {

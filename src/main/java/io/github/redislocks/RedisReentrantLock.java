@@ -40,6 +40,16 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Memory.</b> What a thread wrote before it unlocked is visible to the next holder of the same JVM, as
  * {@link Lock} demands.
  *
+ * <pre>{@code
+ * RedisReentrantLock lock = locks.reentrantLock("inventory:" + sku);
+ * lock.lock();
+ * try {
+ *     stock.take(sku, lock.fencingToken());
+ * } finally {
+ *     lock.unlock();
+ * }
+ * }</pre>
+ *
  * @since 0.1.0
  */
 public final class RedisReentrantLock implements FencedLock {
@@ -61,6 +71,7 @@ public final class RedisReentrantLock implements FencedLock {
      * Acquires the lock, waiting as long as it takes; an interrupt does not end the wait and is kept. The hold is
      * renewed until {@link #unlock()}.
      *
+     * @throws IllegalStateException if the {@link RedisLocks} is closed
      * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
      */
     @Override
@@ -77,6 +88,8 @@ public final class RedisReentrantLock implements FencedLock {
      * As {@link #lock()}, but an interrupt ends the wait and leaves nothing behind.
      *
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
+     * @throws IllegalStateException if the {@link RedisLocks} is closed
+     * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
      */
     @Override
     public void lockInterruptibly() throws InterruptedException {
@@ -91,6 +104,7 @@ public final class RedisReentrantLock implements FencedLock {
     /**
      * Acquires the lock if it is free now, whoever waits for it; one request, no waiting.
      *
+     * @throws IllegalStateException if the {@link RedisLocks} is closed
      * @throws LockUnavailableException if Redis did not answer, so that nobody knows whether it is free
      */
     @Override
@@ -103,6 +117,7 @@ public final class RedisReentrantLock implements FencedLock {
      * even if Redis hangs.
      *
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
+     * @throws IllegalStateException if the {@link RedisLocks} is closed
      * @throws LockUnavailableException if in that time Redis answered this client nothing at all, or refused it locks,
      *     so that nobody knows whether the lock is busy
      */
@@ -173,17 +188,30 @@ public final class RedisReentrantLock implements FencedLock {
      *
      * @throws IllegalArgumentException if it is a Condition of another lock
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
+     * @throws LockLostException if it did and has lost it
      */
     public boolean hasWaiters(Condition condition) {
         return !getWaitingThreads(condition).isEmpty();
     }
 
-    /** How many threads of this JVM wait in a Condition of this lock, as {@link #hasWaiters(Condition)}. */
+    /**
+     * How many threads of this JVM wait in a Condition of this lock, as {@link #hasWaiters(Condition)}.
+     *
+     * @throws IllegalArgumentException if it is a Condition of another lock
+     * @throws IllegalMonitorStateException if the calling thread does not hold the lock
+     * @throws LockLostException if it did and has lost it
+     */
     public int getWaitQueueLength(Condition condition) {
         return getWaitingThreads(condition).size();
     }
 
-    /** The threads of this JVM that wait in a Condition of this lock, as {@link #hasWaiters(Condition)}. */
+    /**
+     * The threads of this JVM that wait in a Condition of this lock, as {@link #hasWaiters(Condition)}.
+     *
+     * @throws IllegalArgumentException if it is a Condition of another lock
+     * @throws IllegalMonitorStateException if the calling thread does not hold the lock
+     * @throws LockLostException if it did and has lost it
+     */
     public Collection<Thread> getWaitingThreads(Condition condition) {
         Objects.requireNonNull(condition, "condition");
         if (!(condition instanceof RedisCondition ours) || !ours.isOf(sync)) {

@@ -7,6 +7,12 @@ import org.jspecify.annotations.Nullable;
  * A request to Redis that brought nothing to rely on: the message is what the server said, or what became of the
  * connection. It is the cause of a {@link LockUnavailableException}, which says what that means for the lock.
  *
+ * <pre>{@code
+ * if (e.getCause() instanceof RedisRequestException request) {
+ *     log.warn("No lock: {}", request.getMessage());
+ * }
+ * }</pre>
+ *
  * @since 0.1.0
  */
 public abstract class RedisRequestException extends RuntimeException {
