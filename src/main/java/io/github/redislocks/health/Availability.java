@@ -157,7 +157,7 @@ public final class Availability {
     }
 
     /** Whether a request that was sent since a time has failed; an earlier failure says nothing about a later call. */
-    public boolean met(long sinceNanos) {
+    public boolean failedSince(long sinceNanos) {
         return failedSentNanos > sinceNanos;
     }
 

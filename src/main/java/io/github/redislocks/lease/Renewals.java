@@ -57,7 +57,7 @@ public final class Renewals implements Task {
     /** The shortest lease of a lock that was made, which no rest may be too long for. */
     private final AtomicLong shortestLeaseMillis;
     /** How often Redis had become another server when the last walk began. */
-    private int lastMoves;
+    private int lastFailoverEpoch;
 
     /** What is done for a hold whose thread cannot do it. */
     public interface Rescue {
@@ -108,9 +108,9 @@ public final class Renewals implements Task {
     @Override
     public long inspect(long now, long horizon, Batch due) {
         long next = Long.MAX_VALUE;
-        int moves = epoch.count();
-        boolean moved = moves != lastMoves;
-        lastMoves = moves;
+        int failoverEpoch = epoch.count();
+        boolean moved = failoverEpoch != lastFailoverEpoch;
+        lastFailoverEpoch = failoverEpoch;
         List<Hold> together = new ArrayList<>();
         int batches = 0;
         int lost = 0;
@@ -128,7 +128,7 @@ public final class Renewals implements Task {
             }
             next = Math.min(next, hold.deadlineNanos());
             boolean renewing = hold.isRenewing();
-            if (!renewing && hold.failoverEpoch() != moves && (moved || !isAskedSoon(hold))) {
+            if (!renewing && hold.failoverEpoch() != failoverEpoch && (moved || !isAskedSoon(hold))) {
                 hold.renewAt(now);
             }
             long renewal = hold.nextRenewalNanos();
@@ -159,7 +159,7 @@ public final class Renewals implements Task {
     }
 
     private void add(List<Hold> holds, int batch, Batch due) {
-        due.add(holds.get(0).lock(), new Renewal(holds, batch, lastMoves));
+        due.add(holds.get(0).lock(), new Renewal(holds, batch, lastFailoverEpoch));
     }
 
     /**
@@ -219,13 +219,13 @@ public final class Renewals implements Task {
 
         private final List<Hold> holds;
         private final int batch;
-        private final int moves;
+        private final int failoverEpoch;
         private long leaseMillis;
 
-        Renewal(List<Hold> holds, int batch, int moves) {
+        Renewal(List<Hold> holds, int batch, int failoverEpoch) {
             this.holds = holds;
             this.batch = batch;
-            this.moves = moves;
+            this.failoverEpoch = failoverEpoch;
         }
 
         @Override
@@ -303,7 +303,7 @@ public final class Renewals implements Task {
 
         private void judge(Hold hold, boolean held, long sentNanos) {
             long now = clock.nanoTime();
-            hold.answeredIn(moves);
+            hold.answeredIn(failoverEpoch);
             if (held) {
                 hold.renewNext(sentNanos + renewalNanos(hold) - spreadNanos());
                 if (hold.extend(now, sentNanos + Timing.validityNanos(leaseMillis))) {
@@ -337,7 +337,7 @@ public final class Renewals implements Task {
 
         private void tryAgain(Hold hold) {
             long now = clock.nanoTime();
-            hold.renewAt(moves == epoch.count() ? now + pauseNanos(hold) : now);
+            hold.renewAt(failoverEpoch == epoch.count() ? now + pauseNanos(hold) : now);
         }
     }
 }

@@ -1,7 +1,6 @@
 package io.github.redislocks.script;
 
 import io.github.redislocks.LockInspection;
-import io.github.redislocks.health.ServerRequirements;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Request;
 import io.github.redislocks.redis.Script;
@@ -55,7 +54,7 @@ public final class Scripts {
         return Script.load(Scripts.class, name);
     }
 
-    /** What {@link ServerRequirements} looks at; also tells the time. */
+    /** Asks what a server is and may do, for the check before its first use; also tells the time. */
     public static Call check(String keyPrefix, String mailbox) {
         return new Call(Request.Plain.CHECK, CHECK, LockKeys.ofNobody(keyPrefix).all(), List.of(mailbox));
     }
@@ -71,7 +70,7 @@ public final class Scripts {
                 new Call.Date(3, notAfter));
     }
 
-    /** Suspect: the greatest attempt of this client whose hold was lost after its caller had it, or 0. */
+    /** Last lost attempt: the highest of this client whose hold was lost after lock() had returned, or 0. */
     public static Call acquire(Attempt attempt, long notAfterMicros, boolean takePlace, long lastLostAttempt) {
         long claim = takePlace ? claim(attempt) : 0;
         return new Call(

@@ -293,7 +293,7 @@ public final class Attempt {
     }
 
     /** Whether it waits behind another of its client, without a request of its own. */
-    public boolean isAtGate() {
+    public boolean isInLocalQueue() {
         return isBehind() && undecided();
     }
 

@@ -39,7 +39,7 @@ public final class Lookout implements Task {
         long next = Long.MAX_VALUE;
         boolean any = false;
         for (Attempt attempt : attempts.all()) {
-            if (attempt.isAtGate()) {
+            if (attempt.isInLocalQueue()) {
                 any |= attempt.nextHeartbeatNanos() <= horizon;
                 next = Math.min(next, attempt.nextHeartbeatNanos());
             }
@@ -52,7 +52,7 @@ public final class Lookout implements Task {
         long next = Long.MAX_VALUE;
         Set<String> locks = new HashSet<>();
         for (Attempt attempt : attempts.all()) {
-            if (attempt.isAtGate()) {
+            if (attempt.isInLocalQueue()) {
                 locks.add(attempt.keys.lock());
                 attempt.lookAgain(now);
                 next = Math.min(next, attempt.nextHeartbeatNanos());

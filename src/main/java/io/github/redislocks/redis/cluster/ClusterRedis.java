@@ -80,17 +80,17 @@ public final class ClusterRedis implements Redis {
 
     @Override
     public Reply run(Call call, long timeoutNanos) {
-        RedirectedCall journey = new RedirectedCall(masters, call, timeoutNanos);
+        RedirectedCall redirected = new RedirectedCall(masters, call, timeoutNanos);
         while (true) {
-            JedisRedis server = journey.next();
+            JedisRedis server = redirected.next();
             server.openLane(timeoutNanos);
-            Outcome outcome = journey.isAsking()
-                    ? run(left -> server.runAsking(call, left), journey.left())
-                    : run(left -> server.run(call, left), journey.left());
-            if (journey.ends(outcome)) {
-                return journey.result();
+            Outcome outcome = redirected.isAsking()
+                    ? run(left -> server.runAsking(call, left), redirected.left())
+                    : run(left -> server.run(call, left), redirected.left());
+            if (redirected.ends(outcome)) {
+                return redirected.result();
             }
-            journey.pause();
+            redirected.pause();
         }
     }
 
@@ -108,10 +108,10 @@ public final class ClusterRedis implements Redis {
      */
     @Override
     public List<Outcome> runAll(List<Call> calls, long timeoutNanos) {
-        List<RedirectedCall> journeys = calls.stream()
+        List<RedirectedCall> all = calls.stream()
                 .map(call -> new RedirectedCall(masters, call, timeoutNanos))
                 .toList();
-        List<RedirectedCall> open = journeys;
+        List<RedirectedCall> open = all;
         for (int trip = 1; trip <= BATCH_TRIPS && !open.isEmpty(); trip++) {
             if (trip > 1) {
                 open.stream()
@@ -122,14 +122,14 @@ public final class ClusterRedis implements Redis {
             }
             Map<JedisRedis, List<RedirectedCall>> plain = new LinkedHashMap<>();
             Map<JedisRedis, List<RedirectedCall>> asking = new LinkedHashMap<>();
-            for (RedirectedCall journey : open) {
+            for (RedirectedCall redirected : open) {
                 try {
-                    JedisRedis server = journey.next();
-                    (journey.isAsking() ? asking : plain)
+                    JedisRedis server = redirected.next();
+                    (redirected.isAsking() ? asking : plain)
                             .computeIfAbsent(server, first -> new ArrayList<>())
-                            .add(journey);
+                            .add(redirected);
                 } catch (RedisException nobody) {
-                    journey.ends(nobody);
+                    redirected.ends(nobody);
                 }
             }
             List<Runnable> batches = new ArrayList<>();
@@ -138,18 +138,18 @@ public final class ClusterRedis implements Redis {
             asking.forEach((server, part) -> batches.add(() ->
                     told(part, server.runAllAsking(calls(part), part.get(0).left()))));
             atOnce(batches);
-            open = open.stream().filter(journey -> !journey.hasEnded()).toList();
+            open = open.stream().filter(redirected -> !redirected.hasEnded()).toList();
         }
-        return journeys.stream().map(RedirectedCall::outcome).toList();
+        return all.stream().map(RedirectedCall::outcome).toList();
     }
 
-    private static List<Call> calls(List<RedirectedCall> journeys) {
-        return journeys.stream().map(RedirectedCall::call).toList();
+    private static List<Call> calls(List<RedirectedCall> all) {
+        return all.stream().map(RedirectedCall::call).toList();
     }
 
-    private static void told(List<RedirectedCall> journeys, List<Outcome> outcomes) {
-        for (int i = 0; i < journeys.size(); i++) {
-            journeys.get(i).ends(outcomes.get(i));
+    private static void told(List<RedirectedCall> all, List<Outcome> outcomes) {
+        for (int i = 0; i < all.size(); i++) {
+            all.get(i).ends(outcomes.get(i));
         }
     }
 

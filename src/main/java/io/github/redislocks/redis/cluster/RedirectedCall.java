@@ -88,7 +88,7 @@ public final class RedirectedCall {
         return asking;
     }
 
-    /** Takes what became of the last trip; whether the journey ends with it. */
+    /** Takes what became of the last trip; whether the call ends with it. */
     public boolean ends(Outcome of) {
         RedisException failure = of.failure();
         JedisRedis from = server;
@@ -174,7 +174,7 @@ public final class RedirectedCall {
     public Outcome outcome() {
         Outcome last = outcome;
         if (last == null) {
-            throw new IllegalStateException("The journey has not begun");
+            throw new IllegalStateException("The call has not been sent");
         }
         RedisException failure = last.failure();
         Reply reply = last.reply();
