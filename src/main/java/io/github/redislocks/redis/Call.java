@@ -66,7 +66,7 @@ public record Call(
      */
     public boolean isLate(Reply reply) {
         boolean late = date != null && reply.is(LATE);
-        if (date != null && !reply.values().isEmpty() && (late || request.tellsTime())) {
+        if (date != null && !reply.values().isEmpty() && (late || request.wantsLock())) {
             date.notAfter().saw(reply);
         }
         return late;

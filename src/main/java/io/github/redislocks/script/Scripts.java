@@ -197,7 +197,7 @@ public final class Scripts {
             args.add(hold.owner.id);
             args.add(Long.toString(hold.attempt));
         }
-        return new Call(RENEW_ALL, locks, args);
+        return new Call(Request.OfOneServer.RENEW_ALL, RENEW_ALL, locks, args);
     }
 
     /** Turns a grant into the wanted lease. */
