@@ -4,6 +4,7 @@ import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.DatedCalls;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
@@ -26,6 +27,7 @@ public final class MonitoredRedis {
     private final Settings settings;
     private final Clock clock;
     private final Redis redis;
+    private final DatedCalls calls = new DatedCalls(this::send);
     private final EventNotifier events;
     private final ConcurrentMap<String, Availability> servers = new ConcurrentHashMap<>();
     private final ConcurrentMap<String, Outage> replications = new ConcurrentHashMap<>();
@@ -42,28 +44,12 @@ public final class MonitoredRedis {
         this.news = new OutageNews("Redis", redis::address, () -> silent, events);
     }
 
-    /**
-     * Runs a script, and notes whether Redis answers. One that came too late for a server, whose time was not known or
-     * has been set, is sent once more, now that it is known.
-     */
+    /** Runs a script, and notes whether Redis answers each request for it. */
     public Reply run(Call call, long timeoutNanos) {
-        Reply reply = runOnce(call, timeoutNanos);
-        if (!call.isLate(reply)) {
-            return reply;
-        }
-        try {
-            Reply second = runOnce(call, timeoutNanos);
-            boolean unused = call.isLate(second);
-            return reply.resent() ? second.resentOnce() : second;
-        } catch (RedisException e) {
-            if (reply.resent()) {
-                throw new RedisException.Unanswered(String.valueOf(e.getMessage()), true, e);
-            }
-            throw e;
-        }
+        return calls.run(call, timeoutNanos);
     }
 
-    private Reply runOnce(Call call, long timeoutNanos) {
+    private Reply send(Call call, long timeoutNanos) {
         long sent = clock.nanoTime();
         String key = call.keys().get(0);
         try {
