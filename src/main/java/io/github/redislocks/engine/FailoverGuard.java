@@ -31,6 +31,7 @@ import org.jspecify.annotations.Nullable;
 public final class FailoverGuard {
 
     private final String clientId;
+    private final String mailbox;
     private final Settings settings;
     private final Clock clock;
     private final Redis redis;
@@ -53,6 +54,7 @@ public final class FailoverGuard {
             Watchdog watchdog,
             Attempts attempts) {
         this.clientId = clientId;
+        this.mailbox = LockKeys.mailbox(settings.keyPrefix(), clientId);
         this.settings = settings;
         this.clock = clock;
         this.redis = redis;
@@ -141,8 +143,7 @@ public final class FailoverGuard {
             openLane();
             // Each node of a quorum is looked at by itself.
             String warning = redis.hasLines()
-                    ? ServerRequirements.warningOfSubscribing(
-                            redis, check.args().get(0), settings.commandTimeoutNanos())
+                    ? ServerRequirements.warningOfSubscribing(redis, mailbox, settings.commandTimeoutNanos())
                     : null;
             monitored.connected();
             tellOf(server, warning);
@@ -211,7 +212,7 @@ public final class FailoverGuard {
     }
 
     private Call check() {
-        return Scripts.check(settings.keyPrefix(), LockKeys.mailbox(settings.keyPrefix(), clientId));
+        return Scripts.check(settings.keyPrefix(), mailbox);
     }
 
     private static void warn(ServerRequirements server) {
