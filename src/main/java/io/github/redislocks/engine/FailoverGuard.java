@@ -137,8 +137,9 @@ public final class FailoverGuard {
             }
             if (objection != null) {
                 mayPass = server.isReplica();
-                throw new LockUnavailableException(
-                        LockUnavailableException.Reason.UNSUITABLE, null, redis.address(), objection, false, null);
+                throw LockUnavailableException.builder(
+                                LockUnavailableException.Reason.UNSUITABLE, redis.address(), objection)
+                        .build();
             }
             openLane();
             // Each node of a quorum is looked at by itself.
@@ -152,7 +153,9 @@ public final class FailoverGuard {
                     ? ServerRequirements.tooSmall(redis.address())
                     : "This client cannot start: " + e.getMessage() + ". " + remedy(e);
             mayPass = !isForGood(e) && !(e.getCause() instanceof RedisException cause && isForGood(cause));
-            throw new LockUnavailableException(UnavailableMessages.reasonOf(e), null, redis.address(), text, false, e);
+            throw LockUnavailableException.builder(UnavailableMessages.reasonOf(e), redis.address(), text)
+                    .cause(e)
+                    .build();
         }
     }
 
