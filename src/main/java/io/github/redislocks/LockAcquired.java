@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import java.time.Duration;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A thread has acquired a lock: {@link LockListener#acquired}.
@@ -51,6 +52,20 @@ public final class LockAcquired {
     /** Whether the holder before never released the lock, as {@link FencedLock#previousHolderLost()} tells. */
     public boolean previousHolderLost() {
         return previousHolderLost;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof LockAcquired that
+                && token == that.token
+                && previousHolderLost == that.previousHolderLost
+                && lockName.equals(that.lockName)
+                && waited.equals(that.waited);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(token, previousHolderLost, lockName, waited);
     }
 
     @Override

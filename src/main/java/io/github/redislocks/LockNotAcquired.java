@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import java.time.Duration;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A thread has given up acquiring a lock: {@link LockListener#notAcquired}.
@@ -58,6 +59,19 @@ public final class LockNotAcquired {
         INTERRUPTED,
         /** It ended with an exception, such as {@link LockUnavailableException}. */
         FAILED
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof LockNotAcquired that
+                && lockName.equals(that.lockName)
+                && waited.equals(that.waited)
+                && outcome == that.outcome;
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(lockName, waited, outcome);
     }
 
     @Override

@@ -1,5 +1,7 @@
 package io.github.redislocks;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Redis has confirmed holds anew: {@link LockListener#renewed}. Renewals that follow each other closely are one event.
  *
@@ -27,6 +29,16 @@ public final class LocksRenewed {
     /** How many renewals were confirmed; a hold that was renewed twice counts twice. */
     public long count() {
         return count;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof LocksRenewed that && count == that.count;
+    }
+
+    @Override
+    public int hashCode() {
+        return Long.hashCode(count);
     }
 
     @Override

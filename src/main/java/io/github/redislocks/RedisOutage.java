@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import java.time.Duration;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A time in which Redis does not answer: {@link LockListener#outageBegan} and {@link LockListener#outageEnded}.
@@ -44,6 +45,19 @@ public final class RedisOutage {
     /** How long the outage has lasted so far, counted from when the first request of it was sent. */
     public Duration lasted() {
         return lasted;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof RedisOutage that
+                && server.equals(that.server)
+                && failure.equals(that.failure)
+                && lasted.equals(that.lasted);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(server, failure, lasted);
     }
 
     @Override
