@@ -260,7 +260,7 @@ public final class RedisReentrantLock implements FencedLock {
     @Override
     public int getHoldCount() {
         Hold hold = sync.held();
-        return hold == null ? 0 : hold.count;
+        return hold == null ? 0 : hold.count();
     }
 
     @Override

@@ -246,7 +246,7 @@ public final class LockEngine {
         }
 
         private static void checkCount(Hold hold) {
-            if (hold.count == Integer.MAX_VALUE) {
+            if (hold.count() == Integer.MAX_VALUE) {
                 throw new Error("Maximum lock count exceeded");
             }
         }
@@ -364,7 +364,7 @@ public final class LockEngine {
                 throws InterruptedException {
             checkCount(hold);
             long began = clock.nanoTime();
-            int before = own.localReentry() ? 0 : hold.count;
+            int before = own.localReentry() ? 0 : hold.count();
             while (losses.isValid(hold)) {
                 long sent = clock.nanoTime();
                 long timeout = Math.min(
@@ -421,7 +421,7 @@ public final class LockEngine {
                 throw notHeld();
             }
             checkValid(hold);
-            if (hold.count > 1) {
+            if (hold.count() > 1) {
                 exit(hold);
             } else {
                 release(hold);
@@ -601,7 +601,7 @@ public final class LockEngine {
             // The thread that found the loss may have met an error before it told of it.
             losses.ended(hold);
             LockLostException exception = lost(hold);
-            if (--hold.count == 0) {
+            if (hold.unlockedAfterLoss()) {
                 holds.remove(hold);
             }
             return exception;

@@ -171,7 +171,7 @@ public final class Scripts {
                 Request.Plain.RELEASE_INNER,
                 RELEASE_INNER,
                 List.of(hold.lock()),
-                List.of(hold.owner.id, Long.toString(hold.attempt), Integer.toString(hold.count)));
+                List.of(hold.owner.id, Long.toString(hold.attempt), Integer.toString(hold.count())));
     }
 
     private static List<String> lockAndPerhapsFence(LockKeys keys, boolean fence) {

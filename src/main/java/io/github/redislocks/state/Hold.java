@@ -63,7 +63,7 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
     private volatile long state;
 
     /** How often it is held; of the owner's thread. */
-    public int count = 1;
+    private int count = 1;
     /**
      * The count from which on the watchdog renews: of the outermost acquisition without a lease. 0 if there is none.
      */
@@ -136,6 +136,11 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
 
     public LockKeys keys() {
         return new LockKeys(lock);
+    }
+
+    /** How often it is held; of a lost one: how often its thread has still to unlock it. Of the owner's thread. */
+    public int count() {
+        return count;
     }
 
     /** The longest lease that was asked for; of the owner's thread. */
@@ -415,6 +420,17 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
         return renewed
                 ? isRenewed() && isValid(now)
                 : isValid(now) && state >= now + Timing.validityNanos(wantedMillis);
+    }
+
+    /** Its thread has unlocked it once, though it is lost; true if it has nothing more to unlock. */
+    public boolean unlockedAfterLoss() {
+        count--;
+        return count == 0;
+    }
+
+    /** Its thread has also to unlock another that it lost: one record is enough for both. */
+    public void standsFor(Hold lost) {
+        count += lost.count;
     }
 
     /** Counts an inner unlock; renewal ends with the acquisition that asked for it, the deadline then stands. */

@@ -44,7 +44,7 @@ public final class Attempts {
     /** One to get back, from a Condition, a hold that the calling thread is about to give up. */
     public Attempt make(Hold hold, String condition, WaitLimit limit) {
         Attempt.Request request = new Attempt.Request(hold.leaseMillis(), hold.isRenewed(), true);
-        return new Attempt(nextNumber(), hold.keys(), hold.owner, request, limit, hold.count, condition);
+        return new Attempt(nextNumber(), hold.keys(), hold.owner, request, limit, hold.count(), condition);
     }
 
     /** Begins an attempt. If it meets an error, the attempt may have begun all the same. */
