@@ -33,6 +33,7 @@ public interface FencedLock extends Lock {
      *
      * @param lease 100 ms to 24 h
      * @throws IllegalArgumentException if the lease is shorter or longer
+     * @throws IllegalStateException if the {@link Locks} that it came from is closed
      * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
      */
     void lock(Duration lease);
@@ -42,6 +43,7 @@ public interface FencedLock extends Lock {
      *
      * @throws IllegalArgumentException if the lease is shorter than 100 ms or longer than 24 h
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
+     * @throws IllegalStateException if the {@link Locks} that it came from is closed
      * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
      */
     void lockInterruptibly(Duration lease) throws InterruptedException;
@@ -50,6 +52,7 @@ public interface FencedLock extends Lock {
      * As {@link #tryLock(long, TimeUnit)}.
      *
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
+     * @throws IllegalStateException if the {@link Locks} that it came from is closed
      * @throws LockUnavailableException if nobody knows whether the lock is busy
      */
     default boolean tryLock(Duration wait) throws InterruptedException {
@@ -61,6 +64,7 @@ public interface FencedLock extends Lock {
      *
      * @throws IllegalArgumentException if the lease is shorter than 100 ms or longer than 24 h
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
+     * @throws IllegalStateException if the {@link Locks} that it came from is closed
      * @throws LockUnavailableException if nobody knows whether the lock is busy
      */
     boolean tryLock(Duration wait, Duration lease) throws InterruptedException;
@@ -118,6 +122,7 @@ public interface FencedLock extends Lock {
     /**
      * Whether any thread of any JVM holds the lock. Asks Redis.
      *
+     * @throws IllegalStateException if the {@link Locks} that it came from is closed
      * @throws LockUnavailableException if Redis does not answer
      */
     boolean isLocked();
@@ -131,6 +136,7 @@ public interface FencedLock extends Lock {
      * else at its next renewal. Until then it believes that it holds the lock, so that two may work at once.
      *
      * @return whether there was a hold
+     * @throws IllegalStateException if the {@link Locks} that it came from is closed
      * @throws LockUnavailableException if Redis does not answer
      */
     boolean forceUnlock();
@@ -144,7 +150,8 @@ public interface FencedLock extends Lock {
      * }</pre>
      *
      * @throws LockLostException if the lock was lost before the action had ended; if the action threw as well, its
-     *     exception is thrown, with this one as suppressed
+     *     exception is thrown, and this one added to it as suppressed
+     * @throws IllegalStateException if the {@link Locks} that it came from is closed
      * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}; the action did not run
      */
     default <T extends @Nullable Object> T withLock(Supplier<T> action) {
@@ -158,6 +165,7 @@ public interface FencedLock extends Lock {
      *
      * @throws E if the action throws it
      * @throws LockLostException if the lock was lost before the action had ended, as with {@link #withLock}
+     * @throws IllegalStateException if the {@link Locks} that it came from is closed
      * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}; the action did not run
      */
     default <T extends @Nullable Object, E extends Exception> T callWithLock(LockedCall<T, E> action) throws E {
@@ -171,6 +179,7 @@ public interface FencedLock extends Lock {
      *
      * @throws E if the action throws it
      * @throws LockLostException if the lock was lost before the action had ended, as with {@link #withLock}
+     * @throws IllegalStateException if the {@link Locks} that it came from is closed
      * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}; the action did not run
      */
     default <E extends Exception> void runWithLock(LockedRun<E> action) throws E {
@@ -187,6 +196,7 @@ public interface FencedLock extends Lock {
      * @return what the action returned, or that the lock was busy
      * @throws InterruptedException if the thread is interrupted on entry or while it waits; the action did not run
      * @throws LockLostException if the lock was lost before the action had ended, as with {@link #withLock}
+     * @throws IllegalStateException if the {@link Locks} that it came from is closed
      * @throws LockUnavailableException if nobody knows whether the lock is busy; the action did not run
      */
     default <T extends @Nullable Object> LockedResult<T> tryWithLock(Duration wait, Supplier<T> action)
@@ -201,6 +211,7 @@ public interface FencedLock extends Lock {
      * @throws E if the action throws it
      * @throws InterruptedException if the thread is interrupted on entry or while it waits; the action did not run
      * @throws LockLostException if the lock was lost before the action had ended, as with {@link #withLock}
+     * @throws IllegalStateException if the {@link Locks} that it came from is closed
      * @throws LockUnavailableException if nobody knows whether the lock is busy; the action did not run
      */
     default <T extends @Nullable Object, E extends Exception> LockedResult<T> tryCallWithLock(
@@ -218,6 +229,7 @@ public interface FencedLock extends Lock {
      * @throws E if the action throws it
      * @throws InterruptedException if the thread is interrupted on entry or while it waits; the action did not run
      * @throws LockLostException if the lock was lost before the action had ended, as with {@link #withLock}
+     * @throws IllegalStateException if the {@link Locks} that it came from is closed
      * @throws LockUnavailableException if nobody knows whether the lock is busy; the action did not run
      */
     default <E extends Exception> boolean tryRunWithLock(Duration wait, LockedRun<E> action)

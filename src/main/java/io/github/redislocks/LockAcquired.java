@@ -2,9 +2,16 @@ package io.github.redislocks;
 
 import java.time.Duration;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The event that a thread has acquired a lock: {@link LockListener#acquired}.
+ *
+ * <pre>{@code
+ * public void acquired(LockAcquired event) {
+ *     waits.record(event.waited());
+ * }
+ * }</pre>
  *
  * @since 0.1.0
  */
@@ -45,6 +52,20 @@ public final class LockAcquired {
     /** Whether the previous holder never released the lock, as {@link FencedLock#previousHolderLost()} says. */
     public boolean previousHolderLost() {
         return previousHolderLost;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof LockAcquired that
+                && token == that.token
+                && previousHolderLost == that.previousHolderLost
+                && lockName.equals(that.lockName)
+                && waited.equals(that.waited);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(token, previousHolderLost, lockName, waited);
     }
 
     @Override

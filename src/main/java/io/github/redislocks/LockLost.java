@@ -80,7 +80,11 @@ public final class LockLost implements Serializable {
         return "LockLost[lockName=" + lockName + ", token=" + token + ", owner=" + owner + ", reason=" + reason + ']';
     }
 
-    /** Why a hold ended without its owner's unlock. Later versions may add values. */
+    /**
+     * Why a hold ended without its owner's unlock. Later versions may have more of them: have a default for the rest.
+     *
+     * @since 0.1.0
+     */
     public enum Reason {
         /** The lease ran out: a named lease was too short, or the process stood still longer than the lease. */
         EXPIRED("its lease ran out. Name no lease to have it renewed, or a longer one; a process that stands"

@@ -2,9 +2,16 @@ package io.github.redislocks;
 
 import java.time.Duration;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The event that a thread has given up acquiring a lock: {@link LockListener#notAcquired}.
+ *
+ * <pre>{@code
+ * public void notAcquired(LockNotAcquired event) {
+ *     failures.count(event.lockName(), event.outcome());
+ * }
+ * }</pre>
  *
  * @since 0.1.0
  */
@@ -40,7 +47,11 @@ public final class LockNotAcquired {
         return outcome;
     }
 
-    /** Why a thread gave up acquiring a lock. Later versions may add values. */
+    /**
+     * Why a thread gave up acquiring a lock. Later versions may have more of them: have a default for the rest.
+     *
+     * @since 0.1.0
+     */
     public enum Outcome {
         /** The lock was busy for the whole time that the caller was ready to wait. */
         BUSY,
@@ -48,6 +59,19 @@ public final class LockNotAcquired {
         INTERRUPTED,
         /** The call threw an exception, such as {@link LockUnavailableException}. */
         FAILED
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof LockNotAcquired that
+                && lockName.equals(that.lockName)
+                && waited.equals(that.waited)
+                && outcome == that.outcome;
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(lockName, waited, outcome);
     }
 
     @Override

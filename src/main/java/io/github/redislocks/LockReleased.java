@@ -2,9 +2,16 @@ package io.github.redislocks;
 
 import java.time.Duration;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The event that a thread has released a lock: {@link LockListener#released}.
+ *
+ * <pre>{@code
+ * public void released(LockReleased event) {
+ *     holdTimes.record(event.held());
+ * }
+ * }</pre>
  *
  * @since 0.1.0
  */
@@ -38,6 +45,19 @@ public final class LockReleased {
     /** How long the thread held the lock. */
     public Duration held() {
         return held;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof LockReleased that
+                && token == that.token
+                && lockName.equals(that.lockName)
+                && held.equals(that.held);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(token, lockName, held);
     }
 
     @Override

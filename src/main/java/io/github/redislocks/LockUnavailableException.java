@@ -24,7 +24,11 @@ public final class LockUnavailableException extends RuntimeException {
     @Serial
     private static final long serialVersionUID = 1L;
 
-    /** What kept the caller from a lock. Later versions may add values, so handle unknown ones as well. */
+    /**
+     * What kept the caller from a lock. Later versions may have more of them: have a default for the rest.
+     *
+     * @since 0.1.0
+     */
     public enum Reason {
         /** The server gave no usable answer in time: it is away, hangs, or the connection failed. */
         UNANSWERED,
@@ -50,28 +54,75 @@ public final class LockUnavailableException extends RuntimeException {
     private final String server;
     private final boolean mayExist;
 
+    private LockUnavailableException(Builder parts) {
+        super(parts.message, parts.cause);
+        this.reason = parts.reason;
+        this.lockName = parts.lockName;
+        this.server = parts.server;
+        this.mayExist = parts.holdMayExist;
+    }
+
     /**
-     * Makes the exception. For the library, and for tests that replace it.
+     * Begins one as the library throws it; for tests of code that catches it, and for what takes the library's place.
+     * Unless more is said, it is about no lock, no hold may exist, and no request has failed.
+     *
+     * <pre>{@code
+     * throw LockUnavailableException.builder(Reason.UNANSWERED, "localhost:6379", "Redis does not answer.")
+     *         .lockName("inventory")
+     *         .holdMayExist(true)
+     *         .build();
+     * }</pre>
      *
      * @param reason what kept the caller from the lock
-     * @param lockName the name of the lock, or null if the failure concerns no lock
      * @param server the address of the server
      * @param message what was wrong, and what to do
-     * @param mayExist whether a request may have been executed unanswered
-     * @param cause the request that failed, or null if all were answered, as during the grace after a failover
      */
-    public LockUnavailableException(
-            Reason reason,
-            @Nullable String lockName,
-            String server,
-            String message,
-            boolean mayExist,
-            @Nullable RedisRequestException cause) {
-        super(message, cause);
-        this.reason = Objects.requireNonNull(reason, "reason");
-        this.lockName = lockName;
-        this.server = Objects.requireNonNull(server, "server");
-        this.mayExist = mayExist;
+    public static Builder builder(Reason reason, String server, String message) {
+        return new Builder(reason, server, message);
+    }
+
+    /**
+     * What one says, before it is made: {@link LockUnavailableException#builder}.
+     *
+     * @since 0.1.0
+     */
+    public static final class Builder {
+
+        private final Reason reason;
+        private final String server;
+        private final String message;
+        private @Nullable String lockName;
+        private boolean holdMayExist;
+        private @Nullable RedisRequestException cause;
+
+        private Builder(Reason reason, String server, String message) {
+            this.reason = Objects.requireNonNull(reason, "reason");
+            this.server = Objects.requireNonNull(server, "server");
+            this.message = Objects.requireNonNull(message, "message");
+        }
+
+        /** The name of the lock that it is about; null if it is about none. */
+        public Builder lockName(@Nullable String name) {
+            lockName = name;
+            return this;
+        }
+
+        /** Whether a request may have been executed unanswered. */
+        public Builder holdMayExist(boolean mayExist) {
+            holdMayExist = mayExist;
+            return this;
+        }
+
+        /** The request that failed; null if all were answered, as in a grace after a failover. */
+        public Builder cause(@Nullable RedisRequestException failed) {
+            cause = failed;
+            return this;
+        }
+
+        /** Makes the exception. */
+        public LockUnavailableException build() {
+            return new LockUnavailableException(this);
+        }
     }
 
     /** What kept the caller from the lock. */

@@ -5,13 +5,22 @@ import org.jspecify.annotations.Nullable;
 /**
  * An action under a lock that returns a value and may throw: {@link FencedLock#callWithLock}.
  *
- * @param <T> the type of the value
- * @param <E> the exception that the action may throw; {@link RuntimeException} if none is declared
+ * <pre>{@code
+ * LockedCall<Integer, IOException> read = () -> Integer.parseInt(Files.readString(counter));
+ * int count = lock.callWithLock(read);
+ * }</pre>
+ *
+ * @param <T> what it returns
+ * @param <E> what it may throw; {@link RuntimeException} if nothing is declared
  * @since 0.1.0
  */
 @FunctionalInterface
 public interface LockedCall<T extends @Nullable Object, E extends Exception> {
 
-    /** Runs the action. */
+    /**
+     * Does the work.
+     *
+     * @throws E if the work cannot be done
+     */
     T call() throws E;
 }

@@ -3,12 +3,21 @@ package io.github.redislocks;
 /**
  * An action under a lock that returns nothing and may throw: {@link FencedLock#runWithLock}.
  *
- * @param <E> the exception that the action may throw; {@link RuntimeException} if none is declared
+ * <pre>{@code
+ * LockedRun<IOException> write = () -> Files.writeString(counter, "0");
+ * lock.runWithLock(write);
+ * }</pre>
+ *
+ * @param <E> what it may throw; {@link RuntimeException} if nothing is declared
  * @since 0.1.0
  */
 @FunctionalInterface
 public interface LockedRun<E extends Exception> {
 
-    /** Runs the action. */
+    /**
+     * Does the work.
+     *
+     * @throws E if the work cannot be done
+     */
     void run() throws E;
 }

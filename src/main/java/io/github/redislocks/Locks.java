@@ -160,6 +160,8 @@ public interface Locks extends AutoCloseable {
     /**
      * Runs an action under the lock with a name, as {@link FencedLock#withLock}.
      *
+     * @throws IllegalArgumentException if the name cannot work
+     * @throws IllegalStateException if this is closed
      * @throws LockLostException if the lock was lost before the action had ended
      * @throws LockUnavailableException if Redis stays away
      */
@@ -170,7 +172,9 @@ public interface Locks extends AutoCloseable {
     /**
      * Runs an action that may throw a checked exception under the lock with a name, as {@link FencedLock#callWithLock}.
      *
+     * @throws IllegalArgumentException if the name cannot work
      * @throws E if the action throws it
+     * @throws IllegalStateException if this is closed
      * @throws LockLostException if the lock was lost before the action had ended
      * @throws LockUnavailableException if Redis stays away
      */
@@ -182,7 +186,9 @@ public interface Locks extends AutoCloseable {
     /**
      * Runs an action that returns nothing under the lock with a name, as {@link FencedLock#runWithLock}.
      *
+     * @throws IllegalArgumentException if the name cannot work
      * @throws E if the action throws it
+     * @throws IllegalStateException if this is closed
      * @throws LockLostException if the lock was lost before the action had ended
      * @throws LockUnavailableException if Redis stays away
      */

@@ -1,8 +1,16 @@
 package io.github.redislocks;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * The event that Redis has confirmed renewals of holds: {@link LockListener#renewed}. Renewals in quick succession are
  * one event.
+ *
+ * <pre>{@code
+ * public void renewed(LocksRenewed event) {
+ *     renewals.add(event.count());
+ * }
+ * }</pre>
  *
  * @since 0.1.0
  */
@@ -22,6 +30,16 @@ public final class LocksRenewed {
     /** How many renewals were confirmed; a hold that was renewed twice counts twice. */
     public long count() {
         return count;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof LocksRenewed that && count == that.count;
+    }
+
+    @Override
+    public int hashCode() {
+        return Long.hashCode(count);
     }
 
     @Override

@@ -63,6 +63,7 @@ public final class RedisLocks implements Locks {
      *     {@code clientName}, {@code commandTimeout} (such as {@code 500ms}), and, if the Sentinels themselves need a
      *     login, {@code sentinelUser} and {@code sentinelPassword}
      * @throws IllegalArgumentException if the URI cannot work
+     * @throws IllegalStateException if the Jedis on the class path is older than 6.0
      * @throws LockUnavailableException if the server does not answer
      */
     public static RedisLocks connect(String uri) {
@@ -76,6 +77,7 @@ public final class RedisLocks implements Locks {
      *
      * @param uris an odd number of masters, 3 or more, as in {@link #connect}; none may replicate another
      * @throws IllegalArgumentException if a URI cannot work, or they are not an odd number of different servers
+     * @throws IllegalStateException if the Jedis on the class path is older than 6.0
      * @throws LockUnavailableException if no majority answers
      */
     public static RedisLocks quorum(String... uris) {
@@ -391,8 +393,9 @@ public final class RedisLocks implements Locks {
          * thrown. A hold whose renewals fewer replicas confirm is lost at its deadline. Sentinels may promote any
          * replica, so name the number of all replicas.
          *
-         * @param replicas 0, the default, to wait for no replica
-         * @param timeout how long one try waits for the replicas: at least 1 ms, at most the command timeout
+         * @param replicas 0, the default, to wait for none
+         * @param timeout how long one try waits for them: at least 1 ms, at most the command timeout
+         * @throws IllegalArgumentException if the number is negative
          */
         public Builder replicaAcks(int replicas, Duration timeout) {
             settings = settings.withReplicaAcks(replicas, timeout);
@@ -406,7 +409,8 @@ public final class RedisLocks implements Locks {
          * first, throws {@link LockUnavailableException}; {@code tryLock()} throws it at once. All clients should have
          * the same setting.
          *
-         * @param time at least the longest lease in use; zero, the default, for no waiting
+         * @param time at least the longest lease in use, at most 24 h; zero, the default, not to wait
+         * @throws IllegalArgumentException if it is negative or longer
          */
         public Builder failoverGrace(Duration time) {
             settings = settings.withFailoverGrace(time);

@@ -2,9 +2,16 @@ package io.github.redislocks;
 
 import java.time.Duration;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A period in which Redis does not answer: {@link LockListener#outageBegan} and {@link LockListener#outageEnded}.
+ *
+ * <pre>{@code
+ * public void outageBegan(RedisOutage outage) {
+ *     alarms.add(outage.server() + " does not answer: " + outage.failure());
+ * }
+ * }</pre>
  *
  * @since 0.1.0
  */
@@ -38,6 +45,19 @@ public final class RedisOutage {
     /** How long the outage has lasted so far, counted from the sending of the first request that failed. */
     public Duration lasted() {
         return lasted;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof RedisOutage that
+                && server.equals(that.server)
+                && failure.equals(that.failure)
+                && lasted.equals(that.lasted);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(server, failure, lasted);
     }
 
     @Override

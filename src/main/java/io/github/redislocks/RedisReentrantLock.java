@@ -41,6 +41,16 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Memory.</b> What a thread wrote before it unlocked is visible to the next holder of the same JVM, as
  * {@link Lock} demands.
  *
+ * <pre>{@code
+ * RedisReentrantLock lock = locks.reentrantLock("inventory:" + sku);
+ * lock.lock();
+ * try {
+ *     stock.take(sku, lock.fencingToken());
+ * } finally {
+ *     lock.unlock();
+ * }
+ * }</pre>
+ *
  * @since 0.1.0
  */
 public final class RedisReentrantLock implements FencedLock {
@@ -62,6 +72,7 @@ public final class RedisReentrantLock implements FencedLock {
      * Acquires the lock, waiting as long as it takes; an interrupt does not end the wait and is kept. The hold is
      * renewed until {@link #unlock()}.
      *
+     * @throws IllegalStateException if the {@link RedisLocks} is closed
      * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
      */
     @Override
@@ -78,6 +89,8 @@ public final class RedisReentrantLock implements FencedLock {
      * As {@link #lock()}, but an interrupt ends the wait and leaves nothing behind.
      *
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
+     * @throws IllegalStateException if the {@link RedisLocks} is closed
+     * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
      */
     @Override
     public void lockInterruptibly() throws InterruptedException {
@@ -92,7 +105,8 @@ public final class RedisReentrantLock implements FencedLock {
     /**
      * Acquires the lock if it is free now, even if others wait for it; sends one request and does not wait.
      *
-     * @throws LockUnavailableException if Redis did not answer, so that it is not known whether the lock is free
+     * @throws IllegalStateException if the {@link RedisLocks} is closed
+     * @throws LockUnavailableException if Redis did not answer, so that nobody knows whether it is free
      */
     @Override
     public boolean tryLock() {
@@ -104,8 +118,9 @@ public final class RedisReentrantLock implements FencedLock {
      * after that time even if Redis hangs.
      *
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
-     * @throws LockUnavailableException if in that time Redis answered no request of this client, or refused it locks,
-     *     so that it is not known whether the lock is busy
+     * @throws IllegalStateException if the {@link RedisLocks} is closed
+     * @throws LockUnavailableException if in that time Redis answered this client nothing at all, or refused it locks,
+     *     so that nobody knows whether the lock is busy
      */
     @Override
     public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
@@ -175,17 +190,30 @@ public final class RedisReentrantLock implements FencedLock {
      *
      * @throws IllegalArgumentException if it is a Condition of another lock
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
+     * @throws LockLostException if it did and has lost it
      */
     public boolean hasWaiters(Condition condition) {
         return !getWaitingThreads(condition).isEmpty();
     }
 
-    /** How many threads of this JVM wait in a Condition of this lock, as {@link #hasWaiters(Condition)}. */
+    /**
+     * How many threads of this JVM wait in a Condition of this lock, as {@link #hasWaiters(Condition)}.
+     *
+     * @throws IllegalArgumentException if it is a Condition of another lock
+     * @throws IllegalMonitorStateException if the calling thread does not hold the lock
+     * @throws LockLostException if it did and has lost it
+     */
     public int getWaitQueueLength(Condition condition) {
         return getWaitingThreads(condition).size();
     }
 
-    /** The threads of this JVM that wait in a Condition of this lock, as {@link #hasWaiters(Condition)}. */
+    /**
+     * The threads of this JVM that wait in a Condition of this lock, as {@link #hasWaiters(Condition)}.
+     *
+     * @throws IllegalArgumentException if it is a Condition of another lock
+     * @throws IllegalMonitorStateException if the calling thread does not hold the lock
+     * @throws LockLostException if it did and has lost it
+     */
     public Collection<Thread> getWaitingThreads(Condition condition) {
         Objects.requireNonNull(condition, "condition");
         if (!(condition instanceof RedisCondition ours) || !ours.isOf(sync)) {
@@ -234,7 +262,7 @@ public final class RedisReentrantLock implements FencedLock {
     @Override
     public int getHoldCount() {
         Hold hold = sync.held();
-        return hold == null ? 0 : hold.count;
+        return hold == null ? 0 : hold.count();
     }
 
     @Override

@@ -7,6 +7,12 @@ import org.jspecify.annotations.Nullable;
  * The failure of a request to Redis. The message is the server's error or the failure of the connection. It is the
  * cause of a {@link LockUnavailableException}, which says what the failure means for the lock.
  *
+ * <pre>{@code
+ * if (e.getCause() instanceof RedisRequestException request) {
+ *     log.warn("No lock: {}", request.getMessage());
+ * }
+ * }</pre>
+ *
  * @since 0.1.0
  */
 public abstract class RedisRequestException extends RuntimeException {

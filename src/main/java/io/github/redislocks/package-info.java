@@ -2,6 +2,12 @@
  * {@code java.util.concurrent.locks} on Redis: locks across processes that are used like the JDK's. Start at
  * {@link io.github.redislocks.RedisLocks}.
  *
+ * <pre>{@code
+ * try (RedisLocks locks = RedisLocks.connect("redis://localhost:6379")) {
+ *     locks.runWithLock("inventory:sku-42", () -> stock.take("sku-42"));
+ * }
+ * }</pre>
+ *
  * <table>
  *   <caption>Which class for what</caption>
  *   <tr><th>To</th><th>use</th></tr>
@@ -10,18 +16,34 @@
  *     how</td></tr>
  *   <tr><td>guard something</td>
  *     <td>{@link io.github.redislocks.RedisReentrantLock}, by its methods of {@link java.util.concurrent.locks.Lock} or
- *     {@link io.github.redislocks.FencedLock#withLock}</td></tr>
- *   <tr><td>set the lease, fairness or retry time of one lock</td><td>{@link io.github.redislocks.LockOptions}</td></tr>
- *   <tr><td>write code to which tests or frameworks can give other locks</td>
+ *     {@link io.github.redislocks.FencedLock#withLock}; with
+ *     {@link io.github.redislocks.FencedLock#tryWithLock} a {@link io.github.redislocks.LockedResult} says whether the
+ *     lock was busy</td></tr>
+ *   <tr><td>run under a lock what throws a checked exception</td>
+ *     <td>{@link io.github.redislocks.LockedCall} or {@link io.github.redislocks.LockedRun}</td></tr>
+ *   <tr><td>set lease, fairness or time for outages of one lock</td><td>{@link io.github.redislocks.LockOptions}</td></tr>
+ *   <tr><td>write code that a test or a framework can give other locks</td>
  *     <td>{@link io.github.redislocks.Locks} and {@link io.github.redislocks.FencedLock}</td></tr>
  *   <tr><td>know that a hold was lost</td>
  *     <td>{@link io.github.redislocks.LockLostException} where it matters,
  *     {@link io.github.redislocks.RedisLocks.Builder#onLockLost} to be notified</td></tr>
  *   <tr><td>know why no lock can be acquired</td>
- *     <td>{@link io.github.redislocks.LockUnavailableException}</td></tr>
- *   <tr><td>measure</td><td>{@link io.github.redislocks.LockListener}</td></tr>
- *   <tr><td>look at a lock</td><td>{@link io.github.redislocks.LockInspection}</td></tr>
+ *     <td>{@link io.github.redislocks.LockUnavailableException}; its cause, if a request failed, is a
+ *     {@link io.github.redislocks.RedisRequestException}</td></tr>
+ *   <tr><td>measure</td>
+ *     <td>{@link io.github.redislocks.LockListener}, which is told of {@link io.github.redislocks.LockAcquired},
+ *     {@link io.github.redislocks.LockNotAcquired}, {@link io.github.redislocks.LockReleased},
+ *     {@link io.github.redislocks.LockLost}, {@link io.github.redislocks.LocksRenewed} and
+ *     {@link io.github.redislocks.RedisOutage}</td></tr>
+ *   <tr><td>look at a lock</td>
+ *     <td>{@link io.github.redislocks.Locks#inspect}, which returns a
+ *     {@link io.github.redislocks.LockInspection}</td></tr>
+ *   <tr><td>stop a service</td><td>{@link io.github.redislocks.Locks#close(java.time.Duration)}</td></tr>
  * </table>
+ *
+ * <p>A null argument is refused with {@link NullPointerException} unless it is marked as nullable.
+ *
+ * @since 0.1.0
  */
 @NullMarked
 package io.github.redislocks;

@@ -44,7 +44,9 @@ class GuardTest extends FakeTime {
     private Hold hold(long number, String owner, int count, long deadlineNanos) {
         Attempt.Grant grant = new Attempt.Grant(1, false, deadlineNanos, 0, true);
         Hold hold = new Hold(attempt(number, owner), grant, 0, 0, null);
-        hold.count = count;
+        while (hold.count() < count) {
+            hold.reentered(hold.leaseMillis(), false, Long.MAX_VALUE);
+        }
         return hold;
     }
 

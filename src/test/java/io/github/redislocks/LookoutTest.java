@@ -23,7 +23,7 @@ class LookoutTest extends FakeTime {
     private Waiter waiterAtTheGate() {
         Waiter waiter = new Waiter();
         waiter.start();
-        await().until(() -> locks.client().attempts.all().stream().anyMatch(Attempt::isAtGate));
+        await().until(() -> locks.client().attempts.all().stream().anyMatch(Attempt::isInLocalQueue));
         settle();
         return waiter;
     }
@@ -71,8 +71,10 @@ class LookoutTest extends FakeTime {
         Waiter first = waiterAtTheGate();
         Waiter second = new Waiter();
         second.start();
-        await().until(() ->
-                locks.client().attempts.all().stream().filter(Attempt::isAtGate).count() == 2);
+        await().until(() -> locks.client().attempts.all().stream()
+                        .filter(Attempt::isInLocalQueue)
+                        .count()
+                == 2);
         pass(5 * HEARTBEAT_MILLIS);
         assertThat(redis.log().count("held")).isBetween(4, 6);
         assertThat(lock.isHeldByCurrentThread()).isTrue();
@@ -97,7 +99,7 @@ class LookoutTest extends FakeTime {
             }
         });
         thread.start();
-        await().until(() -> locks.client().attempts.all().stream().anyMatch(Attempt::isAtGate));
+        await().until(() -> locks.client().attempts.all().stream().anyMatch(Attempt::isInLocalQueue));
         server.del(KEY);
         passUntil(() -> !thread.isAlive());
         assertThat(result.get()).isEqualTo(true);

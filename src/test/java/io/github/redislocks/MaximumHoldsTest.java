@@ -27,7 +27,10 @@ class MaximumHoldsTest {
             Hold hold =
                     locks.client().holds.get(LockKeys.of(Settings.DEFAULT_KEY_PREFIX, "job"), Thread.currentThread());
             // Nobody can wait for two thousand million re-entries.
-            hold.count = Integer.MAX_VALUE;
+            while (hold.count() < Integer.MAX_VALUE) {
+                hold.standsFor(hold);
+                hold.reentered(hold.leaseMillis(), false, Long.MAX_VALUE);
+            }
             List<ThrowingCallable> forms = List.of(
                     lock::lock, lock::lockInterruptibly, lock::tryLock, () -> lock.tryLock(1, TimeUnit.SECONDS));
             for (ThrowingCallable form : forms) {

@@ -426,7 +426,7 @@ class ReplicaAcksTest extends FakeTime {
                     Scripts.renew(hold, 200, false),
                     Scripts.confirm(brief),
                     Scripts.acquire(brief, 8_000_000_000_000_000L, false, 0),
-                    Scripts.reenter(hold, hold.count, 200))) {
+                    Scripts.reenter(hold, hold.count(), 200))) {
                 long before = writes(admin);
                 assertThat(direct.run(again, TimeUnit.SECONDS.toNanos(5)).code())
                         .isEqualTo("OK");

@@ -4,6 +4,7 @@ import io.github.redislocks.LockLost;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.health.UnavailableMessages;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.redis.Call;
@@ -23,6 +24,7 @@ import io.github.redislocks.waiting.Attempts;
 import io.github.redislocks.waiting.Handoff;
 import io.github.redislocks.waiting.Mailbox;
 import io.github.redislocks.waiting.Settlements;
+import io.github.redislocks.waiting.WaitingParts;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
@@ -46,33 +48,20 @@ public final class Conditions {
     private final Watchdog watchdog;
     private final Settlements settlements;
 
-    public Conditions(
-            Clock clock,
-            Settings settings,
-            FailoverEpoch epoch,
-            ServerTimes serverTimes,
-            MonitoredRedis monitored,
-            UnavailableMessages unavailable,
-            Holds holds,
-            Attempts attempts,
-            Mailbox mailbox,
-            Handoff handoff,
-            Losses losses,
-            Watchdog watchdog,
-            Settlements settlements) {
-        this.clock = clock;
-        this.settings = settings;
-        this.epoch = epoch;
-        this.serverTimes = serverTimes;
-        this.monitored = monitored;
-        this.unavailable = unavailable;
+    public Conditions(RedisAccess access, WaitingParts parts, Holds holds) {
+        this.clock = access.clock();
+        this.settings = access.settings();
+        this.epoch = access.epoch();
+        this.serverTimes = access.serverTimes();
+        this.monitored = access.monitored();
+        this.unavailable = access.unavailable();
         this.holds = holds;
-        this.attempts = attempts;
-        this.mailbox = mailbox;
-        this.handoff = handoff;
-        this.losses = losses;
-        this.watchdog = watchdog;
-        this.settlements = settlements;
+        this.attempts = parts.attempts();
+        this.mailbox = parts.mailbox();
+        this.handoff = parts.handoff();
+        this.losses = parts.losses();
+        this.watchdog = parts.watchdog();
+        this.settlements = parts.settlements();
     }
 
     /**

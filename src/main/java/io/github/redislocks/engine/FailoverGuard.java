@@ -31,6 +31,7 @@ import org.jspecify.annotations.Nullable;
 public final class FailoverGuard {
 
     private final String clientId;
+    private final String mailbox;
     private final Settings settings;
     private final Clock clock;
     private final Redis redis;
@@ -53,6 +54,7 @@ public final class FailoverGuard {
             Watchdog watchdog,
             Attempts attempts) {
         this.clientId = clientId;
+        this.mailbox = LockKeys.mailbox(settings.keyPrefix(), clientId);
         this.settings = settings;
         this.clock = clock;
         this.redis = redis;
@@ -135,14 +137,14 @@ public final class FailoverGuard {
             }
             if (objection != null) {
                 mayPass = server.isReplica();
-                throw new LockUnavailableException(
-                        LockUnavailableException.Reason.UNSUITABLE, null, redis.address(), objection, false, null);
+                throw LockUnavailableException.builder(
+                                LockUnavailableException.Reason.UNSUITABLE, redis.address(), objection)
+                        .build();
             }
             openBackgroundConnection();
             // Each node of a quorum is checked by itself.
             String warning = redis.hasLines()
-                    ? ServerRequirements.warningOfSubscribing(
-                            redis, check.args().get(0), settings.commandTimeoutNanos())
+                    ? ServerRequirements.warningOfSubscribing(redis, mailbox, settings.commandTimeoutNanos())
                     : null;
             monitored.connected();
             tellOf(server, warning);
@@ -151,7 +153,9 @@ public final class FailoverGuard {
                     ? ServerRequirements.tooSmall(redis.address())
                     : "This client cannot start: " + e.getMessage() + ". " + remedy(e);
             mayPass = !isForGood(e) && !(e.getCause() instanceof RedisException cause && isForGood(cause));
-            throw new LockUnavailableException(UnavailableMessages.reasonOf(e), null, redis.address(), text, false, e);
+            throw LockUnavailableException.builder(UnavailableMessages.reasonOf(e), redis.address(), text)
+                    .cause(e)
+                    .build();
         }
     }
 
@@ -211,7 +215,7 @@ public final class FailoverGuard {
     }
 
     private Call check() {
-        return Scripts.check(settings.keyPrefix(), LockKeys.mailbox(settings.keyPrefix(), clientId));
+        return Scripts.check(settings.keyPrefix(), mailbox);
     }
 
     private static void warn(ServerRequirements server) {

@@ -9,6 +9,7 @@ import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.health.UnavailableMessages;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.lease.Renewals;
@@ -31,6 +32,7 @@ import io.github.redislocks.waiting.LocalQueue;
 import io.github.redislocks.waiting.Lookout;
 import io.github.redislocks.waiting.Mailbox;
 import io.github.redislocks.waiting.Settlements;
+import io.github.redislocks.waiting.WaitingParts;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -52,20 +54,18 @@ public final class LockClient {
     public final Settings settings;
     public final Clock clock;
     public final Redis redis;
-    public final EventNotifier events;
     public final Holds holds = new Holds();
     public final LocalQueue localQueue;
-    public final FailoverEpoch epoch = new FailoverEpoch();
+    private final FailoverEpoch epoch = new FailoverEpoch();
     public final ServerTimes serverTimes;
     public final MonitoredRedis monitored;
-    public final UnavailableMessages unavailable;
+    private final UnavailableMessages unavailable;
     public final Losses losses;
     public final Watchdog watchdog;
     public final Attempts attempts;
     public final Mailbox mailbox;
-    public final Handoff handoff;
+    private final Handoff handoff;
     public final Owners owners;
-    public final Acquisitions acquisitions;
     public final Settlements settlements;
     public final AsyncAcquisitions async;
     private final LockEngine engine;
@@ -90,7 +90,7 @@ public final class LockClient {
         this.settings = settings;
         this.clock = clock;
         this.redis = redis;
-        this.events = new EventNotifier(listeners, threads);
+        EventNotifier events = new EventNotifier(listeners, threads);
         this.owners = new Owners(id);
         this.localQueue = new LocalQueue();
         this.serverTimes = new ServerTimes(clock);
@@ -112,54 +112,15 @@ public final class LockClient {
                 threads);
         this.handoff = new Handoff(clock, settings, monitored, holds, localQueue, attempts, mailbox, watchdog, losses);
         this.settlements = new Settlements(clock, settings, epoch, monitored, holds, attempts, handoff, watchdog);
-        this.acquisitions = new Acquisitions(
-                clock,
-                settings,
-                epoch,
-                serverTimes,
-                monitored,
-                unavailable,
-                localQueue,
-                attempts,
-                mailbox,
-                handoff,
-                losses,
-                settlements,
-                watchdog);
+        RedisAccess access = new RedisAccess(clock, settings, epoch, serverTimes, monitored, unavailable);
+        WaitingParts parts = new WaitingParts(attempts, localQueue, mailbox, handoff, settlements, losses, watchdog);
+        Acquisitions acquisitions = new Acquisitions(access, parts);
         this.async =
                 new AsyncAcquisitions(clock, attempts, acquisitions, monitored, unavailable, watchdog, events, threads);
         this.renewals = renewals(Renewals.LOSSES);
         this.queries = new LockQueries(id, clock, settings, monitored, unavailable, holds, attempts, losses);
-        this.engine = new LockEngine(
-                clock,
-                settings,
-                redis,
-                monitored,
-                unavailable,
-                holds,
-                owners,
-                attempts,
-                localQueue,
-                mailbox,
-                handoff,
-                losses,
-                watchdog,
-                acquisitions,
-                events);
-        this.conditions = new Conditions(
-                clock,
-                settings,
-                epoch,
-                serverTimes,
-                monitored,
-                unavailable,
-                holds,
-                attempts,
-                mailbox,
-                handoff,
-                losses,
-                watchdog,
-                settlements);
+        this.engine = new LockEngine(access, parts, redis, holds, owners, acquisitions, events);
+        this.conditions = new Conditions(access, parts, holds);
         this.failoverGuard =
                 new FailoverGuard(id, settings, clock, redis, monitored, serverTimes, epoch, watchdog, attempts);
     }

@@ -8,6 +8,7 @@ import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.health.UnavailableMessages;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.redis.Call;
@@ -31,6 +32,7 @@ import io.github.redislocks.waiting.Attempts;
 import io.github.redislocks.waiting.Handoff;
 import io.github.redislocks.waiting.LocalQueue;
 import io.github.redislocks.waiting.Mailbox;
+import io.github.redislocks.waiting.WaitingParts;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
@@ -82,34 +84,26 @@ public final class LockEngine {
     private final EventNotifier events;
 
     public LockEngine(
-            Clock clock,
-            Settings settings,
+            RedisAccess access,
+            WaitingParts parts,
             Redis redis,
-            MonitoredRedis monitored,
-            UnavailableMessages unavailable,
             Holds holds,
             Owners owners,
-            Attempts attempts,
-            LocalQueue localQueue,
-            Mailbox mailbox,
-            Handoff handoff,
-            Losses losses,
-            Watchdog watchdog,
             Acquisitions acquisitions,
             EventNotifier events) {
-        this.clock = clock;
-        this.settings = settings;
+        this.clock = access.clock();
+        this.settings = access.settings();
         this.redis = redis;
-        this.monitored = monitored;
-        this.unavailable = unavailable;
+        this.monitored = access.monitored();
+        this.unavailable = access.unavailable();
         this.holds = holds;
         this.owners = owners;
-        this.attempts = attempts;
-        this.localQueue = localQueue;
-        this.mailbox = mailbox;
-        this.handoff = handoff;
-        this.losses = losses;
-        this.watchdog = watchdog;
+        this.attempts = parts.attempts();
+        this.localQueue = parts.localQueue();
+        this.mailbox = parts.mailbox();
+        this.handoff = parts.handoff();
+        this.losses = parts.losses();
+        this.watchdog = parts.watchdog();
         this.acquisitions = acquisitions;
         this.events = events;
     }
@@ -251,7 +245,7 @@ public final class LockEngine {
         }
 
         private static void checkCount(Hold hold) {
-            if (hold.count == Integer.MAX_VALUE) {
+            if (hold.count() == Integer.MAX_VALUE) {
                 throw new Error("Maximum lock count exceeded");
             }
         }
@@ -371,7 +365,7 @@ public final class LockEngine {
                 throws InterruptedException {
             checkCount(hold);
             long began = clock.nanoTime();
-            int before = own.localReentry() ? 0 : hold.count;
+            int before = own.localReentry() ? 0 : hold.count();
             while (losses.isValid(hold)) {
                 long sent = clock.nanoTime();
                 long timeout = Math.min(
@@ -431,7 +425,7 @@ public final class LockEngine {
                 throw notHeld();
             }
             checkValid(hold);
-            if (hold.count > 1) {
+            if (hold.count() > 1) {
                 exit(hold);
             } else {
                 release(hold);
@@ -613,7 +607,7 @@ public final class LockEngine {
             // An error may have kept the thread that found the loss from telling the listeners.
             losses.ended(hold);
             LockLostException exception = lost(hold);
-            if (--hold.count == 0) {
+            if (hold.unlockedAfterLoss()) {
                 holds.remove(hold);
             }
             return exception;

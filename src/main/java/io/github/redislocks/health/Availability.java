@@ -2,8 +2,8 @@ package io.github.redislocks.health;
 
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Request;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
@@ -14,13 +14,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Availability {
 
-    /** The scripts that grant locks and places. */
-    private static final Set<String> GIVING = Set.of("take", "acquire", "heartbeat", "rejoin");
-
+    /** The kind of the calls that give locks and places. */
     private static final String GIVE = "give";
-    /** The scripts that keep locks. */
-    private static final Set<String> KEEPING = Set.of("renew", "renew_all");
-
+    /** The kind of the calls that keep locks. */
     private static final String KEEP = "keep";
 
     /** Told of outages each time one may have begun or ended, by several threads at once. Must not throw. */
@@ -66,9 +62,14 @@ public final class Availability {
         this.haste = new Outage(memoryNanos);
     }
 
+    /** Each other script is a kind of its own. */
     private static String kind(Call call) {
-        String script = call.script().name();
-        return GIVING.contains(script) ? GIVE : KEEPING.contains(script) ? KEEP : script;
+        Request request = call.request();
+        if (request.wantsLock()) {
+            return GIVE;
+        }
+        boolean renews = request instanceof Request.Renew || request == Request.OfOneServer.RENEW_ALL;
+        return renews ? KEEP : call.script().name();
     }
 
     private void heard(long now) {
@@ -157,11 +158,8 @@ public final class Availability {
         return answeredNanos >= nanos;
     }
 
-    /**
-     * Whether a request that was sent after the given time has failed. An earlier failure says nothing about a later
-     * call.
-     */
-    public boolean met(long sinceNanos) {
+    /** Whether a request that was sent since a time has failed; an earlier failure says nothing about a later call. */
+    public boolean failedSince(long sinceNanos) {
         return failedSentNanos > sinceNanos;
     }
 

@@ -4,6 +4,7 @@ import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.DatedCalls;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
@@ -23,6 +24,7 @@ public final class MonitoredRedis {
     private final Settings settings;
     private final Clock clock;
     private final Redis redis;
+    private final DatedCalls calls;
     private final EventNotifier events;
     private final ConcurrentMap<String, Availability> servers = new ConcurrentHashMap<>();
     private final ConcurrentMap<String, Outage> replications = new ConcurrentHashMap<>();
@@ -36,32 +38,16 @@ public final class MonitoredRedis {
         this.clock = clock;
         this.redis = redis;
         this.hasOneSlot = redis.hasOneSlot();
+        this.calls = new DatedCalls(clock, this::send);
         this.news = new OutageNews("Redis", redis::address, () -> silent, events);
     }
 
-    /**
-     * Runs a script and notes whether Redis answers. A call that the server found too late is sent once more, for the time that is left: its date
-     * was wrong if the server's time was not known or has been set, and the reply tells that time.
-     */
+    /** Runs a script, and notes whether Redis answers each request for it. */
     public Reply run(Call call, long timeoutNanos) {
-        long began = clock.nanoTime();
-        Reply reply = runOnce(call, timeoutNanos);
-        if (!call.isLate(reply)) {
-            return reply;
-        }
-        try {
-            Reply second = runOnce(call, Math.max(1, timeoutNanos - (clock.nanoTime() - began)));
-            boolean unused = call.isLate(second);
-            return reply.resent() ? second.resentOnce() : second;
-        } catch (RedisException e) {
-            if (reply.resent()) {
-                throw new RedisException.Unanswered(String.valueOf(e.getMessage()), true, e);
-            }
-            throw e;
-        }
+        return calls.run(call, timeoutNanos);
     }
 
-    private Reply runOnce(Call call, long timeoutNanos) {
+    private Reply send(Call call, long timeoutNanos) {
         long sent = clock.nanoTime();
         String key = call.keys().get(0);
         try {

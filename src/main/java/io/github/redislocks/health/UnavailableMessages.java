@@ -23,7 +23,11 @@ public final class UnavailableMessages {
 
     private LockUnavailableException unavailable(
             Reason reason, LockKeys keys, String text, boolean mayExist, @Nullable RedisException cause) {
-        return new LockUnavailableException(reason, keys.name(), redis.address(), text, mayExist, cause);
+        return LockUnavailableException.builder(reason, redis.address(), text)
+                .lockName(keys.name())
+                .holdMayExist(mayExist)
+                .cause(cause)
+                .build();
     }
 
     /** The reason that a failure stands for; a null failure means that there was no reply in time. */
@@ -115,7 +119,9 @@ public final class UnavailableMessages {
                 + " (" + cause.getMessage() + "). Nothing has changed. "
                 + (refused ? "To count them, the user needs +scan besides its other rights. " : "")
                 + Remedy.of(cause);
-        return new LockUnavailableException(reasonOf(cause), null, server, text, false, cause);
+        return LockUnavailableException.builder(reasonOf(cause), server, text)
+                .cause(cause)
+                .build();
     }
 
     private String unavailableText(

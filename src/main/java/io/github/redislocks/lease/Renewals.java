@@ -57,8 +57,8 @@ public final class Renewals implements Task {
     private final int remembered;
     /** The shortest lease of all locks that were made, which limits the rest. */
     private final AtomicLong shortestLeaseMillis;
-    /** The number of failovers when the last walk began. */
-    private int lastEpoch;
+    /** How often Redis had become another server when the last walk began. */
+    private int lastFailoverEpoch;
 
     /** Continues the work on a hold that its thread cannot do itself. */
     public interface Rescue {
@@ -125,9 +125,9 @@ public final class Renewals implements Task {
     @Override
     public long inspect(long now, long horizon, Batch due) {
         long next = Long.MAX_VALUE;
-        int failovers = epoch.count();
-        boolean failedOver = failovers != lastEpoch;
-        lastEpoch = failovers;
+        int failoverEpoch = epoch.count();
+        boolean moved = failoverEpoch != lastFailoverEpoch;
+        lastFailoverEpoch = failoverEpoch;
         List<Hold> together = new ArrayList<>();
         int batches = 0;
         int lost = 0;
@@ -145,7 +145,7 @@ public final class Renewals implements Task {
             }
             next = Math.min(next, hold.deadlineNanos());
             boolean renewing = hold.isRenewing();
-            if (!renewing && hold.failoverEpoch() != failovers && (failedOver || !isAskedSoon(hold))) {
+            if (!renewing && hold.failoverEpoch() != failoverEpoch && (moved || !isAskedSoon(hold))) {
                 hold.renewAt(now);
             }
             long renewal = hold.nextRenewalNanos();
@@ -176,7 +176,7 @@ public final class Renewals implements Task {
     }
 
     private void add(List<Hold> holds, int batch, Batch due) {
-        due.add(holds.get(0).lock(), new Renewal(holds, batch, lastEpoch));
+        due.add(holds.get(0).lock(), new Renewal(holds, batch, lastFailoverEpoch));
     }
 
     /**
@@ -238,13 +238,13 @@ public final class Renewals implements Task {
 
         private final List<Hold> holds;
         private final int batch;
-        private final int failovers;
+        private final int failoverEpoch;
         private long leaseMillis;
 
-        Renewal(List<Hold> holds, int batch, int failovers) {
+        Renewal(List<Hold> holds, int batch, int failoverEpoch) {
             this.holds = holds;
             this.batch = batch;
-            this.failovers = failovers;
+            this.failoverEpoch = failoverEpoch;
         }
 
         @Override
@@ -323,7 +323,7 @@ public final class Renewals implements Task {
 
         private void judge(Hold hold, boolean held, long sentNanos) {
             long now = clock.nanoTime();
-            hold.answeredIn(failovers);
+            hold.answeredIn(failoverEpoch);
             if (held) {
                 hold.renewNext(sentNanos + renewalNanos(hold) - spreadNanos());
                 if (hold.extend(now, sentNanos + Timing.validityNanos(leaseMillis))) {
@@ -362,7 +362,7 @@ public final class Renewals implements Task {
 
         private void tryAgain(Hold hold) {
             long now = clock.nanoTime();
-            hold.renewAt(failovers == epoch.count() ? now + pauseNanos(hold) : now);
+            hold.renewAt(failoverEpoch == epoch.count() ? now + pauseNanos(hold) : now);
         }
     }
 }

@@ -156,7 +156,7 @@ public final class QuorumCalls {
                 Long.toString(ballot),
                 Long.toString(kept.leaseMillis()),
                 countBefore);
-        Call keep = new Call(KEEP, keys, args);
+        Call keep = new Call(kept, KEEP, keys, args);
         return new MajorityPoll(nodes, keep, Set.of("OK"), "OK", patienceNanos(kept.leaseMillis())) {
             @Override
             @Nullable

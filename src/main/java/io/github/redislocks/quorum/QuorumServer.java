@@ -37,6 +37,9 @@ public final class QuorumServer {
     public final ServerTime time = new ServerTime();
 
     private final String keyPrefix;
+    /** Of nobody, to try whether it may be listened to. */
+    private final String mailbox;
+
     private final Call check;
     private final long restartDelayNanos;
     /** Whose run id is whose, by the addresses of the quorum: each server has one vote. */
@@ -69,7 +72,8 @@ public final class QuorumServer {
             LongSupplier nanoTime) {
         this.redis = redis;
         this.keyPrefix = keyPrefix;
-        this.check = Scripts.check(keyPrefix, LockKeys.mailbox(keyPrefix, "check"));
+        this.mailbox = LockKeys.mailbox(keyPrefix, "check");
+        this.check = Scripts.check(keyPrefix, mailbox);
         this.restartDelayNanos = restartDelayMillis * 1_000_000;
         this.known = known;
         this.nanoTime = nanoTime;
@@ -132,8 +136,7 @@ public final class QuorumServer {
         }
         time.saw(answer, Math.max(sent, System.nanoTime() - LATE_MARGIN_NANOS));
         ServerRequirements server = new ServerRequirements(redis.address(), answer);
-        String warning =
-                ServerRequirements.warningOfSubscribing(redis, check.args().get(0), timeoutNanos);
+        String warning = ServerRequirements.warningOfSubscribing(redis, mailbox, timeoutNanos);
         if (warning != null) {
             Loggers.CONNECTION.warn(warning);
         }

@@ -74,7 +74,7 @@ public record Call(
     /** Notes the server's time if the reply has it, and returns whether the call ran too late. */
     public boolean isLate(Reply reply) {
         boolean late = date != null && reply.is(LATE);
-        if (date != null && !reply.values().isEmpty() && (late || request.tellsTime())) {
+        if (date != null && !reply.values().isEmpty() && (late || request.wantsLock())) {
             date.notAfter().saw(reply);
         }
         return late;

@@ -9,8 +9,8 @@ package io.github.redislocks.redis;
  */
 public sealed interface Request {
 
-    /** Whether each reply with values ends with the server's time. */
-    default boolean tellsTime() {
+    /** Whether it may give the lock or a place. Then each answer that has values ends with the time of the server. */
+    default boolean wantsLock() {
         return false;
     }
 
@@ -32,7 +32,7 @@ public sealed interface Request {
         long claimMillis();
 
         @Override
-        default boolean tellsTime() {
+        default boolean wantsLock() {
             return true;
         }
     }
@@ -103,18 +103,20 @@ public sealed interface Request {
         TAKE(true),
         /** Queues for the lock after a wait in a Condition. */
         REJOIN(true),
-        /** Any other request. */
+        /** To keep several locks, for a lease from now on. */
+        RENEW_ALL(false),
+        /** All others. */
         OTHER(false);
 
-        private final boolean tellsTime;
+        private final boolean wantsLock;
 
-        OfOneServer(boolean tellsTime) {
-            this.tellsTime = tellsTime;
+        OfOneServer(boolean wantsLock) {
+            this.wantsLock = wantsLock;
         }
 
         @Override
-        public boolean tellsTime() {
-            return tellsTime;
+        public boolean wantsLock() {
+            return wantsLock;
         }
     }
 }

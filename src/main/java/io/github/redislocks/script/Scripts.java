@@ -1,7 +1,6 @@
 package io.github.redislocks.script;
 
 import io.github.redislocks.LockInspection;
-import io.github.redislocks.health.ServerRequirements;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Request;
 import io.github.redislocks.redis.Script;
@@ -58,7 +57,7 @@ public final class Scripts {
         return Script.load(Scripts.class, name);
     }
 
-    /** Asks for what {@link ServerRequirements} checks; the reply also tells the server's time. */
+    /** Asks what a server is and may do, for the check before its first use; also tells the time. */
     public static Call check(String keyPrefix, String mailbox) {
         return new Call(Request.Plain.CHECK, CHECK, LockKeys.ofNobody(keyPrefix).all(), List.of(mailbox));
     }
@@ -74,9 +73,7 @@ public final class Scripts {
                 new Call.Date(3, notAfter));
     }
 
-    /**
-     * {@code lastLostAttempt}: the highest attempt of this client whose hold was lost after the caller had it, or 0.
-     */
+    /** Last lost attempt: the highest of this client whose hold was lost after lock() had returned, or 0. */
     public static Call acquire(Attempt attempt, long notAfterMicros, boolean takePlace, long lastLostAttempt) {
         long claim = takePlace ? claim(attempt) : 0;
         return new Call(
@@ -179,7 +176,7 @@ public final class Scripts {
                 Request.Plain.RELEASE_INNER,
                 RELEASE_INNER,
                 List.of(hold.lock()),
-                List.of(hold.owner.id, Long.toString(hold.attempt), Integer.toString(hold.count)));
+                List.of(hold.owner.id, Long.toString(hold.attempt), Integer.toString(hold.count())));
     }
 
     private static List<String> lockAndPerhapsFence(LockKeys keys, boolean fence) {
@@ -205,7 +202,7 @@ public final class Scripts {
             args.add(hold.owner.id);
             args.add(Long.toString(hold.attempt));
         }
-        return new Call(RENEW_ALL, locks, args);
+        return new Call(Request.OfOneServer.RENEW_ALL, RENEW_ALL, locks, args);
     }
 
     /** Turns a grant into the wanted lease. */

@@ -4,12 +4,12 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.Request;
 import io.github.redislocks.redis.Script;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
@@ -19,9 +19,6 @@ import java.util.concurrent.ConcurrentMap;
  * themselves.
  */
 public final class TokenMemory implements Redis {
-
-    /** The scripts that refresh the fence key only if the call names it. */
-    private static final Set<String> KEEPING = Set.of("renew", "reenter", "keep");
 
     private final Redis redis;
     private final long millis;
@@ -61,7 +58,8 @@ public final class TokenMemory implements Redis {
         Script copy =
                 copies.computeIfAbsent(call.script(), script -> script.rewritten(source(script.source(), millis)));
         List<String> keys = call.keys();
-        if (keys.size() == 1 && KEEPING.contains(copy.name())) {
+        // Those that keep one hold refresh the memory of its token only if they name its key.
+        if (keys.size() == 1 && call.request() instanceof Request.Keeping) {
             keys = List.of(keys.get(0), new LockKeys(keys.get(0)).fence());
         }
         return new Call(call.request(), copy, keys, call.args(), call.acks(), call.date());

@@ -303,8 +303,8 @@ public final class Attempt {
         return verdict.get() == null;
     }
 
-    /** Whether the attempt waits in the local queue, behind another attempt and without requests of its own. */
-    public boolean isAtGate() {
+    /** Whether it waits behind another of its client, without a request of its own. */
+    public boolean isInLocalQueue() {
         return isBehind() && undecided();
     }
 

@@ -65,8 +65,8 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
 
     private volatile long state;
 
-    /** The hold count; used by the owner's thread only. */
-    public int count = 1;
+    /** How often it is held; of the owner's thread. */
+    private int count = 1;
     /**
      * The hold count of the outermost acquisition that named no lease: from this count on the watchdog renews the hold.
      * 0 if there is none.
@@ -142,7 +142,12 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
         return new LockKeys(lock);
     }
 
-    /** The longest lease that was asked for; for the owner's thread only. */
+    /** How often it is held; of a lost one: how often its thread has still to unlock it. Of the owner's thread. */
+    public int count() {
+        return count;
+    }
+
+    /** The longest lease that was asked for; of the owner's thread. */
     public long leaseMillis() {
         return leaseMillis;
     }
@@ -425,9 +430,18 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
                 : isValid(now) && state >= now + Timing.validityNanos(wantedMillis);
     }
 
-    /**
-     * Counts an inner unlock. Renewal ends with the acquisition that asked for it; the deadline then stays as it is.
-     */
+    /** Its thread has unlocked it once, though it is lost; true if it has nothing more to unlock. */
+    public boolean unlockedAfterLoss() {
+        count--;
+        return count == 0;
+    }
+
+    /** Its thread has also to unlock another that it lost: one record is enough for both. */
+    public void standsFor(Hold lost) {
+        count += lost.count;
+    }
+
+    /** Counts an inner unlock; renewal ends with the acquisition that asked for it, the deadline then stands. */
     public void exited() {
         count--;
         if (count < renewedFrom) {

@@ -42,8 +42,8 @@ public final class Settings {
     /** The settings of a client that changes none. */
     public static final Settings DEFAULTS = new Settings(new Values());
 
-    /** The values, which change only while a changed copy is made. */
-    private static final class Values {
+    /** The values, which change only while a copy is made. */
+    private static final class Values implements Cloneable {
         String keyPrefix = DEFAULT_KEY_PREFIX;
         Duration lease = DEFAULT_LEASE;
         Duration retryFor = DEFAULT_RETRY_FOR;
@@ -55,19 +55,13 @@ public final class Settings {
         Duration tokenMemory = DEFAULT_TOKEN_MEMORY;
         boolean localReentry;
 
-        Values copy() {
-            Values copy = new Values();
-            copy.keyPrefix = keyPrefix;
-            copy.lease = lease;
-            copy.retryFor = retryFor;
-            copy.commandTimeout = commandTimeout;
-            copy.maxConnections = maxConnections;
-            copy.replicaAcks = replicaAcks;
-            copy.replicaAcksTimeout = replicaAcksTimeout;
-            copy.failoverGrace = failoverGrace;
-            copy.tokenMemory = tokenMemory;
-            copy.localReentry = localReentry;
-            return copy;
+        @Override
+        protected Values clone() {
+            try {
+                return (Values) super.clone();
+            } catch (CloneNotSupportedException e) {
+                throw new AssertionError(e);
+            }
         }
     }
 
@@ -88,7 +82,7 @@ public final class Settings {
     }
 
     private Settings with(Consumer<Values> change) {
-        Values changed = values.copy();
+        Values changed = values.clone();
         change.accept(changed);
         return new Settings(changed);
     }

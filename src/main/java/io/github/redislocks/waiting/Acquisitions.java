@@ -4,6 +4,7 @@ import io.github.redislocks.concurrent.Backoff;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.health.Availability;
 import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.health.UnavailableMessages;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.redis.Call;
@@ -38,33 +39,20 @@ public final class Acquisitions {
     private final Settlements settlements;
     private final Watchdog watchdog;
 
-    public Acquisitions(
-            Clock clock,
-            Settings settings,
-            FailoverEpoch epoch,
-            ServerTimes serverTimes,
-            MonitoredRedis monitored,
-            UnavailableMessages unavailable,
-            LocalQueue localQueue,
-            Attempts attempts,
-            Mailbox mailbox,
-            Handoff handoff,
-            Losses losses,
-            Settlements settlements,
-            Watchdog watchdog) {
-        this.clock = clock;
-        this.settings = settings;
-        this.epoch = epoch;
-        this.serverTimes = serverTimes;
-        this.monitored = monitored;
-        this.unavailable = unavailable;
-        this.localQueue = localQueue;
-        this.attempts = attempts;
-        this.mailbox = mailbox;
-        this.handoff = handoff;
-        this.losses = losses;
-        this.settlements = settlements;
-        this.watchdog = watchdog;
+    public Acquisitions(RedisAccess access, WaitingParts parts) {
+        this.clock = access.clock();
+        this.settings = access.settings();
+        this.epoch = access.epoch();
+        this.serverTimes = access.serverTimes();
+        this.monitored = access.monitored();
+        this.unavailable = access.unavailable();
+        this.localQueue = parts.localQueue();
+        this.attempts = parts.attempts();
+        this.mailbox = parts.mailbox();
+        this.handoff = parts.handoff();
+        this.losses = parts.losses();
+        this.settlements = parts.settlements();
+        this.watchdog = parts.watchdog();
     }
 
     /**

@@ -370,7 +370,7 @@ public final class Handoff implements Renewals.Rescue {
         @Override
         public void giveUp() {
             localQueue.exit(hold.keys(), hold.attempt);
-            lookUp(successor);
+            wake(successor);
         }
     }
 

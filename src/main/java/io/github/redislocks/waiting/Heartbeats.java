@@ -65,7 +65,7 @@ public final class Heartbeats implements Task {
             long outage = server.age(now);
             if (outage > 0 && !attempt.bearsOutages()) {
                 long bearable = attempt.retryForNanos;
-                if (outage > bearable && server.met(attempt.beganNanos())) {
+                if (outage > bearable && server.failedSince(attempt.beganNanos())) {
                     attempt.decide(new Attempt.Failure(unavailable.notServed(attempt, outage, server.cause())));
                     continue;
                 }

@@ -40,7 +40,7 @@ public final class Lookout implements Task {
         long next = Long.MAX_VALUE;
         boolean any = false;
         for (Attempt attempt : attempts.all()) {
-            if (attempt.isAtGate()) {
+            if (attempt.isInLocalQueue()) {
                 any |= attempt.nextHeartbeatNanos() <= horizon;
                 next = Math.min(next, attempt.nextHeartbeatNanos());
             }
@@ -53,7 +53,7 @@ public final class Lookout implements Task {
         long next = Long.MAX_VALUE;
         Set<String> locks = new HashSet<>();
         for (Attempt attempt : attempts.all()) {
-            if (attempt.isAtGate()) {
+            if (attempt.isInLocalQueue()) {
                 locks.add(attempt.keys.lock());
                 attempt.lookAgain(now);
                 next = Math.min(next, attempt.nextHeartbeatNanos());

@@ -246,7 +246,7 @@ public final class Settlements {
             attempt.had(hold.inDoubt ? hold : null);
             holds.put(hold);
             if (lost != null && older != null) {
-                older.count += lost.count;
+                older.standsFor(lost);
             }
             boolean leaves = attempt.mayRun();
             if (leaves) {

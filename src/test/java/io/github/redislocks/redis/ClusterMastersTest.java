@@ -167,15 +167,15 @@ class ClusterMastersTest {
     @Test
     void call_sentOnAfterALostReply_keepsWhoConfirmedIt() {
         news.accept(HALVES);
-        RedirectedCall journey = new RedirectedCall(masters, JedisRedisFixture.COUNT, SECOND);
-        journey.next();
+        RedirectedCall redirected = new RedirectedCall(masters, JedisRedisFixture.COUNT, SECOND);
+        redirected.next();
         JedisDataException elsewhere =
                 new JedisDataException("TRYAGAIN Multiple keys request during rehashing of slot");
-        assertThat(journey.ends(Outcome.of(new RedisException.Unanswered("refused twice", true, elsewhere))))
+        assertThat(redirected.ends(Outcome.of(new RedisException.Unanswered("refused twice", true, elsewhere))))
                 .isFalse();
-        journey.next();
-        assertThat(journey.ends(Outcome.of(new Reply("OK", List.of(1L), false, 2))))
+        redirected.next();
+        assertThat(redirected.ends(Outcome.of(new Reply("OK", List.of(1L), false, 2))))
                 .isTrue();
-        assertThat(journey.outcome()).isEqualTo(Outcome.of(new Reply("OK", List.of(1L), true, 2)));
+        assertThat(redirected.outcome()).isEqualTo(Outcome.of(new Reply("OK", List.of(1L), true, 2)));
     }
 }

@@ -133,7 +133,9 @@ class ScriptTest {
     private Hold hold(long number, String owner, int count) {
         Attempt.Grant grant = new Attempt.Grant(1, false, Long.MAX_VALUE, 0, true);
         Hold hold = new Hold(attempt(number, owner), grant, 0, 0, null);
-        hold.count = count;
+        while (hold.count() < count) {
+            hold.reentered(hold.leaseMillis(), false, Long.MAX_VALUE);
+        }
         return hold;
     }
 

@@ -106,10 +106,10 @@ public final class ClusterRedis implements Redis {
      */
     @Override
     public List<Outcome> runAll(List<Call> calls, long timeoutNanos) {
-        List<RedirectedCall> redirectedCalls = calls.stream()
+        List<RedirectedCall> all = calls.stream()
                 .map(call -> new RedirectedCall(masters, call, timeoutNanos))
                 .toList();
-        List<RedirectedCall> open = redirectedCalls;
+        List<RedirectedCall> open = all;
         for (int trip = 1; trip <= BATCH_TRIPS && !open.isEmpty(); trip++) {
             if (trip > 1) {
                 open.stream()
@@ -138,16 +138,16 @@ public final class ClusterRedis implements Redis {
             atOnce(batches);
             open = open.stream().filter(redirected -> !redirected.hasEnded()).toList();
         }
-        return redirectedCalls.stream().map(RedirectedCall::outcome).toList();
+        return all.stream().map(RedirectedCall::outcome).toList();
     }
 
-    private static List<Call> calls(List<RedirectedCall> redirectedCalls) {
-        return redirectedCalls.stream().map(RedirectedCall::call).toList();
+    private static List<Call> calls(List<RedirectedCall> all) {
+        return all.stream().map(RedirectedCall::call).toList();
     }
 
-    private static void told(List<RedirectedCall> redirectedCalls, List<Outcome> outcomes) {
-        for (int i = 0; i < redirectedCalls.size(); i++) {
-            redirectedCalls.get(i).ends(outcomes.get(i));
+    private static void told(List<RedirectedCall> all, List<Outcome> outcomes) {
+        for (int i = 0; i < all.size(); i++) {
+            all.get(i).ends(outcomes.get(i));
         }
     }
 

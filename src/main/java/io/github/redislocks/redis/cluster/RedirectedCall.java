@@ -87,7 +87,7 @@ public final class RedirectedCall {
         return asking;
     }
 
-    /** Takes the outcome of the last sending; returns whether the call ends with it. */
+    /** Takes what became of the last trip; whether the call ends with it. */
     public boolean ends(Outcome of) {
         RedisException failure = of.failure();
         JedisRedis from = server;

@@ -34,8 +34,9 @@ public final class SentinelRequest extends TimedRequest<Sentinels.Sighting> {
      * second reply, since the first one names the old master until the failover has moved all replicas to the new one.
      */
     @Override
-    public Sentinels.Sighting on(PooledConnection link) {
-        List<Object> answers = link.ask(about(SentinelKeyword.MASTER), about(SentinelKeyword.GET_MASTER_ADDR_BY_NAME));
+    public Sentinels.Sighting on(PooledConnection connection) {
+        List<Object> answers =
+                connection.ask(about(SentinelKeyword.MASTER), about(SentinelKeyword.GET_MASTER_ADDR_BY_NAME));
         Map<String, String> master = BuilderFactory.STRING_MAP.build(answers.get(0));
         List<String> address = BuilderFactory.STRING_LIST.build(answers.get(1));
         return new Sentinels.Sighting(

@@ -1,0 +1,59 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Supplier;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** That a test of a listener can compare what it heard with what it expects. */
+class EventEqualityTest {
+
+    private static final Duration SECOND = Duration.ofSeconds(1);
+
+    /** For each kind an event, and others of which each differs from it in one thing. */
+    static List<List<Supplier<Object>>> event_equalsWhatSaysTheSameAlone() {
+        return List.of(
+                List.of(
+                        () -> LockAcquired.of("a", 1, SECOND, false),
+                        () -> LockAcquired.of("b", 1, SECOND, false),
+                        () -> LockAcquired.of("a", 2, SECOND, false),
+                        () -> LockAcquired.of("a", 1, Duration.ZERO, false),
+                        () -> LockAcquired.of("a", 1, SECOND, true)),
+                List.of(
+                        () -> LockNotAcquired.of("a", SECOND, LockNotAcquired.Outcome.BUSY),
+                        () -> LockNotAcquired.of("b", SECOND, LockNotAcquired.Outcome.BUSY),
+                        () -> LockNotAcquired.of("a", Duration.ZERO, LockNotAcquired.Outcome.BUSY),
+                        () -> LockNotAcquired.of("a", SECOND, LockNotAcquired.Outcome.FAILED)),
+                List.of(
+                        () -> LockReleased.of("a", 1, SECOND),
+                        () -> LockReleased.of("b", 1, SECOND),
+                        () -> LockReleased.of("a", 2, SECOND),
+                        () -> LockReleased.of("a", 1, Duration.ZERO)),
+                List.of(
+                        () -> LockLost.of("a", 1, "main", LockLost.Reason.TAKEN),
+                        () -> LockLost.of("b", 1, "main", LockLost.Reason.TAKEN),
+                        () -> LockLost.of("a", 2, "main", LockLost.Reason.TAKEN),
+                        () -> LockLost.of("a", 1, "other", LockLost.Reason.TAKEN),
+                        () -> LockLost.of("a", 1, "main", LockLost.Reason.EXPIRED)),
+                List.of(() -> LocksRenewed.of(1), () -> LocksRenewed.of(2)),
+                List.of(
+                        () -> RedisOutage.of("a", "cut", SECOND),
+                        () -> RedisOutage.of("b", "cut", SECOND),
+                        () -> RedisOutage.of("a", "silent", SECOND),
+                        () -> RedisOutage.of("a", "cut", Duration.ZERO)));
+    }
+
+    @ParameterizedTest
+    @MethodSource
+    void event_equalsWhatSaysTheSameAlone(List<Supplier<Object>> events) {
+        Object event = events.get(0).get();
+        Object same = events.get(0).get();
+        assertThat(event).isNotSameAs(same).isEqualTo(same).hasSameHashCodeAs(same);
+        for (Supplier<Object> other : events.subList(1, events.size())) {
+            assertThat(event).isNotEqualTo(other.get());
+        }
+    }
+}
