@@ -43,6 +43,9 @@ public abstract class Poll {
     private final ReentrantLock hearing = new ReentrantLock();
     private final Bell news = new Bell();
     private final List<@Nullable Outcome> outcomes;
+    /** How many nodes have been heard, and how many of them with a reply. */
+    private int told;
+
     private int heard;
     private volatile long stragglersUntilNanos = Long.MAX_VALUE;
     private volatile @Nullable Result result;
@@ -100,8 +103,12 @@ public abstract class Poll {
                     stragglersUntilNanos = more == Long.MAX_VALUE ? more : now + more;
                     changed = true;
                 }
-                result = judge(new Heard(outcomes, false));
-                changed |= result != null;
+                told++;
+                if (told >= majority) {
+                    // Before that nothing can be decided.
+                    result = judge(new Heard(outcomes, false));
+                    changed |= result != null;
+                }
             }
         } finally {
             hearing.unlock();

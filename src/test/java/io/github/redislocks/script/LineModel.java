@@ -412,8 +412,13 @@ final class LineModel {
         if (held == null || held.token != number(args.get(0))) {
             return reply("GONE");
         }
+        Held forced = held;
         end(NONE);
-        return passOn(Successor.NOBODY);
+        Reply reply = passOn(Successor.NOBODY);
+        if (listening.contains(forced.owner.substring(0, forced.owner.lastIndexOf(':')))) {
+            messages.add(forced.attempt + " 0 " + forced.token);
+        }
+        return reply;
     }
 
     private Reply renew(List<String> args) {
