@@ -2,78 +2,20 @@ package io.github.redislocks.quorum;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.redislocks.concurrent.Threads;
-import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Scripts;
-import io.github.redislocks.state.LockKeys;
-import io.github.redislocks.state.Settings;
 import java.util.List;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.IntStream;
-import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** What the answers of three masters come to, and what a master is to be asked once more. */
-class QuorumPollTest {
+class QuorumPollTest extends ThreeMasters {
 
-    private static final long SECOND = 1_000_000_000;
-    private static final long ATTEMPT = 7;
     private static final Reply YOUNG = new Reply("YOUNG", List.of(1_000L, 1L));
 
-    private final LockKeys keys = LockKeys.of("redis-locks:quorum", "job");
-    private final QuorumCalls calls = new QuorumCalls(3, 0);
-    private final VotePoll.Candidate candidate =
-            new VotePoll.Candidate(keys.all(), "client:1", ATTEMPT, 3_000, 0, 0, "OK");
-    private final InMemoryRedis redis = new InMemoryRedis();
-    private final AtomicInteger retries = new AtomicInteger();
-    private final ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1) {
-        @Override
-        public ScheduledFuture<?> schedule(Runnable work, long delay, TimeUnit unit) {
-            retries.incrementAndGet();
-            return super.schedule(work, 1, TimeUnit.HOURS);
-        }
-    };
     private final Call check = Scripts.check("redis-locks:quorum", "mailbox");
-    private final List<QuorumNode> nodes = IntStream.range(0, 3)
-            .mapToObj(i -> new QuorumNode(
-                    i,
-                    new QuorumServer(redis, "redis-locks:quorum", 0, new ConcurrentHashMap<>()),
-                    Settings.DEFAULTS,
-                    calls,
-                    scheduler,
-                    Threads.DAEMONS))
-            .toList();
-    private final QuorumNode node = nodes.get(0);
-
-    @AfterEach
-    void close() {
-        scheduler.shutdownNow();
-        nodes.forEach(each -> {
-            each.shutDown();
-            each.close(System.nanoTime() + SECOND);
-        });
-    }
-
-    private static Reply voted(long token, long after, long lost) {
-        return new Reply("VOTED", List.of(token, after, lost, 0L, 1L));
-    }
-
-    private static Reply takenBy(String owner) {
-        return new Reply("TAKEN", List.of(owner, 1_000L, 1L));
-    }
-
-    private static Poll.Result result(Poll poll, Reply... replies) {
-        return poll.judge(new Poll.Heard(Stream.of(replies).map(Outcome::of).toList(), false));
-    }
 
     private Outcome renewal(Reply... replies) {
         Call renew = new Call(check.script(), List.of(keys.lock()), List.of());
@@ -173,14 +115,10 @@ class QuorumPollTest {
         node.unanswered.asked(question, outcome);
     }
 
-    private static Outcome unanswered(boolean sent) {
-        return Outcome.of(new RedisException.Unanswered("away", sent, null));
-    }
-
     /** Whether the master will be asked once more, after a withdrawal that it did not hear. */
     private boolean isRepeated(WithdrawPoll.End end, WithdrawPoll.Place place) {
         withdrawal(end, place).asked(node, System.nanoTime() + SECOND, unanswered(false));
-        return retries.get() > 0;
+        return !retries.isEmpty();
     }
 
     private boolean isRepeated(WithdrawPoll.End end) {
@@ -253,10 +191,10 @@ class QuorumPollTest {
         withdrawal.sending(node);
         node.unanswered.asked(question, Outcome.of(takenBy("other:1")));
         withdrawal.asked(node, 0, ended);
-        assertThat(retries).hasValue(1);
+        assertThat(retries).hasSize(1);
         withdrawal.sending(node);
         withdrawal.asked(node, 0, ended);
-        assertThat(retries).hasValue(1);
+        assertThat(retries).hasSize(1);
     }
 
     @Test
@@ -265,7 +203,7 @@ class QuorumPollTest {
         voted(Outcome.of(voted(10, 0, 0)), true);
         withdrawal.sending(node);
         withdrawal.asked(node, 0, Outcome.of(new Reply("ENDED", List.of())));
-        assertThat(retries).hasValue(0);
+        assertThat(retries).isEmpty();
         assertThat(node.remembered()).isZero();
     }
 
@@ -275,7 +213,43 @@ class QuorumPollTest {
         voted(Outcome.of(new Reply("VOTED", List.of(10L, 0L, 0L, 0L, 1L), true)), false);
         withdrawal.sending(node);
         withdrawal.asked(node, 0, Outcome.of(new Reply("ENDED", List.of())));
-        assertThat(retries).hasValue(1);
+        assertThat(retries).hasSize(1);
+    }
+
+    @Test
+    void withdrawal_behindAVoteThatMayStillBeGiven_waitsUntilItCannot() {
+        voted(unanswered(true), false);
+        withdrawal(WithdrawPoll.End.RELEASED).asked(node, 0, Outcome.of(new Reply("ENDED", List.of())));
+        assertThat(node.remembered()).as("the vote, and its withdrawal").isEqualTo(2);
+        retries.forEach(Runnable::run);
+        assertThat(node.remembered()).isEqualTo(2);
+    }
+
+    @Test
+    void withdrawal_followsTheVotesOfItsAttempt() {
+        WithdrawPoll withdrawal = withdrawal(WithdrawPoll.End.UNHELD);
+        assertThat(withdrawal.follows(new VotePoll(calls, candidate, 30))).isTrue();
+        VotePoll.Candidate another = new VotePoll.Candidate(keys.all(), "client:1", ATTEMPT + 1, 3_000, 0, 0, "OK");
+        assertThat(withdrawal.follows(new VotePoll(calls, another, 30))).isFalse();
+        assertThat(withdrawal.follows(withdrawal)).isFalse();
+    }
+
+    @Test
+    void withdrawal_succeedsWhereAHoldEnded_orWhereNothingWasToBeEnded() {
+        Reply ended = new Reply("ENDED", List.of());
+        Reply gone = new Reply("GONE", List.of());
+        Outcome freed = Outcome.of(new Reply("FREED", List.of()));
+        Outcome done = Outcome.of(new Reply("DONE", List.of()));
+        assertThat(result(withdrawal(WithdrawPoll.End.RELEASED), ended, gone, ended)
+                        .outcome())
+                .isEqualTo(freed);
+        assertThat(result(withdrawal(WithdrawPoll.End.RELEASED), ended, gone, gone)
+                        .outcome())
+                .isEqualTo(Outcome.of(gone));
+        assertThat(result(withdrawal(WithdrawPoll.End.LOST), ended, gone).outcome())
+                .isEqualTo(done);
+        assertThat(result(withdrawal(WithdrawPoll.End.UNHELD), gone, gone).outcome())
+                .isEqualTo(done);
     }
 
     /** The vote of the later ballot may have been given behind it. */

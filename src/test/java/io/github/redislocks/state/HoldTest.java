@@ -126,4 +126,105 @@ class HoldTest {
         assertThat(innerRenewed.isRenewed()).isFalse();
         assertThat(innerRenewed.nextRenewalNanos()).isEqualTo(Long.MAX_VALUE);
     }
+
+    @Test
+    void release_thatRedisRefused_isTakenBack() {
+        Hold hold = hold(true, 100);
+        assertThat(hold.beginRelease(100)).as("too late").isZero();
+        assertThat(hold.isReleasing()).isFalse();
+        hold.beginRelease(50);
+        assertThat(hold.isReleasing()).isTrue();
+        assertThat(hold.isOpen()).isFalse();
+        hold.notReleased(100);
+        assertThat(hold.isOpen()).isTrue();
+        assertThat(hold.deadlineNanos()).isEqualTo(100);
+        assertThat(hold.isLost()).isFalse();
+    }
+
+    @Test
+    void strandedHold_isNotValid() {
+        Hold hold = hold(true, 100);
+        assertThat(hold.isValid(99)).isTrue();
+        hold.stranded = true;
+        assertThat(hold.isValid(99)).isFalse();
+    }
+
+    @Test
+    void reentry_isCoveredByWhatIsLeft() {
+        long deadline = Timing.validityNanos(30_000) + 1;
+        Hold renewed = hold(true, deadline);
+        assertThat(renewed.covers(1, 60_000, true)).isTrue();
+        assertThat(renewed.covers(deadline, 60_000, true)).isFalse();
+        assertThat(renewed.covers(1, 30_000, false)).isTrue();
+        assertThat(renewed.covers(2, 30_000, false)).isFalse();
+        Hold named = hold(false, deadline);
+        assertThat(named.covers(1, 1, true)).isFalse();
+        assertThat(named.covers(deadline, 0, false)).isFalse();
+    }
+
+    @Test
+    void leases_areTheLongestThatWereAskedFor() {
+        Hold hold = hold(false, 100);
+        assertThat(hold.leaseMillis()).isEqualTo(30_000);
+        assertThat(hold.renewedMillis()).isZero();
+        hold.reentered(60_000, false, 0);
+        hold.reentered(20_000, true, 0);
+        assertThat(hold.leaseMillis()).isEqualTo(60_000);
+        assertThat(hold.renewedMillis()).isEqualTo(20_000);
+        assertThat(hold.renewalNanos()).isEqualTo(Timing.renewalNanos(20_000));
+        hold.reentered(10_000, true, 0);
+        assertThat(hold.renewedMillis()).isEqualTo(20_000);
+        assertThat(hold.count).isEqualTo(4);
+    }
+
+    @Test
+    void holdGivenBackByACondition_isHeldAndRenewedAsBefore() {
+        Hold before = hold(true, 100);
+        before.reentered(30_000, true, 0);
+        Hold resumed = hold(false, 100);
+        resumed.resume(before);
+        assertThat(resumed.count).isEqualTo(2);
+        assertThat(resumed.isRenewed()).isTrue();
+        assertThat(resumed.renewedMillis()).isEqualTo(30_000);
+    }
+
+    @Test
+    void renewNext_countsForOneThatIsRenewed() {
+        Hold renewed = hold(true, 100);
+        renewed.renewNext(55);
+        assertThat(renewed.nextRenewalNanos()).isEqualTo(55);
+        renewed.renewAt(66);
+        assertThat(renewed.nextRenewalNanos()).isEqualTo(66);
+        Hold named = hold(false, 100);
+        named.renewNext(55);
+        assertThat(named.nextRenewalNanos()).isEqualTo(Long.MAX_VALUE);
+    }
+
+    @Test
+    void notesOfTheWatchdog_areKept() {
+        Hold hold = hold(true, 100);
+        hold.lossSeen(5);
+        hold.lossSeen(6);
+        assertThat(hold.lossSeenNanos()).isEqualTo(5);
+        assertThat(hold.secondsSinceFenceRefresh(3_000_000_000L)).isEqualTo(3);
+        hold.fenceRefreshed(2_000_000_000L);
+        assertThat(hold.secondsSinceFenceRefresh(3_000_000_000L)).isEqualTo(1);
+        hold.answeredIn(4);
+        assertThat(hold.failoverEpoch()).isEqualTo(4);
+        hold.renewing(true);
+        assertThat(hold.isRenewing()).isTrue();
+        assertThat(hold.isToldFirst()).isTrue();
+        assertThat(hold.isToldFirst()).isFalse();
+        assertThat(hold.successor()).isNull();
+    }
+
+    @Test
+    void loss_namesTheHold() {
+        Hold hold = hold(true, 100);
+        LockLost loss = hold.loss(LockLost.Reason.TAKEN);
+        assertThat(loss.lockName()).isEqualTo("a");
+        assertThat(loss.token()).isEqualTo(5);
+        assertThat(hold.thread()).isSameAs(Thread.currentThread());
+        assertThat(hold.keys()).isEqualTo(LockKeys.of("p", "a"));
+    }
 }

@@ -1,6 +1,7 @@
 package io.github.redislocks.waiting;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.LockKeys;
@@ -8,6 +9,8 @@ import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.WaitLimit;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
@@ -54,6 +57,7 @@ class LocalQueueTest {
         assertThat(second.isBehind()).isTrue();
         assertThat(localQueue.successor(keys, first.number)).isSameAs(second);
         assertThat(localQueue.successor(keys, second.number)).isNull();
+        assertThat(localQueue.size()).isEqualTo(1);
     }
 
     @Test
@@ -115,5 +119,26 @@ class LocalQueueTest {
         localQueue.enter(successor);
         localQueue.exit(keys, first.number);
         assertThat(localQueue.inherit(first.number, successor)).isTrue();
+        assertThat(localQueue.size()).isEqualTo(1);
+    }
+
+    @Test
+    void exit_wakesTheThreadThatHasTheTurnNext() throws InterruptedException {
+        Attempt first = attempt();
+        localQueue.enter(first);
+        AtomicReference<Attempt> entered = new AtomicReference<>();
+        Thread waiter = new Thread(() -> {
+            Attempt own = attempt();
+            localQueue.enter(own);
+            entered.set(own);
+            while (own.isBehind()) {
+                LockSupport.park(own);
+            }
+        });
+        waiter.start();
+        await().until(() -> entered.get() != null && waiter.getState() == Thread.State.WAITING);
+        localQueue.exit(keys, first.number);
+        waiter.join(10_000);
+        assertThat(waiter.isAlive()).isFalse();
     }
 }

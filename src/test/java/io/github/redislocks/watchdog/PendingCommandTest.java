@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.LockKeys;
@@ -23,6 +24,9 @@ class PendingCommandTest {
     private final class Waiting extends PendingCommand {
 
         private int givenUp;
+        private int unanswered;
+        private long wait = SECOND;
+        private Need need = Need.NOW;
 
         Waiting() {
             super(clock, "key", UNTIL);
@@ -35,7 +39,17 @@ class PendingCommandTest {
 
         @Override
         public long follow(Reply reply, long sentNanos) {
-            return SECOND;
+            return wait;
+        }
+
+        @Override
+        public Need need() {
+            return need;
+        }
+
+        @Override
+        public void unanswered() {
+            unanswered++;
         }
 
         @Override
@@ -71,5 +85,61 @@ class PendingCommandTest {
         assertThat(command.isDone()).isTrue();
         assertThat(command.isDue(UNTIL + 2)).isFalse();
         assertThat(command.givenUp).isEqualTo(1);
+    }
+
+    @Test
+    void answered_andDone_isNotDueAgain() {
+        command.wait = PendingCommand.DONE;
+        command.begin();
+        command.answered(new Reply("DONE", List.of()), clock.nanoTime());
+        assertThat(command.isUnderWay()).isFalse();
+        assertThat(command.isDone()).isTrue();
+        assertThat(command.isDue(clock.nanoTime())).isFalse();
+        assertThat(command.givenUp).isZero();
+    }
+
+    @Test
+    void notAnswered_isDueAfterAPause_andSaysSo() {
+        clock.advanceMillis(5);
+        long now = clock.nanoTime();
+        command.begin();
+        command.failed(new RedisException.Unanswered("away", true, null), now);
+        assertThat(command.isUnderWay()).isFalse();
+        assertThat(command.unanswered).isEqualTo(1);
+        assertThat(command.nextTryNanos()).isGreaterThan(now);
+        assertThat(command.isDue(now)).isFalse();
+        assertThat(command.isDue(command.nextTryNanos())).isTrue();
+    }
+
+    @Test
+    void whatItWouldEnd_ifThatIsStillWanted_isAskedForAgainALittleLater() {
+        command.need = PendingCommand.Need.LATER;
+        long now = clock.nanoTime();
+        assertThat(command.isDue(now)).isFalse();
+        command.need = PendingCommand.Need.NOW;
+        assertThat(command.isDue(now)).isFalse();
+        assertThat(command.nextTryNanos()).isBetween(now + 1, now + SECOND / 10);
+        assertThat(command.isDue(command.nextTryNanos())).isTrue();
+    }
+
+    @Test
+    void hastened_isDueAtOnce() {
+        command.begin();
+        command.answered(new Reply("DONE", List.of()), clock.nanoTime());
+        clock.advanceMillis(1);
+        assertThat(command.isDue(clock.nanoTime())).isFalse();
+        command.hasten();
+        assertThat(command.isDue(clock.nanoTime())).isTrue();
+        assertThat(command.key()).isEqualTo("key");
+        assertThat(command.patienceNanos()).isEqualTo(Long.MAX_VALUE);
+    }
+
+    @Test
+    void ended_afterItsAnswer_waitsAsTheAnswerSaid() {
+        command.begin();
+        command.answered(new Reply("DONE", List.of()), clock.nanoTime());
+        long next = command.nextTryNanos();
+        command.end();
+        assertThat(command.nextTryNanos()).isEqualTo(next);
     }
 }

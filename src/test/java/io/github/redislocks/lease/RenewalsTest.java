@@ -1,0 +1,446 @@
+package io.github.redislocks.lease;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.LockLost;
+import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.fixture.FakeClock;
+import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.FailoverEpoch;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.Timing;
+import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.watchdog.Job;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Which holds one walk of the watchdog renews, and when it wants to walk again. */
+class RenewalsTest {
+
+    private static final long MILLI = 1_000_000;
+    private static final long LEASE = 30_000;
+    private static final long RENEWAL = 10_000 * MILLI;
+    private static final Reply OK = new Reply("OK", List.of());
+
+    private final FakeClock clock = new FakeClock();
+    private final InMemoryRedis redis = new InMemoryRedis(clock.server());
+    private final FailoverEpoch epoch = new FailoverEpoch();
+    private final Holds holds = new Holds();
+    private final List<Long> turnsEnded = new ArrayList<>();
+    private final Losses losses =
+            new Losses(clock, (keys, attempt) -> turnsEnded.add(attempt), new EventNotifier(List.of()));
+    private final List<Hold> rescued = new ArrayList<>();
+    private final List<Hold> left = new ArrayList<>();
+    private final Renewals.Rescue rescue = new Renewals.Rescue() {
+        @Override
+        public void rescue(Hold hold) {
+            rescued.add(hold);
+        }
+
+        @Override
+        public void leaveLater(Hold hold) {
+            left.add(hold);
+        }
+    };
+    private final Renewals renewals = renewals(Settings.DEFAULTS, Renewals.LOSSES);
+    /** What was due in the last walk, by the key of its first hold. */
+    private final Map<String, Job> due = new LinkedHashMap<>();
+
+    private final long start;
+    private long numbers;
+
+    RenewalsTest() {
+        clock.advanceMillis(1_000);
+        start = clock.nanoTime();
+    }
+
+    @AfterEach
+    void close() {
+        redis.close();
+    }
+
+    private Renewals renewals(Settings settings, int remembered) {
+        MonitoredRedis monitored = new MonitoredRedis(settings, clock, redis, new EventNotifier(List.of()));
+        return new Renewals(clock, settings, monitored, epoch, holds, losses, rescue, remembered);
+    }
+
+    private Hold hold(Owner owner, long leaseMillis, boolean renewed, long renewalNanos) {
+        Attempt attempt = new Attempt(
+                ++numbers,
+                LockKeys.of("p", "lock" + numbers),
+                owner,
+                new Attempt.Request(leaseMillis, renewed, false),
+                WaitLimit.endless());
+        attempt.begins(start, epoch.count());
+        long deadline = start + Timing.validityNanos(leaseMillis);
+        Hold hold = new Hold(attempt, new Attempt.Grant(5, false, deadline, start, true), start, renewalNanos, null);
+        holds.put(hold);
+        return hold;
+    }
+
+    /** One that is to be renewed so long after the start. */
+    private Hold hold(long afterNanos) {
+        return hold(new Owner("a:1"), LEASE, true, start + afterNanos);
+    }
+
+    private long walk(Renewals walked) {
+        due.clear();
+        long now = clock.nanoTime();
+        return walked.inspect(now, now, due::put);
+    }
+
+    private long walk() {
+        return walk(renewals);
+    }
+
+    private Job job() {
+        assertThat(due).hasSize(1);
+        return due.values().iterator().next();
+    }
+
+    private Call call() {
+        return job().call(clock.nanoTime(), MILLI);
+    }
+
+    @Test
+    void holdThatIsDue_isRenewedForItsLease_andAgainAThirdOfItLater() {
+        Hold hold = hold(RENEWAL);
+        assertThat(walk()).isEqualTo(start + RENEWAL);
+        assertThat(due).isEmpty();
+        clock.advanceMillis(10_000);
+        assertThat(walk()).isEqualTo(hold.deadlineNanos());
+        assertThat(due).containsOnlyKeys(hold.lock());
+        assertThat(job().begin()).isTrue();
+        assertThat(hold.isRenewing()).isTrue();
+        assertThat(call().args()).contains(Long.toString(LEASE));
+        assertThat(job().size()).isEqualTo(1);
+        assertThat(job().patienceNanos()).isEqualTo(RENEWAL);
+        long sent = clock.nanoTime();
+        job().answered(OK, sent);
+        assertThat(hold.isRenewing()).isFalse();
+        assertThat(hold.deadlineNanos()).isEqualTo(sent + Timing.validityNanos(LEASE));
+        assertThat(hold.nextRenewalNanos()).isEqualTo(sent + RENEWAL);
+    }
+
+    @Test
+    void renewalUnderWay_isNotSentAgain() {
+        Hold hold = hold(0);
+        walk();
+        job().begin();
+        walk();
+        assertThat(due).isEmpty();
+        hold.renewing(false);
+        walk();
+        assertThat(due).hasSize(1);
+        job().begin();
+        job().end();
+        assertThat(hold.isRenewing()).isFalse();
+    }
+
+    @Test
+    void holdsOfTheUsualLease_areRenewedTogether() {
+        List<Hold> all =
+                IntStream.range(0, Renewals.BATCH + 1).mapToObj(i -> hold(0)).toList();
+        walk();
+        List<Job> jobs = List.copyOf(due.values());
+        assertThat(jobs).extracting(Job::size).containsExactly(Renewals.BATCH, 1);
+        Call call = jobs.get(0).call(clock.nanoTime(), MILLI);
+        assertThat(call.keys()).hasSize(Renewals.BATCH);
+        assertThat(call.args().get(0)).isEqualTo(Long.toString(LEASE));
+        jobs.forEach(Job::begin);
+        assertThat(all).allMatch(Hold::isRenewing);
+        jobs.forEach(Job::end);
+        assertThat(all).noneMatch(Hold::isRenewing);
+    }
+
+    @Test
+    void batches_areRenewedApartTheNextTime() {
+        IntStream.range(0, Renewals.BATCH + 2).forEach(i -> hold(0));
+        walk();
+        long sent = clock.nanoTime();
+        due.values().forEach(job -> {
+            job.call(sent, MILLI);
+            job.answered(OK, sent);
+        });
+        assertThat(holds.all()).extracting(Hold::nextRenewalNanos).containsOnly(sent + RENEWAL, sent + RENEWAL - MILLI);
+    }
+
+    @Test
+    void answerOfSeveral_isOfEachHoldByItself() {
+        hold(0);
+        hold(0);
+        walk();
+        Call call = call();
+        Hold gone = holds.all().stream()
+                .filter(hold -> hold.lock().equals(call.keys().get(1)))
+                .findFirst()
+                .orElseThrow();
+        job().answered(new Reply("SOME", List.of(1L)), clock.nanoTime());
+        assertThat(gone.lossReason()).isEqualTo(LockLost.Reason.TAKEN);
+        assertThat(turnsEnded).containsExactly(gone.attempt);
+        assertThat(holds.all()).filteredOn(Hold::isOpen).hasSize(1);
+    }
+
+    @Test
+    void renewalThatIsNotAnswered_isTriedAgainAfterATenth_andTheLossIsUnconfirmed() {
+        Hold hold = hold(0);
+        walk();
+        job().begin();
+        call();
+        job().failed(new RedisException.Unanswered("away", true, null), clock.nanoTime());
+        assertThat(hold.isRenewing()).isFalse();
+        assertThat(hold.nextRenewalNanos()).isEqualTo(clock.nanoTime() + RENEWAL / 10);
+        clock.advanceMillis(LEASE);
+        walk();
+        assertThat(due).isEmpty();
+        assertThat(hold.lossReason()).isEqualTo(LockLost.Reason.UNCONFIRMED);
+        assertThat(turnsEnded).containsExactly(hold.attempt);
+    }
+
+    @Test
+    void shortLease_isTriedAgainNoSoonerThanAfterTenMilliseconds() {
+        Hold hold = hold(new Owner("a:1"), 120, true, start);
+        walk();
+        call();
+        job().failed(new RedisException.Unanswered("away", true, null), clock.nanoTime());
+        assertThat(hold.nextRenewalNanos()).isEqualTo(clock.nanoTime() + 10 * MILLI);
+        assertThat(job().patienceNanos()).isEqualTo(40 * MILLI);
+    }
+
+    @Test
+    void holdThatWasRenewedInTime_expiresIfNothingWasAskedSince() {
+        Hold hold = hold(0);
+        walk();
+        call();
+        job().answered(OK, clock.nanoTime());
+        clock.advanceMillis(LEASE);
+        walk();
+        assertThat(hold.lossReason()).isEqualTo(LockLost.Reason.EXPIRED);
+    }
+
+    @Test
+    void holdThatIsGone_isLost() {
+        Hold hold = hold(0);
+        walk();
+        call();
+        job().answered(new Reply("GONE", List.of()), clock.nanoTime());
+        assertThat(hold.lossReason()).isEqualTo(LockLost.Reason.TAKEN);
+        assertThat(walk()).as("when its owner is looked for again").isEqualTo(clock.nanoTime() + 60_000 * MILLI);
+        assertThat(hold.lossSeenNanos()).isEqualTo(clock.nanoTime());
+    }
+
+    @Test
+    void leaseOfItsOwn_isConfirmedForWhatIsLeftOfIt() {
+        hold(new Owner("a:1"), 20_000, false, start);
+        clock.advanceMillis(5_000);
+        walk();
+        assertThat(call().args()).contains("15000");
+        assertThat(job().patienceNanos()).isEqualTo(RENEWAL);
+        clock.advanceMillis(20_000);
+        assertThat(call().args()).contains("1");
+    }
+
+    @Test
+    void leaseOfItsOwn_isNotConfirmedTwice() {
+        Hold hold = hold(new Owner("a:1"), 20_000, false, start);
+        walk();
+        call();
+        job().answered(OK, clock.nanoTime());
+        assertThat(hold.nextRenewalNanos()).isEqualTo(Long.MAX_VALUE);
+        assertThat(walk()).isEqualTo(hold.deadlineNanos());
+    }
+
+    @Test
+    void threadThatEnded_leavesItsHoldButNotALeaseThatItNamed() throws InterruptedException {
+        List<Hold> made = new ArrayList<>();
+        Thread owner = new Thread(() -> {
+            made.add(hold(0));
+            made.add(hold(new Owner("a:2"), LEASE, false, start));
+        });
+        owner.start();
+        owner.join();
+        walk();
+        assertThat(made.get(0).lossReason()).isEqualTo(LockLost.Reason.ABANDONED);
+        assertThat(left).containsExactly(made.get(0));
+        assertThat(due).containsOnlyKeys(made.get(1).lock());
+        assertThat(walk()).isEqualTo(made.get(1).deadlineNanos());
+        assertThat(holds.all()).as("nobody asks for the loss").containsExactly(made.get(1));
+    }
+
+    @Test
+    void holdWhoseThreadMetAnError_isRescued() {
+        Hold hold = hold(RENEWAL);
+        walk();
+        assertThat(rescued).isEmpty();
+        hold.stranded = true;
+        walk();
+        assertThat(rescued).containsExactly(hold);
+    }
+
+    @Test
+    void failover_hasEachHoldRenewedAtOnce() {
+        Hold hold = hold(RENEWAL);
+        walk();
+        epoch.next(0);
+        walk();
+        assertThat(due).containsOnlyKeys(hold.lock());
+        call();
+        long sent = clock.nanoTime();
+        job().answered(OK, sent);
+        assertThat(hold.failoverEpoch()).isEqualTo(1);
+        assertThat(walk()).isEqualTo(sent + RENEWAL);
+    }
+
+    @Test
+    void failoverWhileARenewalIsUnderWay_hasItTriedAgainAtOnce() {
+        Hold hold = hold(0);
+        walk();
+        call();
+        epoch.next(0);
+        job().failed(new RedisException.Unanswered("away", true, null), clock.nanoTime());
+        assertThat(hold.nextRenewalNanos()).isEqualTo(clock.nanoTime());
+    }
+
+    @Test
+    void answerOfTheServerBefore_hasTheHoldRenewedAtOnce() {
+        Hold hold = hold(0);
+        walk();
+        call();
+        job().begin();
+        epoch.next(0);
+        walk();
+        assertThat(due).as("one is under way").isEmpty();
+        hold.renewNext(clock.nanoTime() + RENEWAL);
+        hold.renewing(false);
+        walk();
+        assertThat(due).hasSize(1);
+    }
+
+    @Test
+    void renewalThatTooFewReplicasConfirm_isNone() {
+        Renewals strict = renewals(Settings.DEFAULTS.withReplicaAcks(1, Duration.ofMillis(10)), Renewals.LOSSES);
+        Hold hold = hold(0);
+        long deadline = hold.deadlineNanos();
+        walk(strict);
+        assertThat(call().acks()).isNotNull();
+        clock.advanceMillis(1_000);
+        job().answered(OK.confirmedBy(0), clock.nanoTime());
+        assertThat(hold.deadlineNanos()).isEqualTo(deadline);
+        assertThat(hold.nextRenewalNanos()).isEqualTo(clock.nanoTime() + RENEWAL / 10);
+        walk(strict);
+        clock.advanceMillis(1_000);
+        walk(strict);
+        call();
+        job().answered(OK.confirmedBy(1), clock.nanoTime());
+        assertThat(hold.deadlineNanos()).isGreaterThan(deadline);
+    }
+
+    @Test
+    void memoryOfATokenIsRefreshedOnceInAnHour_byTheHoldsOwnRenewal() {
+        Hold hold = hold(new Owner("a:1"), 24 * 3_600_000, true, Long.MAX_VALUE);
+        clock.advanceMillis(3_600_000);
+        hold.renewAt(clock.nanoTime());
+        walk();
+        assertThat(call().keys()).as("a long lease names the fence anyhow").hasSize(2);
+        assertThat(hold.secondsSinceFenceRefresh(clock.nanoTime())).isEqualTo(3_600);
+        clock.advanceMillis(1_000);
+        call();
+        assertThat(hold.secondsSinceFenceRefresh(clock.nanoTime())).isZero();
+    }
+
+    @Test
+    void manyHolds_areLookedAtMoreSeldom_butInTimeForTheShortestLease() {
+        assertThat(renewals.restNanos()).isZero();
+        IntStream.range(0, 1_500).forEach(i -> hold(RENEWAL));
+        assertThat(renewals.restNanos()).isEqualTo(500 * 4_000);
+        renewals.isInUse(60_000);
+        renewals.isInUse(30);
+        renewals.isInUse(300);
+        assertThat(renewals.restNanos()).isEqualTo(10 * MILLI / 8);
+    }
+
+    @Test
+    void lossesBeyondTheBound_areForgottenFromTheOldest() {
+        Renewals forgetful = renewals(Settings.DEFAULTS, 2);
+        List<Hold> lost = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            Hold hold = hold(RENEWAL);
+            hold.lose(LockLost.Reason.TAKEN);
+            lost.add(hold);
+            walk(forgetful);
+            clock.advanceMillis(1);
+        }
+        assertThat(holds.all()).containsExactlyInAnyOrder(lost.get(1), lost.get(2));
+    }
+
+    @Test
+    void holdsOfOtherLeases_areRenewedByThemselves() {
+        Hold first = hold(0);
+        hold(0);
+        Hold shorter = hold(new Owner("a:1"), 20_000, true, start);
+        Hold named = hold(new Owner("a:1"), LEASE, false, start);
+        walk();
+        assertThat(due.values()).extracting(Job::size).containsExactlyInAnyOrder(2, 1, 1);
+        assertThat(due).containsKeys(shorter.lock(), named.lock());
+        assertThat(due.get(shorter.lock()).size()).isEqualTo(1);
+        assertThat(first.isRenewing()).isFalse();
+    }
+
+    @Test
+    void serverThatKeepsToSlots_isAskedForOneHoldAtATime() {
+        hold(0);
+        hold(0);
+        walk();
+        job().failed(new RedisException.Refused("CROSSSLOT Keys in request don't hash to the same slot", null), start);
+        clock.advanceMillis(1_000);
+        walk();
+        assertThat(due.values()).extracting(Job::size).containsExactly(1, 1);
+    }
+
+    @Test
+    void refusalOfOneHoldAlone_saysNothingOfSlots() {
+        hold(0);
+        walk();
+        call();
+        job().failed(new RedisException.Refused("CROSSSLOT Keys in request don't hash to the same slot", null), start);
+        hold(0);
+        clock.advanceMillis(1_000);
+        walk();
+        assertThat(due.values()).extracting(Job::size).containsExactly(2);
+    }
+
+    @Test
+    void lossThatNobodyWasTold_isToldByTheWatchdog() {
+        Hold hold = hold(RENEWAL);
+        hold.lose(LockLost.Reason.TAKEN);
+        assertThat(turnsEnded).isEmpty();
+        walk();
+        assertThat(turnsEnded).containsExactly(hold.attempt);
+        walk();
+        assertThat(turnsEnded).hasSize(1);
+    }
+
+    @Test
+    void holdThatIsBeingReleased_isLeftAlone() {
+        Hold hold = hold(0);
+        hold.beginRelease(clock.nanoTime());
+        assertThat(walk()).isEqualTo(Long.MAX_VALUE);
+        assertThat(due).isEmpty();
+        assertThat(turnsEnded).isEmpty();
+    }
+}

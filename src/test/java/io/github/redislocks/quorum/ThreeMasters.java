@@ -1,0 +1,76 @@
+package io.github.redislocks.quorum;
+
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Settings;
+import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+
+/** Three masters of a quorum of which nothing is asked but by the test, and what they may answer. */
+abstract class ThreeMasters {
+
+    static final long SECOND = 1_000_000_000;
+    static final long ATTEMPT = 7;
+
+    final LockKeys keys = LockKeys.of("redis-locks:quorum", "job");
+    final QuorumCalls calls = new QuorumCalls(3, 0);
+    final VotePoll.Candidate candidate = new VotePoll.Candidate(keys.all(), "client:1", ATTEMPT, 3_000, 0, 0, "OK");
+    final InMemoryRedis redis = new InMemoryRedis();
+    /** What would be done a moment later. */
+    final List<Runnable> retries = new CopyOnWriteArrayList<>();
+
+    final ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1) {
+        @Override
+        public ScheduledFuture<?> schedule(Runnable work, long delay, TimeUnit unit) {
+            retries.add(work);
+            return super.schedule(work, 1, TimeUnit.HOURS);
+        }
+    };
+    final List<QuorumNode> nodes = IntStream.range(0, 3)
+            .mapToObj(i -> new QuorumNode(
+                    i,
+                    new QuorumServer(redis, "redis-locks:quorum", 0, new ConcurrentHashMap<>()),
+                    Settings.DEFAULTS,
+                    calls,
+                    scheduler,
+                    Threads.DAEMONS))
+            .toList();
+    final QuorumNode node = nodes.get(0);
+
+    @AfterEach
+    void close() {
+        scheduler.shutdownNow();
+        nodes.forEach(each -> {
+            each.shutDown();
+            each.close(System.nanoTime() + SECOND);
+        });
+    }
+
+    static Reply voted(long token, long after, long lost) {
+        return new Reply("VOTED", List.of(token, after, lost, 0L, 1L));
+    }
+
+    static Reply takenBy(String owner) {
+        return new Reply("TAKEN", List.of(owner, 1_000L, 1L));
+    }
+
+    static Outcome unanswered(boolean sent) {
+        return Outcome.of(new RedisException.Unanswered("away", sent, null));
+    }
+
+    /** What these answers come to, if others may still come. */
+    static Poll.Result result(Poll poll, Reply... replies) {
+        return poll.judge(new Poll.Heard(Stream.of(replies).map(Outcome::of).toList(), false));
+    }
+}

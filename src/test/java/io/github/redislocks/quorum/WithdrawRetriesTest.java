@@ -1,0 +1,151 @@
+package io.github.redislocks.quorum;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** When a master is told once more what it did not hear. The test does what the timer would do. */
+@Timeout(30)
+class WithdrawRetriesTest extends ThreeMasters {
+
+    private final WithdrawRetries waiting = new WithdrawRetries(node, calls, scheduler);
+    private final long past = System.nanoTime() - SECOND;
+
+    private WithdrawPoll.Order order(long attempt, long ballot) {
+        return new WithdrawPoll.Order(
+                keys.all(), "client:1", attempt, ballot, WithdrawPoll.End.LOST, WithdrawPoll.Place.DROP);
+    }
+
+    private void remember(long attempt) {
+        node.unanswered.kept(new UnansweredVotes.Question(attempt, 1, false, 60_000, System.nanoTime()));
+    }
+
+    private void add(long attempt, long notBefore) {
+        remember(attempt);
+        waiting.add(order(attempt, 2), notBefore);
+    }
+
+    /** Lets the timer do what it has been told to. */
+    private void fire() {
+        List<Runnable> due = List.copyOf(retries);
+        retries.clear();
+        due.forEach(Runnable::run);
+    }
+
+    private void assertWithdrawn(long attempt) {
+        Awaitility.await().until(() -> !node.unanswered.mayHave(attempt));
+    }
+
+    @Test
+    void withdrawals_areSentTogetherOnceTheyAreDue() {
+        long inAnHour = System.nanoTime() + 3_600 * SECOND;
+        add(1, past);
+        add(2, past);
+        add(3, inAnHour);
+        assertThat(retries).as("one time for all").hasSize(1);
+        fire();
+        assertWithdrawn(1);
+        assertWithdrawn(2);
+        assertThat(node.unanswered.mayHave(3)).isTrue();
+        assertThat(waiting.size()).isEqualTo(1);
+        assertThat(retries).as("for what is left").hasSize(1);
+    }
+
+    @Test
+    void timer_isNotSetOnceNothingIsLeft() {
+        waiting.resume();
+        assertThat(retries).isEmpty();
+        add(1, past);
+        fire();
+        assertWithdrawn(1);
+        assertThat(retries).isEmpty();
+        assertThat(waiting.size()).isZero();
+    }
+
+    @Test
+    void withdrawal_ofWhatTheMasterHasNotGotAnyMore_isNotSent() {
+        add(1, past);
+        node.unanswered.forget(1);
+        fire();
+        assertThat(waiting.size()).isZero();
+        assertThat(redis.log().count("withdraw")).isZero();
+    }
+
+    @Test
+    void withdrawal_ofALaterBallot_takesThePlaceOfAnEarlierOne() {
+        remember(1);
+        waiting.add(order(1, 3), past);
+        waiting.add(order(1, 2), System.nanoTime() + 3_600 * SECOND);
+        assertThat(waiting.size()).isEqualTo(1);
+        fire();
+        assertWithdrawn(1);
+    }
+
+    @Test
+    void withdrawal_ofTheSameBallot_takesTheTimeOfTheLast() {
+        remember(1);
+        waiting.add(order(1, 2), System.nanoTime() + 3_600 * SECOND);
+        waiting.add(order(1, 2), past);
+        fire();
+        assertWithdrawn(1);
+    }
+
+    @Test
+    void withdrawals_areSentFiveHundredAtATime() {
+        for (long attempt = 1; attempt <= 501; attempt++) {
+            add(attempt, past);
+        }
+        fire();
+        assertThat(waiting.size()).isEqualTo(1);
+        Awaitility.await().until(() -> node.unanswered.size() == 1);
+        fire();
+        Awaitility.await().until(() -> node.unanswered.size() == 0);
+        assertThat(waiting.size()).isZero();
+    }
+
+    @Test
+    void withdrawalBeyondTheBound_isForgotten_butNotOneOfAnAttemptThatWaits() {
+        for (long attempt = 1; attempt <= WithdrawRetries.MOST; attempt++) {
+            waiting.add(order(attempt, 2), past);
+        }
+        add(1, past);
+        add(WithdrawRetries.MOST + 1, past);
+        assertThat(waiting.size()).isEqualTo(WithdrawRetries.MOST);
+        assertThat(node.unanswered.mayHave(1)).isTrue();
+        assertThat(node.unanswered.mayHave(WithdrawRetries.MOST + 1)).isFalse();
+    }
+
+    @Test
+    void timerThatCannotBeSet_isSetByTheNextOnlyIfItIsNotClosed() {
+        ConcurrentLinkedQueue<Throwable> failures =
+                new ConcurrentLinkedQueue<>(List.of(new OutOfMemoryError("of the test")));
+        List<Runnable> set = new CopyOnWriteArrayList<>();
+        ScheduledThreadPoolExecutor broken = new ScheduledThreadPoolExecutor(1) {
+            @Override
+            public ScheduledFuture<?> schedule(Runnable work, long delay, TimeUnit unit) {
+                if (failures.poll() instanceof Error error) {
+                    throw error;
+                }
+                set.add(work);
+                throw new RejectedExecutionException("closed");
+            }
+        };
+        WithdrawRetries retried = new WithdrawRetries(node, calls, broken);
+        retried.add(order(1, 2), past);
+        assertThat(set).isEmpty();
+        retried.add(order(1, 2), past);
+        assertThat(set).hasSize(1);
+        retried.add(order(1, 2), past);
+        assertThat(set).as("it was closed").hasSize(1);
+        broken.shutdownNow();
+    }
+}

@@ -1,0 +1,118 @@
+package io.github.redislocks.waiting;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.WaitLimit;
+import org.junit.jupiter.api.Test;
+
+/** Which calls are under way, and which may begin. */
+class AttemptsTest extends StillClient {
+
+    private final Attempts attempts = client.attempts;
+
+    private Attempt fromCondition() {
+        return attempts.make(hold(enter()), "condition", WaitLimit.endless());
+    }
+
+    @Test
+    void call_isUnderWayFromItsBeginToItsEnd() {
+        Attempt attempt = attempts.make(keys, new Attempt.Request(LEASE, true, false), WaitLimit.endless());
+        assertThat(attempts.isUnderWay(attempt)).isFalse();
+        assertThat(attempts.hasEnded(attempt)).isTrue();
+        client.epoch.next(0);
+        attempts.begin(attempt);
+        assertThat(attempt.beganNanos()).isEqualTo(clock.nanoTime());
+        assertThat(attempts.isUnderWay(attempt)).isTrue();
+        assertThat(attempts.hasEnded(attempt)).isFalse();
+        assertThat(attempts.get(attempt.number)).isSameAs(attempt);
+        assertThat(attempts.get(attempt.number + 1)).isNull();
+        assertThat(attempts.all()).containsExactly(attempt);
+        assertThat(attempts.isEmpty()).isFalse();
+        attempts.end(attempt);
+        assertThat(attempts.isEmpty()).isTrue();
+        assertThat(attempts.nextNumber()).isEqualTo(attempt.number + 1);
+    }
+
+    @Test
+    void begin_hasTheWatchdogLookUpWhenARenewalWouldBeDue() {
+        begin(true);
+        clock.advanceMillis(9_999);
+        assertThat(client.watchdog.isIdle()).isTrue();
+        clock.advanceMillis(1);
+        assertThat(client.watchdog.isIdle()).isFalse();
+    }
+
+    @Test
+    void callThatFailed_hasEnded() {
+        Attempt attempt = begin(true);
+        attempt.leave(null);
+        assertThat(attempts.hasEnded(attempt)).isTrue();
+    }
+
+    @Test
+    void waiters_areHurriedAllOrOne() {
+        Attempt first = begin(true);
+        Attempt second = begin(true);
+        first.heartbeatAt(7);
+        second.heartbeatAt(7);
+        attempts.hurry(first);
+        assertThat(first.nextHeartbeatNanos()).isZero();
+        assertThat(second.nextHeartbeatNanos()).isEqualTo(7);
+        assertThat(client.watchdog.isIdle()).isFalse();
+        attempts.hurry();
+        assertThat(second.nextHeartbeatNanos()).isZero();
+    }
+
+    @Test
+    void hurry_ofAll_wakesTheWatchdog() {
+        assertThat(client.watchdog.isIdle()).isTrue();
+        attempts.hurry();
+        assertThat(client.watchdog.isIdle()).isFalse();
+    }
+
+    @Test
+    void drain_endsAllButThoseThatGetAHoldBackFromACondition() {
+        Attempt usual = begin(true);
+        Attempt back = fromCondition();
+        attempts.begin(back);
+        Attempt late = fromCondition();
+        attempts.drain();
+        assertThat(usual.hasFailed()).isTrue();
+        assertThat(back.undecided()).isTrue();
+        assertThat(attempts.isClosed()).isFalse();
+        attempts.checkOpen();
+        attempts.begin(late);
+        assertThat(attempts.isUnderWay(late)).isTrue();
+        assertThatThrownBy(() -> begin(true)).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void close_endsAll() {
+        Attempt back = fromCondition();
+        attempts.begin(back);
+        attempts.checkOpen();
+        attempts.close();
+        assertThat(attempts.isClosed()).isTrue();
+        assertThat(back.hasFailed()).isTrue();
+        attempts.end(back);
+        assertThatThrownBy(() -> attempts.begin(fromCondition())).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(attempts::checkOpen)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("closed");
+    }
+
+    @Test
+    void callThatGoesOn_isToldOfTheClose() {
+        Attempt attempt = begin(true);
+        attempts.failIfClosed(attempt);
+        assertThat(attempt.undecided()).isTrue();
+        Attempt.Grant lapsed = new Attempt.Grant(5, false, 1, 1, true);
+        attempt.decide(lapsed);
+        attempts.close();
+        attempt.reopen(lapsed);
+        attempts.failIfClosed(attempt);
+        assertThat(attempt.hasFailed()).isTrue();
+    }
+}

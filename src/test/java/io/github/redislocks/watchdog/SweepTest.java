@@ -1,0 +1,264 @@
+package io.github.redislocks.watchdog;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.fixture.FakeClock;
+import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Settings;
+import java.util.HashSet;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** One walk of the watchdog: each server is sent its own, and nothing keeps it from what is due elsewhere. */
+@Timeout(30)
+class SweepTest {
+
+    private static final String CHANNEL = "mailbox";
+
+    private final FakeClock clock = new FakeClock();
+    private final Call call = Scripts.locked(LockKeys.of("redis-locks", "job"));
+    private final List<Integer> batches = new CopyOnWriteArrayList<>();
+    private final AtomicInteger pings = new AtomicInteger();
+    /** What the server of the key "held" waits for. */
+    private final CountDownLatch held = new CountDownLatch(1);
+
+    private final Redis redis = new Redis() {
+        @Override
+        public Reply run(Call one, long timeoutNanos) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public List<Outcome> runAll(List<Call> calls, long timeoutNanos) {
+            batches.add(calls.size());
+            if (Thread.currentThread().getName().contains("held")) {
+                try {
+                    held.await();
+                } catch (InterruptedException e) {
+                    throw new IllegalStateException(e);
+                }
+            }
+            return calls.stream()
+                    .map(one -> Outcome.of(new Reply("OK", List.of())))
+                    .toList();
+        }
+
+        @Override
+        public Subscription subscribe(String channel, long timeoutNanos) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public void publish(String channel, String message, long timeoutNanos) {}
+
+        @Override
+        public String serverOf(String key) {
+            if (key.equals("broken")) {
+                throw new OutOfMemoryError("of the test");
+            }
+            return key;
+        }
+
+        @Override
+        public String address() {
+            return "server";
+        }
+
+        @Override
+        public void close() {}
+    };
+    private final Watchdog watchdog = new Watchdog(
+            clock,
+            redis,
+            new MonitoredRedis(Settings.DEFAULTS, clock, redis, new EventNotifier(List.of())),
+            1_000_000_000,
+            Threads.DAEMONS);
+
+    SweepTest() {
+        watchdog.lookAfter(
+                new Ping() {
+                    @Override
+                    public String channel() {
+                        return CHANNEL;
+                    }
+
+                    @Override
+                    public void ping(long timeoutNanos) {
+                        pings.incrementAndGet();
+                    }
+                },
+                List.of());
+    }
+
+    @AfterEach
+    void close() {
+        held.countDown();
+        watchdog.close();
+    }
+
+    private final class Question implements Job {
+
+        final List<String> told = new CopyOnWriteArrayList<>();
+        private final boolean ping;
+
+        Question(boolean ping) {
+            this.ping = ping;
+        }
+
+        @Override
+        public boolean begin() {
+            told.add("begin");
+            return true;
+        }
+
+        @Override
+        public Call call(long sentNanos, long timeoutNanos) {
+            return call;
+        }
+
+        @Override
+        public long patienceNanos() {
+            return Long.MAX_VALUE;
+        }
+
+        @Override
+        public boolean wantsPing() {
+            return ping;
+        }
+
+        @Override
+        public void answered(Reply reply, long sentNanos) {
+            told.add(reply.code());
+        }
+
+        @Override
+        public void failed(RedisException failure, long sentNanos) {
+            told.add("failed");
+        }
+
+        @Override
+        public void end() {
+            told.add("end");
+        }
+
+        private void awaitEnd() {
+            await().until(() -> told.contains("end"));
+        }
+    }
+
+    private Sweep sweep() {
+        return new Sweep(clock, watchdog, CHANNEL);
+    }
+
+    /** One walk on which these are due, each at the server of its key; returns the error on the way. */
+    private Throwable walk(String keys, Question... jobs) {
+        Sweep sweep = sweep();
+        Task task = (now, horizon, due) -> {
+            for (int i = 0; i < jobs.length; i++) {
+                due.add(keys.split(" ", -1)[i], jobs[i]);
+            }
+            return Long.MAX_VALUE;
+        };
+        sweep.over(List.of(task), 0);
+        return sweep.trouble();
+    }
+
+    private Throwable walk(String key) {
+        Question job = new Question(false);
+        Throwable trouble = walk(key, job);
+        job.awaitEnd();
+        return trouble;
+    }
+
+    @Test
+    void walk_endsWithWhatIsDueSoonest() {
+        assertThat(sweep().over(List.of(), 0)).isEqualTo(Long.MAX_VALUE);
+        assertThat(sweep().over(List.of((now, horizon, due) -> 7, (now, horizon, due) -> horizon), 5))
+                .isEqualTo(5);
+    }
+
+    @Test
+    void errorOfOneTask_isToldAfterTheOthersWereLookedAfter() {
+        Sweep sweep = sweep();
+        IllegalStateException error = new IllegalStateException("of the test");
+        Task broken = (now, horizon, due) -> {
+            throw error;
+        };
+        assertThat(sweep.over(List.of(broken, (now, horizon, due) -> 7), 0)).isEqualTo(7);
+        assertThat(sweep.trouble()).isSameAs(error);
+    }
+
+    @Test
+    void jobs_areSentTogetherToTheirServers() {
+        Question[] jobs = {new Question(false), new Question(false), new Question(false)};
+        assertThat(walk("a b a", jobs)).isNull();
+        for (Question job : jobs) {
+            job.awaitEnd();
+            assertThat(job.told).containsExactly("begin", "OK", "end");
+        }
+        assertThat(batches).containsExactlyInAnyOrder(2, 1);
+        assertThat(pings).hasValue(0);
+    }
+
+    @Test
+    void serverWithABatchToAnswer_isGivenNoOther() {
+        Question first = new Question(false);
+        walk("held", first);
+        await().until(() -> batches.size() == 1);
+        Question second = new Question(false);
+        assertThat(walk("held", second)).isNull();
+        walk("a");
+        assertThat(second.told).isEmpty();
+        held.countDown();
+        first.awaitEnd();
+    }
+
+    @Test
+    void serverThatCannotBeSentTo_keepsNothingFromOthers() {
+        Question unsent = new Question(false);
+        Question sent = new Question(false);
+        assertThat(walk("broken a", unsent, sent)).isInstanceOf(OutOfMemoryError.class);
+        sent.awaitEnd();
+        assertThat(unsent.told).isEmpty();
+    }
+
+    @Test
+    void ping_isSentOnceToTheServerOfTheMailbox_ifAJobWantsOne() {
+        Question plain = new Question(false);
+        Question pinging = new Question(true);
+        walk("a b", plain, pinging);
+        plain.awaitEnd();
+        pinging.awaitEnd();
+        await().until(() -> pings.get() == 1);
+        await().until(() -> watchdog.sender(CHANNEL, new HashSet<>()).isFree());
+        Question beside = new Question(true);
+        walk(CHANNEL, beside);
+        beside.awaitEnd();
+        await().until(() -> pings.get() == 2);
+        assertThat(batches).hasSize(3);
+    }
+
+    @Test
+    void sendersOfServers_areMadeOnce() {
+        walk("a");
+        walk("a");
+        assertThat(watchdog.threads()).hasSize(2);
+        watchdog.prepare("b");
+        assertThat(watchdog.threads()).hasSize(3);
+    }
+}
