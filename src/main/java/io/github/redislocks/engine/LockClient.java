@@ -56,17 +56,18 @@ public final class LockClient {
     public final Redis redis;
     public final Holds holds = new Holds();
     public final LocalQueue localQueue;
-    private final FailoverEpoch epoch = new FailoverEpoch();
+    public final FailoverEpoch epoch = new FailoverEpoch();
     public final ServerTimes serverTimes;
     public final MonitoredRedis monitored;
-    private final UnavailableMessages unavailable;
+    public final UnavailableMessages unavailable;
     public final Losses losses;
     public final Watchdog watchdog;
     public final Attempts attempts;
     public final Mailbox mailbox;
-    private final Handoff handoff;
+    public final Handoff handoff;
     public final Owners owners;
     public final Settlements settlements;
+    public final Acquisitions acquisitions;
     public final AsyncAcquisitions async;
     private final LockEngine engine;
     private final Conditions conditions;
@@ -114,7 +115,7 @@ public final class LockClient {
         this.settlements = new Settlements(clock, settings, epoch, monitored, holds, attempts, handoff, watchdog);
         RedisAccess access = new RedisAccess(clock, settings, epoch, serverTimes, monitored, unavailable);
         WaitingParts parts = new WaitingParts(attempts, localQueue, mailbox, handoff, settlements, losses, watchdog);
-        Acquisitions acquisitions = new Acquisitions(access, parts);
+        this.acquisitions = new Acquisitions(access, parts);
         this.async =
                 new AsyncAcquisitions(clock, attempts, acquisitions, monitored, unavailable, watchdog, events, threads);
         this.renewals = renewals(Renewals.LOSSES);

@@ -75,7 +75,7 @@ class AttemptTest {
     @Test
     void stage_atFirst_isBehindOnlyForOneThatWaitsAndIsNotFair() {
         assertThat(attempt.stage()).isEqualTo(Attempt.Way.BEHIND);
-        assertThat(attempt.isAtGate()).isTrue();
+        assertThat(attempt.isInLocalQueue()).isTrue();
         Attempt fair = attempt(true, WaitLimit.endless());
         assertThat(fair.stage()).isEqualTo(Attempt.Way.CONTENDING);
         assertThat(fair.fair).isTrue();
@@ -97,7 +97,7 @@ class AttemptTest {
         attempt.asks();
         attempt.hasTurn();
         assertThat(attempt.isBehind()).isFalse();
-        assertThat(attempt.isAtGate()).isFalse();
+        assertThat(attempt.isInLocalQueue()).isFalse();
         assertThat(attempt.mayAsk()).isTrue();
         assertThat(attempt.position()).isNull();
         attempt.queued(7, 5, -1);
@@ -117,7 +117,7 @@ class AttemptTest {
         assertThat(attempt.decide(grant(2))).isFalse();
         assertThat(attempt.verdict()).isEqualTo(grant(1));
         assertThat(attempt.undecided()).isFalse();
-        assertThat(attempt.isAtGate()).isFalse();
+        assertThat(attempt.isInLocalQueue()).isFalse();
         assertThat(attempt.hasFailed()).isFalse();
         assertThat(attempt.leave(null)).isFalse();
         Attempt.Verdict seen = attempt.verdict();

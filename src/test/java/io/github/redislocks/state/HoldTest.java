@@ -174,7 +174,7 @@ class HoldTest {
         assertThat(hold.renewalNanos()).isEqualTo(Timing.renewalNanos(20_000));
         hold.reentered(10_000, true, 0);
         assertThat(hold.renewedMillis()).isEqualTo(20_000);
-        assertThat(hold.count).isEqualTo(4);
+        assertThat(hold.count()).isEqualTo(4);
     }
 
     @Test
@@ -183,7 +183,7 @@ class HoldTest {
         before.reentered(30_000, true, 0);
         Hold resumed = hold(false, 100);
         resumed.resume(before);
-        assertThat(resumed.count).isEqualTo(2);
+        assertThat(resumed.count()).isEqualTo(2);
         assertThat(resumed.isRenewed()).isTrue();
         assertThat(resumed.renewedMillis()).isEqualTo(30_000);
     }

@@ -94,7 +94,8 @@ class AcquisitionsTest {
     }
 
     private Attempt begin(WaitLimit limit) {
-        Attempt attempt = client.attempts.make(keys, new Attempt.Request(LEASE, true, false), limit);
+        Attempt attempt =
+                client.attempts.make(keys, client.owners.caller(), new Attempt.Request(LEASE, true, false), limit);
         client.attempts.begin(attempt);
         return attempt;
     }

@@ -18,7 +18,8 @@ class AttemptsTest extends StillClient {
 
     @Test
     void call_isUnderWayFromItsBeginToItsEnd() {
-        Attempt attempt = attempts.make(keys, new Attempt.Request(LEASE, true, false), WaitLimit.endless());
+        Attempt attempt = attempts.make(
+                keys, client.owners.caller(), new Attempt.Request(LEASE, true, false), WaitLimit.endless());
         assertThat(attempts.isUnderWay(attempt)).isFalse();
         assertThat(attempts.hasEnded(attempt)).isTrue();
         client.epoch.next(0);

@@ -145,6 +145,7 @@ class HeartbeatStepsTest extends StillClient {
     void waiterWithATimeOfItsOwn_bearsAnyOutage() {
         Attempt timed = client.attempts.make(
                 keys,
+                client.owners.caller(),
                 new Attempt.Request(LEASE, true, false),
                 WaitLimit.within(clock.nanoTime(), Long.MAX_VALUE / 2, 1));
         client.attempts.begin(timed);

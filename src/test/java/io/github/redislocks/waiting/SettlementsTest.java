@@ -72,7 +72,8 @@ class SettlementsTest extends StillClient {
 
     @Test
     void leaseOfItsOwn_isNotRenewed() {
-        Attempt attempt = client.attempts.make(keys, new Attempt.Request(LEASE, false, false), WaitLimit.endless());
+        Attempt attempt = client.attempts.make(
+                keys, client.owners.caller(), new Attempt.Request(LEASE, false, false), WaitLimit.endless());
         client.attempts.begin(attempt);
         Settlements.Settlement settlement = of(attempt);
         settlement.settle(grant(10_000, true));
@@ -153,7 +154,7 @@ class SettlementsTest extends StillClient {
         Settlements.Settlement third = of(begin(true), second.made);
         third.settle(grant(10_000, true));
         assertThat(third.made.below).isSameAs(first);
-        assertThat(first.count).isEqualTo(2);
+        assertThat(first.count()).isEqualTo(2);
         client.holds.remove(third.made);
         assertThat(client.holds.get(keys, client.owners.caller())).isSameAs(first);
     }
