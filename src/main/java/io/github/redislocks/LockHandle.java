@@ -71,7 +71,8 @@ public interface LockHandle extends AutoCloseable {
      * once, by the client's subscription, which the first call of this method opens; on a quorum, and whatever else
      * removed the hold from Redis, by the next renewal.
      *
-     * <p>What depends on the stage runs on a thread of the library that tells all handles of this client: it must not
+     * <p>What depends on the stage must not refer to the handle, which then could never be seen to be dropped: take
+     * name and token before. It runs on a thread of the library that tells all handles of this client: it must not
      * block. Use the {@code Async} methods with an executor of your own for what may.
      */
     CompletionStage<LockLost> lost();

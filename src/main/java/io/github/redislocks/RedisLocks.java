@@ -186,12 +186,17 @@ public final class RedisLocks implements Locks {
                         result.completeExceptionally(failure);
                     }
                 });
-        // Whoever else completes it, as by a cancel or a timeout, does not want the lock any more.
-        CompletableFuture<LockHandle> unused = result.whenComplete((acquired, failure) -> {
-            if (failure != null) {
+        // Whoever else completes it, as by a cancel or a timeout, does not want the lock any more. If the library does,
+        // the acquisition has ended.
+        boolean watched = false;
+        try {
+            CompletableFuture<LockHandle> unused = result.whenComplete((acquired, failure) -> pending.cancel());
+            watched = true;
+        } finally {
+            if (!watched) {
                 pending.cancel();
             }
-        });
+        }
         return result;
     }
 

@@ -169,6 +169,56 @@ class AsyncHandleTest extends FakeTime {
         assertNothingLeft();
     }
 
+    @Test
+    void completeOnTimeout_isACancel() {
+        other.lock();
+        CompletableFuture<LockHandle> future = acquire();
+        passUntil(() -> server.zset(KEY + ":queue").size() == 1);
+        assertThat(future.complete(null)).isTrue();
+        passUntil(() -> server.zset(KEY + ":queue").isEmpty());
+        other.unlock();
+        assertNothingLeft();
+    }
+
+    /** As all that users are told: not by the threads that send renewals. */
+    @Test
+    void listener_thatBlocks_delaysNoRenewal() throws InterruptedException {
+        CountDownLatch go = new CountDownLatch(1);
+        CountDownLatch blocked = new CountDownLatch(1);
+        LockListener slow = new LockListener() {
+            @Override
+            public void released(LockReleased event) {
+                blocked.countDown();
+                try {
+                    go.await();
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                }
+            }
+        };
+        RedisLocks client = RedisLocks.on(server.another(), options(), List.of(slow), clock);
+        clients.add(client);
+        try {
+            RedisReentrantLock kept = client.reentrantLock("kept");
+            kept.lock();
+            CompletableFuture<LockHandle> future = client.acquireAsync("job");
+            LockHandle handle = held(future);
+            CompletableFuture<Boolean> released = handle.releaseAsync().toCompletableFuture();
+            whileTimePasses(() -> await().until(() -> blocked.getCount() == 0));
+            // Not pass(), which waits for the thread that is blocked.
+            long end = clock.nanoTime() + TimeUnit.SECONDS.toNanos(40);
+            whileTimePasses(() -> await().until(() -> clock.nanoTime() > end || !kept.isHeldByCurrentThread()));
+            assertThat(kept.isHeldByCurrentThread()).isTrue();
+            assertThat(released).isNotDone();
+            go.countDown();
+            whileTimePasses(() -> await().until(released::isDone));
+            whileTimePasses(kept::unlock);
+        } finally {
+            go.countDown();
+            whileTimePasses(client::close);
+        }
+    }
+
     /** The library cannot tell when it is cancelled: with the grant, before or behind it. */
     @Test
     void cancel_thatRacesTheGrant_leavesNothing() {

@@ -17,11 +17,15 @@ import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Attempts;
 import io.github.redislocks.watchdog.Watchdog;
+import java.time.Duration;
+import java.util.List;
 import java.util.PriorityQueue;
-import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.CancellationException;
-import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,12 +43,17 @@ public final class AsyncAcquisitions {
     private final Watchdog watchdog;
     private final EventNotifier events;
     private final DutyLoop loop;
-    private final AtomicBoolean started = new AtomicBoolean();
+    private final ReentrantLock starting = new ReentrantLock();
+    private boolean started;
 
-    /** Those with news; each is here once at most. */
-    private final Queue<Pending> ready = new ConcurrentLinkedQueue<>();
+    /** The last of those with news, each of which knows the one before; so that no news needs memory. */
+    private final AtomicReference<@Nullable Pending> news = new AtomicReference<>();
+    /** Those with news that have been taken, in their order; of the thread. */
+    private @Nullable Pending next;
     /** Those that have to be looked at when a time has come; of the thread. */
     private final PriorityQueue<Timer> timers = new PriorityQueue<>();
+    /** All that have not ended. */
+    private final Set<Pending> open = ConcurrentHashMap.newKeySet();
 
     public AsyncAcquisitions(
             Clock clock,
@@ -91,44 +100,85 @@ public final class AsyncAcquisitions {
     public Pending begin(LockKeys keys, HandleOwner owner, Attempt.Request request, long retryForNanos, Caller caller) {
         startThread();
         Pending pending = new Pending(keys, owner, request, WaitLimit.endless(retryForNanos), caller);
-        owner.wakes(pending);
-        pending.begin();
+        open.add(pending);
+        boolean begun = false;
+        try {
+            owner.wakes(pending);
+            pending.begin();
+            begun = true;
+        } finally {
+            if (!begun) {
+                open.remove(pending);
+            }
+        }
         pending.begun = true;
         pending.run();
+        if (loop.isClosed()) {
+            pending.closed();
+        }
         return pending;
     }
 
     private void startThread() {
-        if (started.compareAndSet(false, true)) {
-            boolean running = false;
-            try {
+        starting.lock();
+        try {
+            if (!started) {
                 loop.start();
-                running = true;
-            } finally {
-                started.set(running);
+                started = true;
             }
+        } finally {
+            starting.unlock();
         }
     }
 
     private void turn() {
-        Pending next = ready.poll();
-        if (next != null) {
-            next.advance();
+        Pending first = next == null ? take() : next;
+        if (first != null) {
+            next = first.behind;
+            first.behind = null;
+            first.advance();
             return;
         }
         long now = clock.nanoTime();
-        Timer first = timers.peek();
-        if (first != null && first.atNanos <= now) {
+        Timer timer = timers.peek();
+        if (timer != null && (timer.atNanos <= now || attempts.isClosed())) {
             timers.remove();
-            first.pending.due(first);
+            timer.pending.due(timer);
         } else {
-            clock.parkUntil(this, first == null ? Long.MAX_VALUE : first.atNanos);
+            clock.parkUntil(this, timer == null ? Long.MAX_VALUE : timer.atNanos);
         }
     }
 
-    /** Ends the thread. */
-    public void close() {
+    /** Takes all that have news now, in their order; returns the first. */
+    private @Nullable Pending take() {
+        Pending first = null;
+        Pending last = news.getAndSet(null);
+        while (last != null) {
+            Pending before = last.behind;
+            last.behind = first;
+            first = last;
+            last = before;
+        }
+        return first;
+    }
+
+    /** Has it noticed that no more attempts may begin. */
+    public void hurry() {
+        loop.wake();
+    }
+
+    /** How many have not ended. */
+    public int count() {
+        return open.size();
+    }
+
+    /** Ends the thread, which is waited for, and fails what has not ended. */
+    public void close(Duration limit) {
         loop.close();
+        Threads.join(List.of(loop.thread()), null, limit);
+        for (Pending pending : open) {
+            pending.closed();
+        }
     }
 
     /** One acquisition. Running it says that there is news of it. */
@@ -151,7 +201,11 @@ public final class AsyncAcquisitions {
 
         private @Nullable Backoff backoff;
         private @Nullable Timer timer;
-        private boolean ended;
+        private volatile boolean ended;
+        /** Its neighbour among those with news. */
+        private @Nullable Pending behind;
+        /** Whether the caller is told, or about to be. */
+        private final AtomicBoolean told = new AtomicBoolean();
 
         private Pending(LockKeys keys, HandleOwner owner, Attempt.Request request, WaitLimit limit, Caller caller) {
             this.keys = keys;
@@ -164,13 +218,11 @@ public final class AsyncAcquisitions {
         @Override
         public void run() {
             if (queued.compareAndSet(false, true)) {
-                boolean added = false;
-                try {
-                    added = ready.add(this);
-                } finally {
-                    if (!added) {
-                        queued.set(false);
-                    }
+                Pending last = news.get();
+                behind = last;
+                while (!news.compareAndSet(last, this)) {
+                    last = news.get();
+                    behind = last;
                 }
                 loop.wake();
             }
@@ -188,7 +240,7 @@ public final class AsyncAcquisitions {
             attempt = next;
             try {
                 attempts.begin(next);
-                Acquisitions.Unattended made = acquisitions.unattended(next, limit, true);
+                Acquisitions.Unattended made = acquisitions.unattended(next, limit);
                 acquisition = made;
                 made.begin();
             } catch (Error e) {
@@ -216,6 +268,22 @@ public final class AsyncAcquisitions {
                 return;
             }
             try {
+                step();
+            } catch (Throwable e) {
+                // For want of memory or stack: nothing that allocates comes first.
+                if (acquisition != null) {
+                    acquisition.strand();
+                }
+                if (attempt != null) {
+                    strand(attempt);
+                }
+                fail(e, LockNotAcquired.Outcome.FAILED);
+                throw e;
+            }
+        }
+
+        private void step() {
+            try {
                 if (acquisition == null) {
                     if (cancelled) {
                         fail(new CancellationException(), LockNotAcquired.Outcome.INTERRUPTED);
@@ -235,15 +303,6 @@ public final class AsyncAcquisitions {
             } catch (RuntimeException e) {
                 abandon();
                 fail(e, LockNotAcquired.Outcome.FAILED);
-            } catch (Error e) {
-                if (acquisition != null) {
-                    acquisition.strand();
-                }
-                if (attempt != null) {
-                    strand(attempt);
-                }
-                fail(e, LockNotAcquired.Outcome.FAILED);
-                throw e;
             }
         }
 
@@ -298,20 +357,22 @@ public final class AsyncAcquisitions {
         private void succeed(Hold hold) {
             LockEngine.publish();
             end();
-            boolean told = false;
+            boolean given = false;
             try {
-                events.tellHandle(new Runnable() {
-                    @Override
-                    public void run() {
-                        if (events.isHeard()) {
-                            events.acquired(keys, hold, beganNanos);
+                if (told.compareAndSet(false, true)) {
+                    events.tellHandle(new Runnable() {
+                        @Override
+                        public void run() {
+                            if (events.isHeard()) {
+                                events.acquired(keys, hold, beganNanos);
+                            }
+                            caller.acquired(hold);
                         }
-                        caller.acquired(hold);
-                    }
-                });
-                told = true;
+                    });
+                    given = true;
+                }
             } finally {
-                if (!told) {
+                if (!given) {
                     // Nobody will have it: the watchdog releases it.
                     hold.stranded = true;
                     watchdog.stranded = true;
@@ -322,17 +383,35 @@ public final class AsyncAcquisitions {
 
         private void fail(Throwable failure, LockNotAcquired.Outcome outcome) {
             end();
-            events.tellHandle(new Runnable() {
-                @Override
-                public void run() {
-                    events.notAcquired(keys, clock, beganNanos, outcome);
+            if (!told.compareAndSet(false, true)) {
+                return;
+            }
+            boolean given = false;
+            try {
+                events.tellHandle(new Runnable() {
+                    @Override
+                    public void run() {
+                        events.notAcquired(keys, clock, beganNanos, outcome);
+                        caller.failed(failure);
+                    }
+                });
+                given = true;
+            } finally {
+                if (!given) {
+                    // There was no memory for a task: the user's code runs here, late rather than never.
                     caller.failed(failure);
                 }
-            });
+            }
+        }
+
+        /** The client has been closed, and nobody goes on with it. */
+        private void closed() {
+            fail(Attempts.closedException(), LockNotAcquired.Outcome.FAILED);
         }
 
         private void end() {
             ended = true;
+            open.remove(this);
             owner.rests();
             acquisition = null;
             timer = null;

@@ -204,7 +204,7 @@ public final class LockClient {
 
     /** Whether calls are under way, or pending commands of earlier calls that Redis can answer at present. */
     private boolean isBusy() {
-        return !attempts.isEmpty() || isReleasing() || watchdog.hasCommands();
+        return !attempts.isEmpty() || async.count() > 0 || isReleasing() || watchdog.hasCommands();
     }
 
     private boolean isReleasing() {
@@ -251,15 +251,17 @@ public final class LockClient {
         try {
             drain();
             attempts.close();
+            async.hurry();
             endCalls();
         } finally {
             try {
-                async.close();
+                async.close(settings.commandTimeout());
                 mailbox.close();
                 watchdog.close();
                 monitored.close();
                 redis.close();
                 Threads.join(watchdog.threads(), mailbox.reader(), settings.commandTimeout());
+                watchdog.giveUp();
             } finally {
                 hasClosed.countDown();
             }

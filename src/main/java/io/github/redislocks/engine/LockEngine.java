@@ -450,23 +450,24 @@ public final class LockEngine {
                 losses.isValid(hold);
                 losses.ended(hold);
                 holds.remove(hold);
-                tell(onEnd, false);
+                tell(hold, sent, false, onEnd);
                 return;
             }
             publish();
             boolean begun = false;
             try {
                 hold.names(handoff.successor(hold));
-                handoff.release(hold, sent - hold.turnStartNanos < Timing.LOCAL_TURN_NANOS, until, found -> {
-                    if (found) {
-                        holds.remove(hold);
-                        events.released(keys, hold, sent);
-                    } else {
-                        losses.ended(hold);
-                        holds.remove(hold);
-                    }
-                    tell(onEnd, found);
-                });
+                handoff.release(
+                        hold, sent - hold.turnStartNanos < Timing.LOCAL_TURN_NANOS, until, new Handoff.ReleaseEnd() {
+                            @Override
+                            public void ended(boolean inGoodOrder) {
+                                if (!inGoodOrder) {
+                                    losses.ended(hold);
+                                }
+                                holds.remove(hold);
+                                tell(hold, sent, inGoodOrder, onEnd);
+                            }
+                        });
                 begun = true;
             } finally {
                 if (!begun) {
@@ -477,10 +478,14 @@ public final class LockEngine {
             }
         }
 
-        private void tell(Consumer<Boolean> onEnd, boolean released) {
+        /** By the thread for that, since listeners may be slow. */
+        private void tell(Hold hold, long sentNanos, boolean released, Consumer<Boolean> onEnd) {
             events.tellHandle(new Runnable() {
                 @Override
                 public void run() {
+                    if (released) {
+                        events.released(keys, hold, sentNanos);
+                    }
                     onEnd.accept(released);
                 }
             });

@@ -20,10 +20,10 @@ import java.util.function.Supplier;
 
 /**
  * Tells the user's listeners what happens. What a thread of the application does, that thread tells; all else is told
- * by a thread of its own that comes and goes with it, so that a slow listener delays no renewal; another tells handles,
- * so that a slow listener delays no news of theirs. The queue of listeners is bounded: by the number of holds, which
- * are lost once each; by one entry for renewals, which are counted while they wait; and by the outages, of which one is
- * told in ten seconds.
+ * by a thread of its own that comes and goes with it, so that a slow listener delays no renewal; another tells handles
+ * of losses and of what they have waited for, and listeners of what handles do. The queue of listeners is bounded: by
+ * the number of holds, which are lost once each; by one entry for renewals, which are counted while they wait; and by
+ * the outages, of which one is told in ten seconds.
  */
 public final class EventNotifier {
 

@@ -38,7 +38,7 @@ final class TellingThread {
         if (!queue.isEmpty() && executor.getPoolSize() == 0) {
             try {
                 executor.prestartCoreThread();
-            } catch (OutOfMemoryError noThread) {
+            } catch (OutOfMemoryError | RuntimeException noThread) {
                 Loggers.LOSS.warn("No thread can be started to tell the {}; it is tried again", whom);
             }
         }

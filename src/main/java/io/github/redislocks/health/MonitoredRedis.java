@@ -71,6 +71,11 @@ public final class MonitoredRedis {
         }
     }
 
+    /** Whether waiters stand in one queue, as {@link Redis#hasLines} says. */
+    public boolean hasLines() {
+        return redis.hasLines();
+    }
+
     /** The availability of the server of a key. */
     public Availability of(String key) {
         String server = redis.serverOf(key);

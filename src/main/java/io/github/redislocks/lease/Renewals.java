@@ -109,6 +109,7 @@ public final class Renewals implements Task {
     public boolean askAtOnce(long attempt, long token) {
         for (Hold hold : holds.all()) {
             if (hold.attempt == attempt && hold.token == token && hold.isOpen()) {
+                hold.doubted(true);
                 hold.renewAt(clock.nanoTime());
                 return true;
             }
@@ -250,6 +251,7 @@ public final class Renewals implements Task {
         @Override
         public boolean begin() {
             for (int i = 0; i < holds.size(); i++) {
+                holds.get(i).doubted(false);
                 holds.get(i).renewing(true);
             }
             return true;
@@ -328,6 +330,10 @@ public final class Renewals implements Task {
                 hold.renewNext(sentNanos + renewalNanos(hold) - spreadNanos());
                 if (hold.extend(now, sentNanos + Timing.validityNanos(leaseMillis))) {
                     hold.unanswered(false);
+                }
+                if (hold.isDoubted()) {
+                    // The message came while this was under way, and the answer may be from before.
+                    hold.renewAt(now);
                 }
             } else if (losses.isValid(hold)) {
                 losses.lose(hold, LockLost.Reason.TAKEN);

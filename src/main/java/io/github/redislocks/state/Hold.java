@@ -90,6 +90,8 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
     private int failoverEpoch;
     /** Whether a renewal is under way now. */
     private volatile boolean renewing;
+    /** Whether the hold was said to be forced since the last renewal began. */
+    private volatile boolean doubted;
     /**
      * Whether an error stopped the owner's thread in a release, which the watchdog has to continue. The thread sets the
      * field directly, since there may be no stack space for a method call.
@@ -225,6 +227,16 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
     /** Whether a renewal is under way. */
     public boolean isRenewing() {
         return renewing;
+    }
+
+    /** Whether the hold is said to be forced, so that Redis is to be asked for it at once. */
+    public boolean isDoubted() {
+        return doubted;
+    }
+
+    /** Notes that the hold is said to be forced; or that a renewal begins, which will tell. */
+    public void doubted(boolean now) {
+        doubted = now;
     }
 
     /** Notes that a renewal begins or ends. */

@@ -67,8 +67,9 @@ public final class Acquisitions {
     }
 
     /** One of an attempt that has begun and that no thread waits for. */
-    public Unattended unattended(Attempt attempt, WaitLimit limit, boolean fastPath) {
-        return new Unattended(attempt, limit, fastPath);
+    public Unattended unattended(Attempt attempt, WaitLimit limit) {
+        // A quorum has no short way.
+        return new Unattended(attempt, limit, monitored.hasLines());
     }
 
     /** What Redis has said of the lock. */

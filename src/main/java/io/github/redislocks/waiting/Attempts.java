@@ -146,7 +146,8 @@ public final class Attempts {
         }
     }
 
-    private static IllegalStateException closedException() {
+    /** What is thrown once the client is closed. */
+    public static IllegalStateException closedException() {
         return new IllegalStateException("This RedisLocks is closed: make a new one, or close it after its last use.");
     }
 }

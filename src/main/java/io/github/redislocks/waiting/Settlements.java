@@ -145,6 +145,7 @@ public final class Settlements {
         }
 
         private Result lapsed() {
+            confirmedLater = null;
             unconfirmed = null;
             return Result.LAPSED;
         }
@@ -196,7 +197,7 @@ public final class Settlements {
         private Attempt.@Nullable Grant confirmLater(Attempt.Grant grant, Consumer<BackgroundRequest> to) {
             Attempt.Grant answered = confirmedLater;
             confirmedLater = null;
-            if (answered != null) {
+            if (answered != null && answered.token() == grant.token()) {
                 return answered;
             }
             to.accept(new BackgroundRequest(clock, monitored, attempt, settings.commandTimeoutNanos()) {

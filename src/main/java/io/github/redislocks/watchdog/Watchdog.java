@@ -280,6 +280,15 @@ public final class Watchdog {
         }
     }
 
+    /** Gives up the pending commands that nobody sends any more; after {@link #close}. */
+    public void giveUp() {
+        for (PendingCommand command : commands) {
+            if (!command.isDone()) {
+                command.giveUp();
+            }
+        }
+    }
+
     public List<Thread> threads() {
         List<Thread> threads = new ArrayList<>(List.of(scheduler.thread()));
         for (BatchSender sender : senders.values()) {

@@ -2,6 +2,7 @@ package io.github.redislocks.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
@@ -15,6 +16,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -92,6 +94,48 @@ class ReadmeTest {
 
             assertThat(left).isEqualTo(2);
             assertThat(last).isEqualTo(11);
+        }
+    }
+
+    /** What the handles are for. */
+    private static final class Job {
+
+        private volatile long token;
+
+        void run(long fencingToken) {
+            token = fencingToken;
+        }
+
+        CompletableFuture<Boolean> start(long fencingToken) {
+            return CompletableFuture.supplyAsync(() -> {
+                run(fencingToken);
+                return true;
+            });
+        }
+
+        void stop() {
+            token = -1;
+        }
+    }
+
+    @Test
+    void handle_heldWaitedForAndReleased_withoutAThread() throws Exception {
+        Job job = new Job();
+        try (RedisLocks locks = RedisLocks.connect(uri)) {
+            try (LockHandle held = locks.acquire("report:monday")) {
+                held.lost().thenAccept(loss -> job.stop());
+                job.run(held.fencingToken());
+            }
+
+            CompletableFuture<Boolean> done = locks.acquireAsync("report:tuesday") // no thread waits
+                    .thenCompose(held -> job.start(held.fencingToken())
+                            .handle((result, failure) -> held.releaseAsync())
+                            .thenCompose(released -> released));
+
+            assertThat(done.get(30, TimeUnit.SECONDS)).isTrue();
+            assertThat(job.token).isPositive();
+            assertThat(locks.reentrantLock("report:monday").isLocked()).isFalse();
+            assertThat(locks.reentrantLock("report:tuesday").isLocked()).isFalse();
         }
     }
 

@@ -78,8 +78,8 @@ class LossTest {
         jedis.del("redis-locks:{job}");
         await().atMost(LEASE).until(() -> !losses.isEmpty());
         assertThat(losses)
-                .containsExactly(
-                        LockLost.of("job", token, Thread.currentThread().getName(), LockLost.Reason.TAKEN));
+                .containsExactly(LockLost.of(
+                        "job", token, "thread " + Thread.currentThread().getName(), LockLost.Reason.TAKEN));
         assertThat(lock.isHeldByCurrentThread()).isFalse();
         assertThat(lock.getHoldCount()).isZero();
         assertThatThrownBy(lock::ensureHeld).isInstanceOf(LockLostException.class);
