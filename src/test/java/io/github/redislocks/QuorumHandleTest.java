@@ -1,0 +1,75 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Handles on a quorum. */
+@Timeout(60)
+class QuorumHandleTest {
+
+    private final QuorumTwins quorum = new QuorumTwins(Duration.ofSeconds(30), Duration.ZERO);
+    private final RedisLocks locks = quorum.connect().locks;
+    private final RedisLocks others = quorum.connect().locks;
+
+    @AfterEach
+    void close() {
+        quorum.close();
+    }
+
+    private static LockHandle get(CompletableFuture<LockHandle> future) throws Exception {
+        return future.get(30, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void acquireAsync_ofAFreeLock_asksForVotesAtOnce() throws Exception {
+        LockHandle handle = get(locks.acquireAsync("job"));
+        assertThat(handle.isHeld()).isTrue();
+        assertThat(locks.client().holds.all())
+                .as("no request of it was lost on the way")
+                .noneMatch(hold -> hold.inDoubt);
+        assertThat(handle.releaseAsync().toCompletableFuture().get(30, TimeUnit.SECONDS))
+                .isTrue();
+        await().until(() -> quorum.votes().isEmpty());
+    }
+
+    @Test
+    void acquireAsync_behindAnotherClient_hasTheLockAfterIt() throws Exception {
+        LockHandle first = others.acquire("job");
+        CompletableFuture<LockHandle> second = locks.acquireAsync("job");
+        await().until(() -> locks.client().attempts.all().stream().anyMatch(attempt -> attempt.position() != null));
+        assertThat(second).isNotDone();
+        first.close();
+        LockHandle handle = get(second);
+        assertThat(handle.isHeld()).isTrue();
+        handle.close();
+    }
+
+    @Test
+    void acquisitions_ofManyNames_areAllServed() throws Exception {
+        List<CompletableFuture<LockHandle>> all = new ArrayList<>();
+        for (int i = 0; i < 200; i++) {
+            all.add(locks.acquireAsync("job" + i));
+        }
+        for (CompletableFuture<LockHandle> each : all) {
+            LockHandle handle = get(each);
+            assertThat(handle.isHeld()).isTrue();
+            handle.close();
+        }
+    }
+
+    @Test
+    void fairOptions_areRefused() {
+        LockOptions fair = LockOptions.defaults().fair(true);
+        assertThatThrownBy(() -> locks.acquireAsync("job", fair)).isInstanceOf(UnsupportedOperationException.class);
+    }
+}
