@@ -151,10 +151,11 @@ public class HoldCount {
             return new Tampered(honest, (redis, call, timeout) -> {
                 Reply reply = redis.run(call, timeout);
                 if (call.script().name().equals("release_inner")) {
-                    String token = OnTwin.Live.SERVER.hash(call.keys().get(0)).get("token");
-                    if (token != null) {
-                        redis.run(Scripts.force(Tampered.keysOf(call), Long.parseLong(token)), timeout);
-                    }
+                    // By a leave, since the holder would be told of a force.
+                    long attempt = Long.parseLong(call.args().get(1));
+                    redis.run(
+                            Scripts.leave(Tampered.keysOf(call), call.args().get(0), attempt, true, null, false),
+                            timeout);
                 }
                 return reply;
             });
