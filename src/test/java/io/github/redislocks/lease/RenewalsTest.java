@@ -137,6 +137,31 @@ class RenewalsTest {
         assertThat(hold.nextRenewalNanos()).isEqualTo(sent + RENEWAL);
     }
 
+    /** The answer to it may be from before. */
+    @Test
+    void holdThatIsForcedWhileItIsRenewed_isAskedForOnceMore() {
+        Hold hold = hold(0);
+        walk();
+        Job renewal = job();
+        renewal.begin();
+        renewal.call(clock.nanoTime(), MILLI);
+        assertThat(renewals.askAtOnce(hold.attempt, hold.token)).isTrue();
+        renewal.answered(OK, clock.nanoTime());
+        assertThat(hold.nextRenewalNanos()).isEqualTo(clock.nanoTime());
+        walk();
+        job().begin();
+        job().answered(OK, clock.nanoTime());
+        assertThat(hold.nextRenewalNanos()).as("that answer counts").isEqualTo(clock.nanoTime() + RENEWAL);
+    }
+
+    @Test
+    void message_ofAHoldWithAnotherToken_asksForNothing() {
+        Hold hold = hold(RENEWAL);
+        assertThat(renewals.askAtOnce(hold.attempt, hold.token + 1)).isFalse();
+        assertThat(renewals.askAtOnce(hold.attempt + 1, hold.token)).isFalse();
+        assertThat(hold.nextRenewalNanos()).isEqualTo(start + RENEWAL);
+    }
+
     @Test
     void renewalUnderWay_isNotSentAgain() {
         Hold hold = hold(0);

@@ -1,0 +1,88 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.state.Settings;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** Acquisitions for which no thread waits, where replicas have to confirm the hold. */
+class AsyncReplicaTest extends FakeTime {
+
+    @Override
+    Settings options() {
+        Duration second = Duration.ofSeconds(1);
+        return Settings.DEFAULTS
+                .withRetryFor(second)
+                .withCommandTimeout(second)
+                .withReplicaAcks(2, Duration.ofMillis(100));
+    }
+
+    private CompletableFuture<LockHandle> acquire() {
+        return locks.acquireAsync("job");
+    }
+
+    @Test
+    void tooFew_failsAfterRetryFor() {
+        redis.confirmBy(1);
+        CompletableFuture<LockHandle> future = acquire();
+        passUntil(future::isDone);
+        assertThatThrownBy(future::join)
+                .cause()
+                .isInstanceOf(LockUnavailableException.class)
+                .hasFieldOrPropertyWithValue("reason", LockUnavailableException.Reason.TOO_FEW_REPLICAS);
+        passUntil(() -> server.hash(KEY).isEmpty());
+    }
+
+    @Test
+    void enoughAgain_isHeld() {
+        redis.confirmBy(1);
+        CompletableFuture<LockHandle> future = acquire();
+        passUntil(() -> redis.log().count("take", "acquire") >= 2);
+        redis.confirmBy(2);
+        passUntil(future::isDone);
+        assertThat(future.join().isHeld()).isTrue();
+        future.join().close();
+    }
+
+    @Test
+    void grantByAnotherClient_isConfirmedFirst() {
+        other.lock();
+        redis.confirmBy(2);
+        CompletableFuture<LockHandle> future = acquire();
+        passUntil(() -> server.zset(KEY + ":queue").size() == 1);
+        int before = redis.log().count("renew");
+        other.unlock();
+        passUntil(future::isDone);
+        assertThat(future.join().isHeld()).isTrue();
+        assertThat(redis.log().count("renew")).isGreaterThan(before);
+        future.join().close();
+    }
+
+    /** It has no attempt then, which a close would end. */
+    @Test
+    void close_whileItPausesBetweenTwoAttempts_failsIt() {
+        redis.confirmBy(1);
+        CompletableFuture<LockHandle> future = acquire();
+        await().until(() -> redis.log().count("take", "acquire") >= 1
+                && locks.client().attempts.isEmpty());
+        assertThat(future).isNotDone();
+        whileTimePasses(locks::close);
+        await().until(future::isDone);
+        assertThatThrownBy(future::join).hasCauseInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void cancel_whileItPausesBetweenTwoAttempts_leavesNothing() {
+        redis.confirmBy(1);
+        CompletableFuture<LockHandle> future = acquire();
+        await().until(() -> redis.log().count("take", "acquire") >= 1
+                && locks.client().attempts.isEmpty());
+        future.cancel(true);
+        await().until(() -> locks.client().async.count() == 0);
+        passUntil(() -> server.hash(KEY).isEmpty());
+    }
+}
