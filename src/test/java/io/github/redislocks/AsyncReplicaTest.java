@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
@@ -14,10 +17,9 @@ class AsyncReplicaTest extends FakeTime {
 
     @Override
     Settings options() {
-        Duration second = Duration.ofSeconds(1);
         return Settings.DEFAULTS
-                .withRetryFor(second)
-                .withCommandTimeout(second)
+                .withRetryFor(Duration.ofSeconds(3))
+                .withCommandTimeout(Duration.ofSeconds(1))
                 .withReplicaAcks(2, Duration.ofMillis(100));
     }
 
@@ -62,15 +64,20 @@ class AsyncReplicaTest extends FakeTime {
         future.join().close();
     }
 
-    /** It has no attempt then, which a close would end. */
+    /**
+     * It has no attempt then, which a close would end. By the machine's time: that of a test passes while it closes.
+     */
     @Test
     void close_whileItPausesBetweenTwoAttempts_failsIt() {
-        redis.confirmBy(1);
-        CompletableFuture<LockHandle> future = acquire();
-        await().until(() -> redis.log().count("take", "acquire") >= 1
-                && locks.client().attempts.isEmpty());
+        InMemoryRedis own = new InMemoryRedis();
+        RedisLocks client = RedisLocks.on(own, options().withRetryFor(Duration.ofMinutes(5)), List.of(), Clock.SYSTEM);
+        own.confirmBy(1);
+        CompletableFuture<LockHandle> future = client.acquireAsync("job");
+        // Pauses become longer, up to half a second.
+        await().until(() -> own.log().count("take", "acquire") >= 10
+                && client.client().attempts.isEmpty());
         assertThat(future).isNotDone();
-        whileTimePasses(locks::close);
+        client.close();
         await().until(future::isDone);
         assertThatThrownBy(future::join).hasCauseInstanceOf(IllegalStateException.class);
     }

@@ -141,7 +141,7 @@ public final class AsyncAcquisitions {
         }
         long now = clock.nanoTime();
         Timer timer = timers.peek();
-        if (timer != null && (timer.atNanos <= now || attempts.isClosed())) {
+        if (timer != null && timer.atNanos <= now) {
             timers.remove();
             timer.pending.due(timer);
         } else {
@@ -160,11 +160,6 @@ public final class AsyncAcquisitions {
             last = before;
         }
         return first;
-    }
-
-    /** Has it noticed that no more attempts may begin. */
-    public void hurry() {
-        loop.wake();
     }
 
     /** How many have not ended. */

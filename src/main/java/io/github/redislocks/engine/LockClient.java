@@ -251,7 +251,6 @@ public final class LockClient {
         try {
             drain();
             attempts.close();
-            async.hurry();
             endCalls();
         } finally {
             try {

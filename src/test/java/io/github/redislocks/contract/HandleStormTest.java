@@ -103,6 +103,22 @@ class HandleStormTest {
         }
     }
 
+    /** More than its requests get a turn for in the time that a close gives them. */
+    @Test
+    void close_whileTheServerHangs_failsAllThatWait() throws Exception {
+        locks.acquireAsync("warm").get(30, TimeUnit.SECONDS).close();
+        LockHandle held = locks.acquire("held");
+        server.pause();
+        List<CompletableFuture<?>> all = new ArrayList<>();
+        for (int i = 0; i < PENDING; i++) {
+            all.add(locks.acquireAsync("n" + i));
+        }
+        all.add(held.releaseAsync().toCompletableFuture());
+        locks.close();
+        await().untilAsserted(() -> assertThat(all).allMatch(CompletableFuture::isDone));
+        server.resume();
+    }
+
     @Test
     void forced_isToldAtOnce() throws Exception {
         LockHandle held = locks.acquire("job");
