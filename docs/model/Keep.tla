@@ -83,7 +83,8 @@ Beat(s, r) ==
     ELSE IF s.owner = None THEN Out(IF Mine(won, r) THEN "OK" ELSE "QUEUED", won)
     ELSE Out("QUEUED", LineUp(s, r))
 
-\* release.lua. What is kept ends when it has to: sooner than the lease, or later. It is not free, and has no "+".
+\* release_after.lua. What is kept ends when it has to: sooner than the lease, or later. It is not free, and has no "+".
+\* Run again, it says KEPT, and changes nothing.
 Kept(s, left) ==
     [s EXCEPT !.owner = IF Broken = "keptByOwner" THEN @ ELSE Nobody,
               !.ttl = IF Broken = "keptByLease" THEN Max(@, left) ELSE left,
@@ -91,7 +92,8 @@ Kept(s, left) ==
               !.a = IF Broken = "keptByOwner" THEN @ ELSE 0,
               !.left = IF Broken = "keptByOwner" THEN @ ELSE 0,
               !.lost = FALSE]
-\* @lua release.lua @java Scripts#release
+\* release.lua, or this if the lock is to be kept.
+\* @lua release_after.lua @java Scripts#releaseAfter
 Release(s, r) ==
     LET left == IF Broken = "keptFromNow" THEN For ELSE s.left IN
     IF ~Mine(s, r) THEN Out("GONE", s)

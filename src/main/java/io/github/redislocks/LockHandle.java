@@ -99,4 +99,39 @@ public interface LockHandle extends AutoCloseable {
      * {@link #lost()}, with what {@code release()} returns.
      */
     CompletionStage<Boolean> releaseAsync();
+
+    /**
+     * Releases the lock, but keeps it taken, by nobody, until a time after this possession was acquired: what
+     * schedulers call <em>at least for</em>. For a job that is to run once, though the clocks and schedules of several
+     * JVMs differ:
+     *
+     * <pre>{@code
+     * Optional<LockHandle> turn = locks.tryAcquire("job:invoices", Duration.ZERO);
+     * if (turn.isPresent()) {
+     *     try (LockHandle held = turn.get()) {
+     *         job.run();
+     *         held.releaseAfter(Duration.ofSeconds(50)); // of a minute
+     *     }
+     * }
+     * }</pre>
+     *
+     * <p>It ends for its user at once, as by {@link #release()}, and needs nobody who lives until that time. Redis
+     * counts it, by its clock, from when it gave the lock. Whoever waits gets the lock when it ends, and is told of no
+     * loss. If the time is over when Redis is asked, the lock is free at once. {@link FencedLock#forceUnlock()} ends it
+     * earlier, {@link LockInspection#keptFor()} shows it.
+     *
+     * @param sinceAcquired up to 24 h
+     * @return as {@link #release()}
+     * @throws IllegalArgumentException if it is negative or longer; nothing is released then
+     * @throws UnsupportedOperationException on a quorum; nothing is released then
+     */
+    boolean releaseAfter(Duration sinceAcquired);
+
+    /**
+     * As {@link #releaseAfter}, without waiting, as {@link #releaseAsync()}.
+     *
+     * @throws IllegalArgumentException if the time is negative or longer than 24 h; nothing is released then
+     * @throws UnsupportedOperationException on a quorum; nothing is released then
+     */
+    CompletionStage<Boolean> releaseAfterAsync(Duration sinceAcquired);
 }

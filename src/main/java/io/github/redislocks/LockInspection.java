@@ -24,14 +24,21 @@ public final class LockInspection {
 
     private final String lockName;
     private final Optional<Holder> holder;
+    private final Optional<Duration> keptFor;
     private final List<Waiter> queue;
     private final int queueLength;
     private final List<Waiting> conditions;
 
     private LockInspection(
-            String lockName, Optional<Holder> holder, List<Waiter> queue, int queueLength, List<Waiting> conditions) {
+            String lockName,
+            Optional<Holder> holder,
+            Optional<Duration> keptFor,
+            List<Waiter> queue,
+            int queueLength,
+            List<Waiting> conditions) {
         this.lockName = Objects.requireNonNull(lockName, "lockName");
         this.holder = Objects.requireNonNull(holder, "holder");
+        this.keptFor = Objects.requireNonNull(keptFor, "keptFor");
         this.queue = List.copyOf(queue);
         this.queueLength = queueLength;
         this.conditions = List.copyOf(conditions);
@@ -40,7 +47,18 @@ public final class LockInspection {
     /** One of these values, as the library makes it; for tests of code that looks at locks. */
     public static LockInspection of(
             String lockName, Optional<Holder> holder, List<Waiter> queue, int queueLength, List<Waiting> conditions) {
-        return new LockInspection(lockName, holder, queue, queueLength, conditions);
+        return of(lockName, holder, Optional.empty(), queue, queueLength, conditions);
+    }
+
+    /** As above, of a lock that may be kept by nobody. */
+    public static LockInspection of(
+            String lockName,
+            Optional<Holder> holder,
+            Optional<Duration> keptFor,
+            List<Waiter> queue,
+            int queueLength,
+            List<Waiting> conditions) {
+        return new LockInspection(lockName, holder, keptFor, queue, queueLength, conditions);
     }
 
     /** The name of the lock. */
@@ -48,9 +66,14 @@ public final class LockInspection {
         return lockName;
     }
 
-    /** The hold; empty if the lock is free. */
+    /** The hold; empty if the lock is free, or kept by nobody. */
     public Optional<Holder> holder() {
         return holder;
+    }
+
+    /** How much longer the lock stays taken by nobody, after {@link LockHandle#releaseAfter}; empty if it does not. */
+    public Optional<Duration> keptFor() {
+        return keptFor;
     }
 
     /**
@@ -79,6 +102,7 @@ public final class LockInspection {
         return other instanceof LockInspection that
                 && lockName.equals(that.lockName)
                 && holder.equals(that.holder)
+                && keptFor.equals(that.keptFor)
                 && queue.equals(that.queue)
                 && queueLength == that.queueLength
                 && conditions.equals(that.conditions);
@@ -86,14 +110,19 @@ public final class LockInspection {
 
     @Override
     public int hashCode() {
-        return Objects.hash(lockName, holder, queue, queueLength, conditions);
+        return Objects.hash(lockName, holder, keptFor, queue, queueLength, conditions);
     }
 
     /** A line for the hold, one for each place in the queue, and one for each Condition. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder("Lock \"").append(lockName).append("\" ");
-        text.append(holder.isPresent() ? "held by " + holder.get() : "free");
+        text.append(
+                holder.isPresent()
+                        ? "held by " + holder.get()
+                        : keptFor.isPresent()
+                                ? "kept by nobody, for " + keptFor.get().toMillis() + " ms"
+                                : "free");
         for (int i = 0; i < queue.size(); i++) {
             text.append("\n  ").append(i + 1).append(". ").append(queue.get(i));
         }

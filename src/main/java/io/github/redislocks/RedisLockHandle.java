@@ -108,30 +108,48 @@ public final class RedisLockHandle implements LockHandle {
     @Override
     public void close() {
         if (ended.compareAndSet(false, true)) {
-            sync.releaseHandle(hold());
+            sync.releaseHandle(hold(), 0);
         }
     }
 
     @Override
     public boolean release() {
+        return release(0);
+    }
+
+    @Override
+    public CompletionStage<Boolean> releaseAsync() {
+        return releaseAsync(0);
+    }
+
+    @Override
+    public boolean releaseAfter(Duration sinceAcquired) {
+        return release(sync.checkKept(sinceAcquired));
+    }
+
+    @Override
+    public CompletionStage<Boolean> releaseAfterAsync(Duration sinceAcquired) {
+        return releaseAsync(sync.checkKept(sinceAcquired));
+    }
+
+    private boolean release(long keptMillis) {
         if (!ended.compareAndSet(false, true)) {
             return false;
         }
         try {
-            sync.releaseHandle(hold());
+            sync.releaseHandle(hold(), keptMillis);
             return true;
         } catch (LockLostException e) {
             return false;
         }
     }
 
-    @Override
-    public CompletionStage<Boolean> releaseAsync() {
+    private CompletionStage<Boolean> releaseAsync(long keptMillis) {
         if (!ended.compareAndSet(false, true)) {
             return CompletableFuture.completedStage(false);
         }
         CompletableFuture<Boolean> released = new CompletableFuture<>();
-        sync.releaseHandleLater(hold(), released::complete);
+        sync.releaseHandleLater(hold(), keptMillis, released::complete);
         return released.minimalCompletionStage();
     }
 

@@ -91,6 +91,21 @@ class AnyErrorTest extends FakeTime {
     }
 
     @Test
+    void releaseAfter_thatMeetsAnError_keepsTheLockTakenAllTheSame() throws InterruptedException {
+        for (boolean afterwards : new boolean[] {false, true}) {
+            LockHandle handle = locks.acquire("job");
+            errorAt("release_after", 1, afterwards);
+            assertThatThrownBy(() -> handle.releaseAfter(Duration.ofSeconds(20)))
+                    .isInstanceOf(InternalError.class);
+            assertThat(handle.isHeld()).isFalse();
+            settle();
+            assertThat(server.hash(KEY)).containsEntry("owner", "nobody");
+            pass(20_001);
+            othersHaveTheLock();
+        }
+    }
+
+    @Test
     void lock_rightAfterAnUnlockThatMetAnError_isANewHold() {
         for (boolean begun : new boolean[] {false, true}) {
             lock.lock();

@@ -68,6 +68,18 @@ class QuorumHandleTest {
     }
 
     @Test
+    void releaseAfter_isRefused_andReleasesNothing() throws Exception {
+        LockHandle handle = locks.acquire("job");
+        assertThatThrownBy(() -> handle.releaseAfter(Duration.ofSeconds(1)))
+                .isInstanceOf(UnsupportedOperationException.class)
+                .hasMessageContaining("Release the handle when that time has come");
+        assertThatThrownBy(() -> handle.releaseAfterAsync(Duration.ofSeconds(1)))
+                .isInstanceOf(UnsupportedOperationException.class);
+        assertThat(handle.isHeld()).isTrue();
+        assertThat(handle.release()).isTrue();
+    }
+
+    @Test
     void fairOptions_areRefused() {
         LockOptions fair = LockOptions.defaults().fair(true);
         assertThatThrownBy(() -> locks.acquireAsync("job", fair)).isInstanceOf(UnsupportedOperationException.class);

@@ -400,6 +400,29 @@ class ReplicaAcksTest extends FakeTime {
         assertThat(settlement.pauseNanos(1)).as("nobody will").isZero();
     }
 
+    @Test
+    void releaseAfter_tooFew_isSaidAgainUntilThereAreEnough() throws InterruptedException {
+        LockHandle handle = locks.acquire("job");
+        redis.confirmBy(1);
+        assertThat(handle.releaseAfter(Duration.ofSeconds(20))).isTrue();
+        assertThat(handle.isHeld()).isFalse();
+        pass(5_000);
+        long said = redis.log().count("release_after");
+        assertThat(said).isBetween(5L, 8L);
+        assertThat(redis.log().calls().stream()
+                        .map(logged -> logged.call())
+                        .filter(verb("release_after"))
+                        .map(Call::acks))
+                .containsOnly(options().acks());
+        redis.confirmBy(2);
+        pass(5_000);
+        assertThat(redis.log().count("release_after")).isEqualTo(said + 1);
+        assertThat(server.pttl(KEY)).as("by all this it lasts no longer").isEqualTo(10_000);
+        pass(10_001);
+        isFreeAsIfNobodyHadHadIt();
+        assertThat(losses).isEmpty();
+    }
+
     private static long writes(Jedis admin) {
         return admin.info("persistence")
                 .lines()

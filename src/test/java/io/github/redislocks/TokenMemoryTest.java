@@ -149,6 +149,7 @@ class TokenMemoryTest extends FakeTime {
                 "acquire",
                 "free",
                 "release",
+                "release_after",
                 "renew",
                 "reenter",
                 "heartbeat",

@@ -31,7 +31,6 @@ import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Attempts;
 import io.github.redislocks.waiting.Handoff;
 import io.github.redislocks.waiting.LocalQueue;
-import io.github.redislocks.waiting.Mailbox;
 import io.github.redislocks.waiting.WaitingParts;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Duration;
@@ -76,7 +75,6 @@ public final class LockEngine {
     private final Owners owners;
     private final Attempts attempts;
     private final LocalQueue localQueue;
-    private final Mailbox mailbox;
     private final Handoff handoff;
     private final Losses losses;
     private final Watchdog watchdog;
@@ -100,7 +98,6 @@ public final class LockEngine {
         this.owners = owners;
         this.attempts = parts.attempts();
         this.localQueue = parts.localQueue();
-        this.mailbox = parts.mailbox();
         this.handoff = parts.handoff();
         this.losses = parts.losses();
         this.watchdog = parts.watchdog();
@@ -428,14 +425,29 @@ public final class LockEngine {
             if (hold.count() > 1) {
                 exit(hold);
             } else {
-                release(hold);
+                release(hold, 0);
             }
         }
 
-        /** Releases a handle's hold; to be called once. */
-        public void releaseHandle(Hold hold) {
+        /** Checks a time that the lock is to stay taken after its release, and returns it in milliseconds. */
+        public long checkKept(Duration sinceAcquired) {
+            if (!redis.hasLines()) {
+                throw new UnsupportedOperationException(
+                        "A quorum offers no releaseAfter: its masters end their votes one"
+                                + " by one, and none votes for nobody. Release the handle when that time has come, or use a"
+                                + " single server, Sentinel or a cluster.");
+            }
+            return Settings.checkKept(sinceAcquired);
+        }
+
+        /**
+         * Releases a handle's hold; to be called once.
+         *
+         * @param keptMillis how long after the hold began the lock stays taken; 0 if not at all
+         */
+        public void releaseHandle(Hold hold, long keptMillis) {
             checkValid(hold);
-            release(hold);
+            release(hold, keptMillis);
         }
 
         /**
@@ -443,10 +455,12 @@ public final class LockEngine {
          *
          * @param onEnd told whether it was released in good order, by the thread that tells handles
          */
-        public void releaseHandleLater(Hold hold, Consumer<Boolean> onEnd) {
+        public void releaseHandleLater(Hold hold, long keptMillis, Consumer<Boolean> onEnd) {
             long sent = clock.nanoTime();
+            hold.keepFor(keptMillis);
             long until = losses.isValid(hold) ? hold.beginRelease(sent) : 0;
             if (until == 0) {
+                hold.keepFor(0);
                 losses.isValid(hold);
                 losses.ended(hold);
                 holds.remove(hold);
@@ -537,12 +551,14 @@ public final class LockEngine {
          * Ends a hold. The thread has finished with the hold, so if an error occurs here, the watchdog continues the
          * release.
          */
-        private void release(Hold hold) {
+        private void release(Hold hold, long keptMillis) {
             long sent = clock.nanoTime();
             try {
                 StackSpace.ensure();
+                hold.keepFor(keptMillis);
                 long until = hold.beginRelease(sent);
                 if (until == 0) {
+                    hold.keepFor(0);
                     losses.isValid(hold);
                     throw unlockLost(hold);
                 }
@@ -574,8 +590,7 @@ public final class LockEngine {
                     found = handOn(hold, sent, keepTurn, freed.resent());
                 }
             } catch (RedisException e) {
-                Call call = Scripts.release(hold, hold.successor(), keepTurn, mailbox.isOpen());
-                handoff.releaseLater(hold, call, hold.successor());
+                handoff.releaseLater(hold, handoff.releaseOf(hold, keepTurn), hold.successor());
                 found = clock.nanoTime() < until || !hold.releasedTooLate();
             }
             if (!found) {
@@ -590,9 +605,10 @@ public final class LockEngine {
 
         /** Ends a hold in Redis and hands the lock on; false if the hold was gone there already. */
         private boolean handOn(Hold hold, long sent, boolean keepTurn, boolean mayHaveRun) {
-            Call call = Scripts.release(hold, hold.successor(), keepTurn, mailbox.isOpen());
+            Call call = handoff.releaseOf(hold, keepTurn);
             long left = sent + settings.commandTimeoutNanos() - clock.nanoTime();
             Reply reply = monitored.run(call, Math.max(1, left));
+            hold.keepFor(0);
             // GONE, and no earlier copy of the release can have run: the hold was lost.
             Answer answer = Answer.of(reply);
             if (answer == Answer.Word.GONE && !reply.resent() && !mayHaveRun && hold.releaseFailed()) {
@@ -605,7 +621,10 @@ public final class LockEngine {
 
         /** Whether probably nobody waits behind a hold, so that the short script is tried first. */
         private boolean mayUseFastPath(Hold hold, long now) {
-            return !crowded && redis.hasLines() && now - hold.turnStartNanos < Timing.SHORT_HOLD_NANOS;
+            return !crowded
+                    && !hold.isToKeep()
+                    && redis.hasLines()
+                    && now - hold.turnStartNanos < Timing.SHORT_HOLD_NANOS;
         }
 
         private LockLostException unlockLost(Hold hold) {

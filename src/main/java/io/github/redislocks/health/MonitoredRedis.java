@@ -53,7 +53,8 @@ public final class MonitoredRedis {
         try {
             Reply reply = redis.run(call, timeoutNanos);
             of(key).answered(call, clock.nanoTime());
-            if (call.acks() != null && reply.is("OK") && !isAcknowledged(key, reply, sent)) {
+            boolean written = reply.is("OK") || reply.is("KEPT");
+            if (call.acks() != null && written && !isAcknowledged(key, reply, sent)) {
                 throw new RedisException.Unacknowledged(tooFew(reply));
             }
             return reply;

@@ -47,6 +47,8 @@ public sealed interface Answer {
         SIGNALLED,
         /** The lock was granted to a thread of another client. */
         HANDED_ON,
+        /** The hold has ended, and the lock stays taken by nobody for a time. */
+        KEPT,
         /** None of these. */
         OTHER
     }
@@ -94,6 +96,7 @@ public sealed interface Answer {
             case "QUEUED" -> new Queued(reply.number(0), reply.number(1));
             case "WAITING" -> reply.values().isEmpty() ? Word.OTHER : new Waiting(reply.number(0));
             case "FREED" -> new Freed(reply.values().contains(1L));
+            case "KEPT" -> Word.KEPT;
             case "BUSY" -> Word.BUSY;
             case "LINE" -> Word.LINE;
             case Call.LATE -> Word.LATE;

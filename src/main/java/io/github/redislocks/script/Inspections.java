@@ -42,7 +42,9 @@ public final class Inspections {
         List<LockInspection.Waiting> waiting = new ArrayList<>();
         conditions.forEach(
                 (id, waiters) -> waiting.add(LockInspection.Waiting.of(LockKeys.conditionName(id), waiters)));
-        return LockInspection.of(lockName, holder, queue, (int) reply.number(4), waiting);
+        Optional<Duration> keptFor =
+                reply.is("KEPT") ? Optional.of(Duration.ofMillis(Math.max(0, reply.number(3)))) : Optional.empty();
+        return LockInspection.of(lockName, holder, keptFor, queue, (int) reply.number(4), waiting);
     }
 
     /** Reads the owner and age at an index of the reply. */

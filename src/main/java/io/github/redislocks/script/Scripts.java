@@ -25,6 +25,7 @@ public final class Scripts {
     private static final Script ACQUIRE = script("acquire");
     private static final Script REENTER = script("reenter");
     private static final Script RELEASE = script("release");
+    private static final Script RELEASE_AFTER = script("release_after");
     private static final Script RELEASE_INNER = script("release_inner");
     private static final Script RENEW = script("renew");
     private static final Script RENEW_ALL = script("renew_all");
@@ -237,6 +238,14 @@ public final class Scripts {
                 RELEASE,
                 hold.keys().all(),
                 args);
+    }
+
+    /** Ends a hold, and keeps the lock taken by nobody until its time after the beginning of the hold. */
+    public static Call releaseAfter(Hold hold) {
+        return new Call(
+                RELEASE_AFTER,
+                hold.keys().all(),
+                List.of(hold.owner.id, Long.toString(hold.attempt), Long.toString(hold.owner.keptMillis())));
     }
 
     /** {@code returned}: whether the caller had the attempt's hold, so that its end counts as a loss. */

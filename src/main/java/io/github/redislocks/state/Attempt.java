@@ -152,6 +152,8 @@ public final class Attempt {
      * Whether a message said that the lock is free but was not granted, so that the caller's thread has to ask for it.
      */
     private volatile boolean toldFree;
+    /** Whether a message has said to ask since the last request was sent. */
+    private volatile boolean doubted;
     /** When to ask again: with a place, by a heartbeat; in the local queue, whether the hold ahead is still there. */
     private volatile long nextHeartbeatNanos;
     /**
@@ -261,6 +263,7 @@ public final class Attempt {
     /** Notes that the caller's thread asks now, so that an earlier message is out of date. */
     public void asks() {
         toldFree = false;
+        doubted = false;
     }
 
     @Nullable
@@ -327,6 +330,7 @@ public final class Attempt {
     public boolean beginHeartbeat() {
         // The thread that settles an attempt reads this flag after the verdict, so one of the two sees the other.
         heartbeatInFlight = true;
+        doubted = false;
         if (!undecided()) {
             heartbeatInFlight = false;
         }
@@ -348,6 +352,16 @@ public final class Attempt {
         long heartbeat = Timing.heartbeatMillis(leaseMillis);
         long wait = holderPttlMillis < 0 ? heartbeat : Math.min(heartbeat, holderPttlMillis + 1);
         nextHeartbeatNanos = sentNanos + wait * 1_000_000;
+        if (doubted) {
+            // The message came meanwhile, and the reply may be from before.
+            nextHeartbeatNanos = sentNanos;
+        }
+    }
+
+    /** Notes a message that says to ask: a heartbeat is due, also after the reply to a request that is under way. */
+    public void doubted() {
+        doubted = true;
+        nextHeartbeatNanos = 0;
     }
 
     /** Notes that something in Redis may bear the attempt's number from now on. */

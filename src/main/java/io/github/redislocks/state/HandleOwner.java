@@ -17,6 +17,8 @@ public class HandleOwner extends Owner {
     private final WeakReference<Object> handle;
 
     private final Consumer<LockLost> onLost;
+    /** Set from before the release that is to keep the lock taken until that has been answered, else 0. */
+    private volatile long keptMillis;
     /** Who waits for it: a thread, or what is run when there is news; null if nobody does any more. */
     private volatile @Nullable Object waiter;
 
@@ -72,6 +74,16 @@ public class HandleOwner extends Owner {
     /** From now on as if nobody had the handle any more. */
     public void forget() {
         handle.clear();
+    }
+
+    @Override
+    public long keptMillis() {
+        return keptMillis;
+    }
+
+    /** Sets how long the release of its hold keeps the lock taken. */
+    void keeps(long millis) {
+        keptMillis = millis;
     }
 
     @Override

@@ -325,6 +325,21 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
         }
     }
 
+    /**
+     * Has the release of a handle's hold keep the lock taken until so long after the beginning of the hold: 0 for not
+     * at all, or no more.
+     */
+    public void keepFor(long millis) {
+        if (owner instanceof HandleOwner handle) {
+            handle.keeps(millis);
+        }
+    }
+
+    /** Whether its release, not answered yet, is to keep the lock taken. */
+    public boolean isToKeep() {
+        return owner.keptMillis() > 0;
+    }
+
     /** Takes back a release that Redis refused before it changed anything. */
     public void notReleased(long deadlineNanos) {
         STATE.compareAndSet(this, RELEASING, deadlineNanos);

@@ -52,6 +52,11 @@ public class Owner {
         return thread != null && thread.isAlive();
     }
 
+    /** How long after the beginning of its hold the release of that keeps the lock taken, in ms; 0 if it does not. */
+    public long keptMillis() {
+        return 0;
+    }
+
     /** What people are told of it. */
     public String description() {
         Thread thread = thread();

@@ -228,6 +228,16 @@ public final class Settings {
         return lease.toMillis();
     }
 
+    /** Checks how long after its acquisition a lock that is released is to stay taken; returns it in ms, rounded up. */
+    public static long checkKept(Duration sinceAcquired) {
+        Objects.requireNonNull(sinceAcquired, "sinceAcquired");
+        if (sinceAcquired.isNegative() || sinceAcquired.compareTo(MAX_LEASE) > 0) {
+            throw new IllegalArgumentException("sinceAcquired is " + sinceAcquired + ": it must lie between 0 and "
+                    + MAX_LEASE + ". Count it from when the lock was acquired, or release() to free the lock at once.");
+        }
+        return sinceAcquired.plusNanos(999_999).toMillis();
+    }
+
     public String keyPrefix() {
         return values.keyPrefix;
     }

@@ -106,7 +106,7 @@ public final class Attempts {
 
     /** Has the watchdog send a heartbeat for a waiter at once. */
     public void hurry(Attempt attempt) {
-        attempt.heartbeatAt(0);
+        attempt.doubted();
         watchdog.wakeAt(0);
     }
 

@@ -39,6 +39,9 @@ public final class Handoff implements Renewals.Rescue {
      */
     private static final long MOMENT_NANOS = 50_000_000;
 
+    /** After which replicas are asked again whether they know that a lock is kept. */
+    private static final long UNCONFIRMED_PAUSE_NANOS = 1_000_000_000;
+
     private final Clock clock;
     private final Settings settings;
     private final MonitoredRedis redis;
@@ -71,12 +74,23 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * The successor to name in a hold's release, which Redis may know from now on; null if there is none, or if the
-     * hold's attempt is in doubt.
+     * The successor to name in a hold's release, which Redis may know from now on; null if there is none, if the hold's
+     * attempt is in doubt, or if the lock is to stay taken.
      */
     @Nullable
     public Attempt successor(Hold hold) {
-        return hold.inDoubt ? null : successor(hold.keys(), hold.attempt);
+        return hold.inDoubt || hold.isToKeep() ? null : successor(hold.keys(), hold.attempt);
+    }
+
+    /**
+     * What releases a hold, with the successor that it names.
+     *
+     * @param keepTurn whether the successor goes before waiters of other clients
+     */
+    public Call releaseOf(Hold hold, boolean keepTurn) {
+        return hold.isToKeep()
+                ? Scripts.releaseAfter(hold).with(settings.acks())
+                : Scripts.release(hold, hold.successor(), keepTurn, mailbox.isOpen());
     }
 
     private @Nullable Attempt successor(LockKeys keys, long contender) {
@@ -239,8 +253,7 @@ public final class Handoff implements Renewals.Rescue {
     public void rescue(Hold hold) {
         hold.beginRelease(clock.nanoTime());
         if (hold.isReleasing()) {
-            boolean takePlace = mailbox.isOpen();
-            releaseLater(hold, Scripts.release(hold, hold.successor(), false, takePlace), hold.successor());
+            releaseLater(hold, releaseOf(hold, false), hold.successor());
             holds.remove(hold);
         }
         hold.stranded = false;
@@ -285,8 +298,7 @@ public final class Handoff implements Renewals.Rescue {
      *     because there was none
      */
     public void release(Hold hold, boolean keep, long untilNanos, ReleaseEnd onEnd) {
-        Call call = Scripts.release(hold, hold.successor(), keep, mailbox.isOpen());
-        watchdog.run(new FirstRelease(hold, call, untilNanos, onEnd));
+        watchdog.run(new FirstRelease(hold, releaseOf(hold, keep), untilNanos, onEnd));
     }
 
     /** Told what became of a release. */
@@ -315,6 +327,10 @@ public final class Handoff implements Renewals.Rescue {
      * When an attempt that has ended may leave Redis: not before its hold, if it led to one, has ended and is released.
      */
     private PendingCommand.Need needOfLeaving(Attempt attempt) {
+        if (attempt.owner.keptMillis() > 0) {
+            // A leave would free what the release is to keep, and that may go on when the hold is forgotten.
+            return PendingCommand.Need.LATER;
+        }
         Hold hold = holds.get(attempt.keys, attempt.owner.holder);
         if (hold == null || hold.attempt != attempt.number) {
             return PendingCommand.Need.NOW;
@@ -359,16 +375,21 @@ public final class Handoff implements Renewals.Rescue {
 
         @Override
         public long follow(Reply reply, long sentNanos) {
-            Attempt gone =
-                    inherit(hold.keys(), hold.attempt, successor, hold.turnStartNanos, Answer.of(reply), sentNanos);
+            Answer answer = Answer.of(reply);
+            Attempt gone = inherit(hold.keys(), hold.attempt, successor, hold.turnStartNanos, answer, sentNanos);
             if (gone != null) {
                 watchdog.run(new Leave(gone, new Turn(hold.attempt), null));
             }
+            if (answer == Answer.Word.KEPT && !redis.isAcknowledged(key(), reply, sentNanos)) {
+                return UNCONFIRMED_PAUSE_NANOS;
+            }
+            hold.keepFor(0);
             return DONE;
         }
 
         @Override
         public void giveUp() {
+            hold.keepFor(0);
             localQueue.exit(hold.keys(), hold.attempt);
             wake(successor);
         }
@@ -391,6 +412,7 @@ public final class Handoff implements Renewals.Rescue {
         public long follow(Reply reply, long sentNanos) {
             if (!ended && Answer.isGone(reply) && !reply.resent() && hold.releaseFailed()) {
                 // Whoever declares the loss ends the turn as well.
+                hold.keepFor(0);
                 end(false);
                 return DONE;
             }

@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -136,6 +137,26 @@ class ReadmeTest {
             assertThat(job.token).isPositive();
             assertThat(locks.reentrantLock("report:monday").isLocked()).isFalse();
             assertThat(locks.reentrantLock("report:tuesday").isLocked()).isFalse();
+        }
+    }
+
+    @Test
+    void releaseAfter_ofAJobThatOthersScheduleToo_keepsThemFromRunningIt() throws InterruptedException {
+        Job job = new Job();
+        try (RedisLocks locks = RedisLocks.connect(uri)) {
+            Optional<LockHandle> turn = locks.tryAcquire("job:invoices", Duration.ZERO);
+            if (turn.isPresent()) { // else another has run it, or runs it
+                try (LockHandle held = turn.get()) {
+                    job.run(held.fencingToken());
+                    held.releaseAfter(Duration.ofSeconds(50)); // of the minute between two ticks, since it was acquired
+                }
+            }
+
+            assertThat(job.token).isPositive();
+            assertThat(locks.tryAcquire("job:invoices", Duration.ZERO)).isEmpty();
+            assertThat(locks.inspect("job:invoices").keptFor().orElseThrow())
+                    .isBetween(Duration.ofSeconds(1), Duration.ofSeconds(50));
+            assertThat(locks.reentrantLock("job:invoices").forceUnlock()).isTrue();
         }
     }
 

@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 final class LineModel {
 
     private static final String NONE = "";
+    private static final String NOBODY = "nobody";
 
     /** Who has the lock. A mark is what the hash calls its signal. */
     static final class Held {
@@ -32,6 +33,10 @@ final class LineModel {
         @Nullable
         String mark;
 
+        /** The owner and attempt that released the lock which nobody has now. */
+        @Nullable
+        String kept;
+
         long untilMillis;
 
         private Held(String owner, String attempt, long holds, long token) {
@@ -39,6 +44,10 @@ final class LineModel {
             this.attempt = attempt;
             this.holds = holds;
             this.token = token;
+        }
+
+        boolean isNobody() {
+            return kept != null;
         }
 
         boolean is(String otherOwner, String otherAttempt) {
@@ -131,6 +140,7 @@ final class LineModel {
             case "heartbeat" -> heartbeat(args);
             case "free" -> free(args);
             case "release" -> release(args);
+            case "release_after" -> releaseAfter(args);
             case "leave" -> leave(args);
             case "await" -> await(args);
             case "signal" -> signal(args);
@@ -332,6 +342,33 @@ final class LineModel {
         return before == null ? reply("GONE") : before;
     }
 
+    private Reply releaseAfter(List<String> args) {
+        String name = args.get(0) + ":" + args.get(1);
+        if (held != null && name.equals(held.kept)) {
+            return reply("KEPT", left());
+        }
+        if (!mine(args)) {
+            return reply("GONE");
+        }
+        long since = number(args.get(2));
+        long left = Math.min(since, since - Math.floorDiv(now - held.token, 1_000));
+        if (left < 1) {
+            end("+");
+            return passOn(Successor.NOBODY);
+        }
+        Held nobody = new Held(NOBODY, "0", 0, held.token);
+        nobody.kept = name;
+        nobody.untilMillis = now / 1_000 + left;
+        end("-");
+        held = nobody;
+        for (String place : order().stream().limit(16).toList()) {
+            if (told(place, "0", "0")) {
+                break;
+            }
+        }
+        return reply("KEPT", left);
+    }
+
     private Reply leave(List<String> args) {
         String place = args.get(0) + ":" + args.get(1);
         Successor successor = Successor.of(args, 4);
@@ -413,9 +450,9 @@ final class LineModel {
             return reply("GONE");
         }
         Held forced = held;
-        end(NONE);
+        end(forced.isNobody() ? "+" : NONE);
         Reply reply = passOn(Successor.NOBODY);
-        if (listening.contains(forced.owner.substring(0, forced.owner.lastIndexOf(':')))) {
+        if (!forced.isNobody() && listening.contains(forced.owner.substring(0, forced.owner.lastIndexOf(':')))) {
             messages.add(forced.attempt + " 0 " + forced.token);
         }
         return reply;
@@ -464,7 +501,7 @@ final class LineModel {
             shown.add(owner(member.place));
             shown.add(Math.max(0, now - Long.parseLong(member.order)));
         });
-        return new Reply(held == null ? "FREE" : "HELD", shown);
+        return new Reply(held == null ? "FREE" : held.isNobody() ? "KEPT" : "HELD", shown);
     }
 
     private static String owner(String place) {
@@ -628,12 +665,16 @@ final class LineModel {
     }
 
     private boolean told(String name) {
+        long token = fence == null ? now : Math.max(now, fence.token + 1);
+        return told(name, Long.toString(token), fence != null && fence.mark.isEmpty() ? "1" : "0");
+    }
+
+    private boolean told(String name, String token, String lost) {
         int end = name.lastIndexOf(':');
         String client = name.substring(0, name.lastIndexOf(':', end - 1));
         boolean hears = listening.contains(client);
         if (hears) {
-            long token = fence == null ? now : Math.max(now, fence.token + 1);
-            messages.add(name.substring(end + 1) + " " + token + (fence != null && fence.mark.isEmpty() ? " 1" : " 0"));
+            messages.add(name.substring(end + 1) + " " + token + " " + lost);
         }
         return hears || clustered;
     }
@@ -662,6 +703,9 @@ final class LineModel {
             }
             if (held.mark != null) {
                 hash.put("signal", held.mark);
+            }
+            if (held.kept != null) {
+                hash.put("kept", held.kept);
             }
         }
         return hash;

@@ -55,6 +55,7 @@ class LineModelTest {
                     "heartbeat",
                     "free",
                     "release",
+                    "release_after",
                     "leave",
                     "await",
                     "signal",
@@ -113,6 +114,10 @@ class LineModelTest {
                 "release SUCCEEDED",
                 "release QUEUED",
                 "release GONE",
+                "release_after KEPT",
+                "release_after FREED",
+                "release_after GRANTED",
+                "release_after GONE",
                 "leave DONE",
                 "leave SUCCEEDED",
                 "leave QUEUED",
@@ -139,6 +144,7 @@ class LineModelTest {
                 "force GRANTED",
                 "force GONE",
                 "inspect HELD",
+                "inspect KEPT",
                 "inspect FREE");
         assertThat(expected).as("%s", replies).allMatch(reply -> replies.getOrDefault(reply, 0) > 3);
     }
@@ -298,7 +304,7 @@ class LineModelTest {
     private void call() {
         LineModel.Held held = model.held;
         String other = pick(OWNERS);
-        boolean mine = held != null && random.nextInt(8) > 0;
+        boolean mine = held != null && !held.isNobody() && random.nextInt(8) > 0;
         String owner = mine ? held.owner : other;
         String attempt = mine ? held.attempt : either(placed(other), held == null ? "1" : held.attempt);
         String asker = asker();
@@ -317,7 +323,8 @@ class LineModelTest {
             case 7 -> call("rejoin", asker, asking, notAfter(), count(), "4500");
             case 8 -> leave(other, random.nextInt(5) == 0 && held != null ? held.attempt : placed(other));
             case 9 -> call("inspect", either("1000", "2"));
-            case 10, 11, 12, 13, 14 -> release(owner, attempt);
+            case 10, 11, 12, 13 -> release(owner, attempt);
+            case 14 -> call("release_after", owner, attempt, either(pick(List.of("0", "400", "3000")), "36000000"));
             case 15, 16 -> {
                 List<String> args =
                         new ArrayList<>(List.of(owner, attempt, next(owner), notAfter(), condition(), count(), "4500"));
@@ -396,7 +403,7 @@ class LineModelTest {
 
     /** A place, or what was one and has the lock, or a new one. */
     private String asker() {
-        if (model.held != null && random.nextInt(4) == 0) {
+        if (model.held != null && !model.held.isNobody() && random.nextInt(4) == 0) {
             return model.held.owner + ":" + model.held.attempt;
         }
         List<String> names = List.copyOf(model.places.keySet());
@@ -475,7 +482,7 @@ class LineModelTest {
         assertThat(redis.hash(waiters())).as("places after %s", history).isEqualTo(model.texts());
         assertThat(redis.string(KEYS.fence())).as("fence after %s", history).isEqualTo(model.fenceText());
         assertThat(redis.heldMessages()).as("messages after %s", history).isEqualTo(model.messages);
-        if (model.held != null && !(queue.isEmpty() && model.conditions.isEmpty())) {
+        if (model.held != null && !model.held.isNobody() && !(queue.isEmpty() && model.conditions.isEmpty())) {
             assertThat(waited).as("whether somebody waits, after %s", history).isEqualTo("1");
         }
         for (String line : List.of(KEYS.queue(), waiters(), KEYS.conditions())) {

@@ -66,6 +66,24 @@ class AttemptsTest extends StillClient {
         assertThat(second.nextHeartbeatNanos()).isZero();
     }
 
+    /** The reply may be from before what the message tells of, and says when to ask again by what was then. */
+    @Test
+    void waiter_hurriedWhileItsRequestIsUnderWay_asksAgainBehindTheReply() {
+        Attempt attempt = begin(true);
+        attempt.asks();
+        attempts.hurry(attempt);
+        attempt.queued(100, 1, 30_000);
+        assertThat(attempt.nextHeartbeatNanos()).isEqualTo(100);
+        assertThat(attempt.beginHeartbeat()).isTrue();
+        attempt.endHeartbeat();
+        attempt.queued(200, 1, 30_000);
+        assertThat(attempt.nextHeartbeatNanos()).isEqualTo(1_500_000_200L);
+        attempts.hurry(attempt);
+        attempt.asks();
+        attempt.queued(300, 1, 30_000);
+        assertThat(attempt.nextHeartbeatNanos()).isEqualTo(1_500_000_300L);
+    }
+
     @Test
     void hurry_ofAll_wakesTheWatchdog() {
         assertThat(client.watchdog.isIdle()).isTrue();

@@ -1,5 +1,6 @@
 -- Ends a hold without its owner, and hands the lock on. The next holder is told of the loss, and so is the one that had
 -- the hold, if its client listens: by a message with the token 0, as one that says to ask, and its own token behind it.
+-- What is kept by nobody was released before, so its end is no loss.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     token of the hold, so that a second run does not end the hold of the next
 -- returns  FREED crowded(1|0) | GRANTED | GONE
@@ -16,7 +17,7 @@ local now = time[1] * 1000000 + time[2]
 --@include line
 --@include succession
 
-local reply = pass_on(token, '', '', '', '', '0')
+local reply = pass_on(held[2] == NOBODY and token .. '+' or token, '', '', '', '', '0')
 if client and held[3] then
     tell(string.match(KEYS[1], '^[^{]*') .. 'mailbox:' .. client, held[3] .. ' 0 ' .. token)
 end

@@ -1,14 +1,15 @@
 -- Reports the holder of the lock, the waiters in its queue, and the waiters in its Conditions; changes nothing.
 -- KEYS     lock, queue, conditions
 -- ARGV     the most waiters of each kind to report
--- returns  HELD | FREE, then owner holds token pttl ('' and zeros if free), queue length, how many of the queue follow,
---          owner age(µs) for each of them, then Condition's id, owner, age(µs) for each that waits in one
+-- returns  HELD | KEPT by nobody | FREE, then owner holds token pttl ('' and zeros if free), queue length, how many of
+--          the queue follow, owner age(µs) for each of them, then Condition's id, owner, age(µs) for each that waits in
+--          one
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
-local held = redis.call('hmget', KEYS[1], 'owner', 'holds', 'token')
+local held = redis.call('hmget', KEYS[1], 'owner', 'holds', 'token', 'kept')
 local reply
 if held[1] then
-    reply = {'HELD', held[1], tonumber(held[2]), tonumber(held[3]), redis.call('pttl', KEYS[1])}
+    reply = {held[4] and 'KEPT' or 'HELD', held[1], tonumber(held[2]), tonumber(held[3]), redis.call('pttl', KEYS[1])}
 else
     reply = {'FREE', '', 0, 0, 0}
 end

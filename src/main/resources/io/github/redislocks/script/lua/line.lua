@@ -3,18 +3,23 @@
 --
 -- lock     hash    owner, attempt, holds, token; lost=1 if the hold before was not released; waited=1 if there are
 --                  waiters in the queue or a Condition; signal: '@' and a Condition's id if a signal of that Condition
---                  led to the hold, and after the holder has signalled, the number of its last signal
+--                  led to the hold, and after the holder has signalled, the number of its last signal; kept, with the
+--                  owner nobody: 'owner:attempt' of the hold that was released so that the lock stays taken
 -- queue    zset    places, in order of arrival; the score stays when the place is renewed
 -- waiters  hash    place -> 'deadline(µs) claim(ms) holds', then, for a waiter in a Condition, 'id order'; for a
 --                  signalled waiter, 'id', until it has the lock, since its signal must not be lost
 -- fence    string  the last token, and after it a mark once its hold was released by its owner: a '+' if the lock is
---                  free and neither queue nor conditions exists, on which take.lua relies; else a '-'
+--                  free and neither queue nor conditions exists, on which take.lua relies; else, or if the lock is
+--                  kept, a '-'
 -- conditions zset  all scores 0: 'id order place' of each waiter in a Condition, so that each Condition is in order of
 --                  arrival
 --
 -- A place is 'owner:attempt', so it belongs to one attempt only. What an earlier attempt of the same thread left behind
 -- is another place, and no request for one of them can touch the other.
 local lock, queue, waiters, fence, conditions = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+
+-- Has a lock that is kept. Every owner has a colon.
+local NOBODY = 'nobody'
 
 --@include extend
 
