@@ -29,7 +29,8 @@ public interface FencedLock extends Lock {
 
     /**
      * As {@link #lock()}, but the hold is not renewed and ends with the given lease at the latest. On a re-entry the
-     * hold lasts at least this long; a longer hold is not shortened.
+     * hold lasts at least this long; a longer hold is not shortened. Neither lasts longer than a
+     * {@link RedisLocks.Builder#maxHold maxHold}.
      *
      * @param lease 100 ms to 24 h
      * @throws IllegalArgumentException if the lease is shorter or longer

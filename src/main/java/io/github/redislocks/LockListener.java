@@ -38,6 +38,12 @@ public interface LockListener {
     /** Called when a hold has ended without its owner's unlock: once for each loss, after the lock's queries say so. */
     default void lost(LockLost loss) {}
 
+    /**
+     * Called when a hold has lasted for two thirds of its {@link RedisLocks.Builder#maxHold maxHold}: once for each
+     * hold that is not released before.
+     */
+    default void expiring(LockExpiring event) {}
+
     /** Called when Redis has confirmed renewals of holds. */
     default void renewed(LocksRenewed event) {}
 

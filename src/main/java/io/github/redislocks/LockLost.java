@@ -99,7 +99,11 @@ public final class LockLost implements Serializable {
         /** The thread that held it has ended without unlocking, or nobody has its handle any more to close it. */
         ABANDONED("its thread had ended without unlock, or its handle was dropped without close()."),
         /** The {@link RedisLocks} that it came from was closed. */
-        CLOSED("the RedisLocks was closed before unlock.");
+        CLOSED("the RedisLocks was closed before unlock."),
+        /** It had lasted for its {@link RedisLocks.Builder#maxHold maxHold}. */
+        HELD_TOO_LONG(
+                "it had lasted for its maxHold. Name a longer maxHold if the work takes that long; if it does not,"
+                        + " see what kept it.");
 
         /** The explanation in the message of an exception. */
         final String explanation;

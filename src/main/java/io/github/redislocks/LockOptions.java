@@ -20,25 +20,33 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LockOptions {
 
-    private static final LockOptions DEFAULTS = new LockOptions(null, true, null, null, false);
+    private static final LockOptions DEFAULTS = new LockOptions(null, true, null, null, false, null);
 
     private final @Nullable Duration lease;
     private final boolean renewed;
     private final @Nullable Duration retryFor;
     private final @Nullable Boolean localReentry;
     private final boolean fair;
+    private final @Nullable Duration maxHold;
 
     private LockOptions(
             @Nullable Duration lease,
             boolean renewed,
             @Nullable Duration retryFor,
             @Nullable Boolean localReentry,
-            boolean fair) {
+            boolean fair,
+            @Nullable Duration maxHold) {
+        if (!renewed && lease != null && maxHold != null && !maxHold.isZero() && lease.compareTo(maxHold) > 0) {
+            throw new IllegalArgumentException("The fixedLease is " + lease + ", and the maxHold of the same options "
+                    + maxHold + ": a hold cannot last longer than its maxHold. Name a fixedLease of at most that, or"
+                    + " no maxHold, since nobody renews a fixed lease.");
+        }
         this.lease = lease;
         this.renewed = renewed;
         this.retryFor = retryFor;
         this.localReentry = localReentry;
         this.fair = fair;
+        this.maxHold = maxHold;
     }
 
     /** All settings of the client; not fair. */
@@ -56,7 +64,7 @@ public final class LockOptions {
      */
     public LockOptions lease(Duration time) {
         Settings.checkLease(time);
-        return new LockOptions(time, true, retryFor, localReentry, fair);
+        return new LockOptions(time, true, retryFor, localReentry, fair, maxHold);
     }
 
     /**
@@ -64,11 +72,11 @@ public final class LockOptions {
      * behaves as the method with this lease, for instance {@code lock()} as {@link FencedLock#lock(Duration)}.
      *
      * @param time 100 ms to 24 h
-     * @throws IllegalArgumentException if it is shorter or longer
+     * @throws IllegalArgumentException if it is shorter or longer, or longer than a {@link #maxHold} of these options
      */
     public LockOptions fixedLease(Duration time) {
         Settings.checkLease(time);
-        return new LockOptions(time, false, retryFor, localReentry, fair);
+        return new LockOptions(time, false, retryFor, localReentry, fair, maxHold);
     }
 
     /**
@@ -78,7 +86,7 @@ public final class LockOptions {
      * @throws IllegalArgumentException if it is negative or longer
      */
     public LockOptions retryFor(Duration time) {
-        return new LockOptions(lease, renewed, Settings.checkRetryFor(time), localReentry, fair);
+        return new LockOptions(lease, renewed, Settings.checkRetryFor(time), localReentry, fair, maxHold);
     }
 
     /**
@@ -86,12 +94,24 @@ public final class LockOptions {
      * {@link RedisLocks.Builder#localReentry}.
      */
     public LockOptions localReentry(boolean local) {
-        return new LockOptions(lease, renewed, retryFor, local, fair);
+        return new LockOptions(lease, renewed, retryFor, local, fair, maxHold);
     }
 
     /** Sets whether the lock serves threads of all JVMs in order of arrival: {@link Locks#fairLock}. */
     public LockOptions fair(boolean inOrder) {
-        return new LockOptions(lease, renewed, retryFor, localReentry, inOrder);
+        return new LockOptions(lease, renewed, retryFor, localReentry, inOrder, maxHold);
+    }
+
+    /**
+     * Sets how long a hold may last, instead of the client's {@link RedisLocks.Builder#maxHold}. It is lost then, as
+     * {@link LockLost.Reason#HELD_TOO_LONG}; a third of the time before, a warning is logged.
+     *
+     * @param time 100 ms to 30 days; zero for no limit
+     * @throws IllegalArgumentException if it is shorter or longer, or shorter than a {@link #fixedLease} of these
+     *     options
+     */
+    public LockOptions maxHold(Duration time) {
+        return new LockOptions(lease, renewed, retryFor, localReentry, fair, Settings.checkMaxHold(time));
     }
 
     boolean isFair() {
@@ -114,6 +134,9 @@ public final class LockOptions {
         if (localReentry != null) {
             settings = settings.withLocalReentry(localReentry);
         }
+        if (maxHold != null) {
+            settings = settings.withMaxHold(maxHold);
+        }
         return settings;
     }
 
@@ -124,12 +147,13 @@ public final class LockOptions {
                 && renewed == that.renewed
                 && Objects.equals(retryFor, that.retryFor)
                 && Objects.equals(localReentry, that.localReentry)
-                && fair == that.fair;
+                && fair == that.fair
+                && Objects.equals(maxHold, that.maxHold);
     }
 
     @Override
     public int hashCode() {
-        return Objects.hash(lease, renewed, retryFor, localReentry, fair);
+        return Objects.hash(lease, renewed, retryFor, localReentry, fair, maxHold);
     }
 
     /** Names the settings that differ from the client's. */
@@ -140,6 +164,7 @@ public final class LockOptions {
         add(text, "retryFor", retryFor);
         add(text, "localReentry", localReentry);
         add(text, "fair", fair ? Boolean.TRUE : null);
+        add(text, "maxHold", maxHold);
         return text.append(']').toString();
     }
 

@@ -171,7 +171,7 @@ public final class RedisLocks implements Locks {
         AsyncAcquisitions.Pending pending = client.async.begin(
                 sync.keys(),
                 handle.handleOwner(),
-                new Attempt.Request(sync.leaseMillis(), options.isRenewed(), sync.isFair()),
+                new Attempt.Request(sync.leaseMillis(), options.isRenewed(), sync.isFair(), sync.maxHoldMillis()),
                 sync.retryForNanos(),
                 new AsyncAcquisitions.Caller() {
                     @Override
@@ -451,6 +451,24 @@ public final class RedisLocks implements Locks {
          */
         public Builder localReentry(boolean local) {
             settings = settings.withLocalReentry(local);
+            return this;
+        }
+
+        /**
+         * Sets how long one hold may last, so that a thread that hangs does not keep a lock for ever. A hold is renewed
+         * until that time after it was acquired, and is then lost as {@link LockLost.Reason#HELD_TOO_LONG}, before
+         * another can have the lock; whoever has it goes on unless it asks. When two thirds of the time are over, a
+         * warning is logged and {@link LockListener#expiring} is called.
+         *
+         * <p>It is the limit of the object that acquired the hold. Re-entries do not make the hold last longer; a wait
+         * in a Condition ends it, and the thread returns with a new one. A lease that is longer is cut, also one that a
+         * call names.
+         *
+         * @param time 100 ms to 30 days; zero, the default, for no limit
+         * @throws IllegalArgumentException if it is shorter or longer
+         */
+        public Builder maxHold(Duration time) {
+            settings = settings.withMaxHold(time);
             return this;
         }
 

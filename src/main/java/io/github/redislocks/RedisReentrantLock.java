@@ -23,12 +23,12 @@ import org.jspecify.annotations.Nullable;
  * it through one object holds it through all objects of the same {@code RedisLocks}.
  *
  * <p><b>How a hold ends.</b> A hold ends by {@link #unlock()}, or by its lease, which Redis keeps. A hold whose
- * acquisition named no lease is renewed in the background while its thread and process live; a hold with a named lease
- * ends with it. If a hold is no longer valid (its lease ran out, Redis did not confirm it in time, or it was removed in
- * Redis), it is <em>lost</em>: {@link #isHeldByCurrentThread()} turns false, the {@link LockListener} is told, and the
- * owner's next {@link #unlock()} or {@link #ensureHeld()} throws {@link LockLostException}. A process that stands still
- * for longer than its lease cannot be told in time; resources that must never see two writers check the
- * {@link #fencingToken()}.
+ * acquisition named no lease is renewed in the background while its thread and process live, for its
+ * {@link RedisLocks.Builder#maxHold maxHold} at most; a hold with a named lease ends with it. If a hold is no longer
+ * valid (its lease ran out, Redis did not confirm it in time, or it was removed in Redis), it is <em>lost</em>:
+ * {@link #isHeldByCurrentThread()} turns false, the {@link LockListener} is told, and the owner's next
+ * {@link #unlock()} or {@link #ensureHeld()} throws {@link LockLostException}. A process that stands still for longer
+ * than its lease cannot be told in time; resources that must never see two writers check the {@link #fencingToken()}.
  *
  * <p><b>Order.</b> A lock from {@link RedisLocks#fairLock(String)} serves threads of all JVMs in order of their arrival
  * at Redis. Any other lock serves the threads of one JVM in order of arrival, and JVMs take turns, which costs less.

@@ -33,8 +33,8 @@
  *   <tr><td>measure</td>
  *     <td>{@link io.github.redislocks.LockListener}, which is told of {@link io.github.redislocks.LockAcquired},
  *     {@link io.github.redislocks.LockNotAcquired}, {@link io.github.redislocks.LockReleased},
- *     {@link io.github.redislocks.LockLost}, {@link io.github.redislocks.LocksRenewed} and
- *     {@link io.github.redislocks.RedisOutage}</td></tr>
+ *     {@link io.github.redislocks.LockLost}, {@link io.github.redislocks.LockExpiring},
+ *     {@link io.github.redislocks.LocksRenewed} and {@link io.github.redislocks.RedisOutage}</td></tr>
  *   <tr><td>look at a lock</td>
  *     <td>{@link io.github.redislocks.Locks#inspect}, which returns a
  *     {@link io.github.redislocks.LockInspection}</td></tr>

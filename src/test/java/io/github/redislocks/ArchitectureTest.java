@@ -66,7 +66,7 @@ class ArchitectureTest {
 
     /** The types of the exported package that say something, and know nothing of how a lock works. */
     private static final String TOLD_TO_USERS =
-            "io\\.github\\.redislocks\\.(Lock(Inspection|Listener|Lost|LostException|UnavailableException|Acquired|NotAcquired|Released)"
+            "io\\.github\\.redislocks\\.(Lock(Inspection|Listener|Lost|LostException|UnavailableException|Acquired|NotAcquired|Released|Expiring)"
                     + "|LocksRenewed|RedisOutage|RedisRequestException)(\\$.*)?";
 
     /**

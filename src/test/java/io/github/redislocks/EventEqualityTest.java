@@ -38,6 +38,12 @@ class EventEqualityTest {
                         () -> LockLost.of("a", 2, "main", LockLost.Reason.TAKEN),
                         () -> LockLost.of("a", 1, "other", LockLost.Reason.TAKEN),
                         () -> LockLost.of("a", 1, "main", LockLost.Reason.EXPIRED)),
+                List.of(
+                        () -> LockExpiring.of("a", 1, "main", SECOND),
+                        () -> LockExpiring.of("b", 1, "main", SECOND),
+                        () -> LockExpiring.of("a", 2, "main", SECOND),
+                        () -> LockExpiring.of("a", 1, "other", SECOND),
+                        () -> LockExpiring.of("a", 1, "main", Duration.ZERO)),
                 List.of(() -> LocksRenewed.of(1), () -> LocksRenewed.of(2)),
                 List.of(
                         () -> RedisOutage.of("a", "cut", SECOND),

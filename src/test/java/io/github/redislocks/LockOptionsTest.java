@@ -157,6 +157,30 @@ class LockOptionsTest extends FakeTime {
     }
 
     @Test
+    void maxHold_isAValue_andZeroIsOne() {
+        assertThat(PLAIN.maxHold(MINUTE)).isEqualTo(PLAIN.maxHold(MINUTE)).isNotEqualTo(PLAIN);
+        assertThat(PLAIN.maxHold(Duration.ZERO)).isNotEqualTo(PLAIN).hasToString("LockOptions[maxHold=PT0S]");
+        assertThat(PLAIN.maxHold(MINUTE)
+                        .fair(true)
+                        .lease(MINUTE)
+                        .retryFor(MINUTE)
+                        .localReentry(true))
+                .hasToString("LockOptions[lease=PT1M, retryFor=PT1M, localReentry=true, fair=true, maxHold=PT1M]");
+    }
+
+    @Test
+    void fixedLease_longerThanTheMaxHoldOfTheSameOptions_isRefused() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> PLAIN.fixedLease(Duration.ofSeconds(61)).maxHold(MINUTE))
+                .withMessageContaining("The fixedLease is PT1M1S, and the maxHold of the same options PT1M");
+        LockOptions limited = PLAIN.maxHold(MINUTE);
+        assertThatIllegalArgumentException().isThrownBy(() -> limited.fixedLease(Duration.ofSeconds(61)));
+        limited.fixedLease(MINUTE);
+        limited.lease(Duration.ofSeconds(61));
+        limited.maxHold(Duration.ZERO).fixedLease(Duration.ofSeconds(61));
+    }
+
+    @Test
     void fair_isTheFairLockOfThatName() {
         assertThat(locks.lock("job", PLAIN.fair(true)).isFair()).isTrue();
         assertThat(locks.lock("job", PLAIN).isFair()).isFalse();

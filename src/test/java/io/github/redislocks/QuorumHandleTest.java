@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.fixture.FakeClock;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Timing;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -77,6 +80,39 @@ class QuorumHandleTest {
                 .isInstanceOf(UnsupportedOperationException.class);
         assertThat(handle.isHeld()).isTrue();
         assertThat(handle.release()).isTrue();
+    }
+
+    @Test
+    void maxHold_endsAHold_andTheNextClientHasIt() throws Exception {
+        LockHandle hung = locks.acquire("job", LockOptions.defaults().maxHold(Duration.ofSeconds(1)));
+        CompletableFuture<LockLost> lost = hung.lost().toCompletableFuture();
+        LockHandle next = get(others.acquireAsync("job"));
+        assertThat(lost.get(30, TimeUnit.SECONDS).reason()).isEqualTo(LockLost.Reason.HELD_TOO_LONG);
+        assertThat(next.isHeld()).isTrue();
+        assertThat(next.previousHolderLost()).isTrue();
+        assertThat(hung.release()).isFalse();
+        next.close();
+    }
+
+    /** The masters have a clock of their own, by which the votes do not end here. */
+    @Test
+    void maxHold_limitsWhatEachMasterIsAskedFor() throws Exception {
+        FakeClock clock = new FakeClock();
+        QuorumTwins.Client client = quorum.connect(clock);
+        LockHandle handle = client.locks.acquire("job", LockOptions.defaults().maxHold(Duration.ofMinutes(1)));
+        Hold hold = client.locks.client().holds.all().iterator().next();
+        for (int i = 1; i <= 4; i++) {
+            clock.advanceMillis(10_000);
+            await().until(() -> hold.nextRenewalNanos() > clock.nanoTime() && !hold.isRenewing());
+        }
+        assertThat(hold.deadlineNanos()).isEqualTo(clock.nanoTime() + Timing.validityNanos(20_000));
+        await().untilAsserted(() -> assertThat(client.nodes)
+                .allSatisfy(node -> assertThat(node.log().calls().stream()
+                                .filter(call -> call.script().equals("vote"))
+                                .map(call -> call.args().get(3)))
+                        .startsWith("30000")
+                        .endsWith("20000")));
+        handle.close();
     }
 
     @Test

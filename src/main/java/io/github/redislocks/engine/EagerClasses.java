@@ -13,6 +13,7 @@ import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.LimitedHold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.WaitLimit;
@@ -37,6 +38,7 @@ public final class EagerClasses {
             LockEngine.Sync.class,
             ThreadIds.class,
             Hold.class,
+            LimitedHold.class,
             LockLost.Reason.class,
             Attempt.Left.class,
             Attempt.Way.class,

@@ -177,6 +177,10 @@ public final class LockClient {
             engine.checkLines("fair locks");
         }
         renewals.isInUse(own.leaseMillis());
+        if (own.maxHoldMillis() > 0) {
+            // Which cuts longer leases.
+            renewals.isInUse(own.maxHoldMillis());
+        }
         return engine.lock(LockKeys.of(settings.keyPrefix(), name), fair, own);
     }
 

@@ -164,6 +164,11 @@ public final class LockEngine {
             return own.retryForNanos();
         }
 
+        /** How long a hold may last; 0 if for ever. */
+        public long maxHoldMillis() {
+            return own.maxHoldMillis();
+        }
+
         /** The lease of acquisitions that name none. */
         public long leaseMillis() {
             return own.leaseMillis();
@@ -254,7 +259,7 @@ public final class LockEngine {
                 if (held != null && losses.isValid(held) && reenter(held, limit, leaseMillis, renewed)) {
                     return true;
                 }
-                Attempt.Request request = new Attempt.Request(leaseMillis, renewed, fair);
+                Attempt.Request request = new Attempt.Request(leaseMillis, renewed, fair, own.maxHoldMillis());
                 return events.isHeard()
                         ? acquireHeard(owners.caller(), request, limit, held) != null
                         : acquireAnew(owners.caller(), request, limit, held) != null;
@@ -269,7 +274,7 @@ public final class LockEngine {
             owner.waits();
             try {
                 throwIfInterrupted(limit);
-                Attempt.Request request = new Attempt.Request(own.leaseMillis(), renewed, fair);
+                Attempt.Request request = new Attempt.Request(own.leaseMillis(), renewed, fair, own.maxHoldMillis());
                 return events.isHeard()
                         ? acquireHeard(owner, request, limit, null)
                         : acquireAnew(owner, request, limit, null);
@@ -368,13 +373,14 @@ public final class LockEngine {
                 long timeout = Math.min(
                         limit.timeoutNanos(sent, settings.commandTimeoutNanos()),
                         Math.max(1, hold.deadlineNanos() - sent));
-                Call call = Scripts.reenter(hold, before, leaseMillis);
+                long lease = hold.leaseAt(sent, leaseMillis);
+                Call call = Scripts.reenter(hold, before, lease);
                 try {
                     Reply reply = monitored.run(call.with(settings.acks()), timeout);
                     if (!Answer.isKept(reply)) {
                         losses.lose(hold, LockLost.Reason.TAKEN);
-                    } else if (hold.extend(clock.nanoTime(), sent + Timing.validityNanos(leaseMillis))) {
-                        hold.reentered(leaseMillis, renewed, sent + Timing.renewalNanos(leaseMillis));
+                    } else if (hold.extend(clock.nanoTime(), sent, lease)) {
+                        hold.reentered(leaseMillis, renewed, sent + Timing.renewalNanos(lease));
                         watchdog.wakeAt(hold.nextRenewalNanos());
                         return true;
                     }

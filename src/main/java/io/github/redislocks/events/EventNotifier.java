@@ -1,6 +1,7 @@
 package io.github.redislocks.events;
 
 import io.github.redislocks.LockAcquired;
+import io.github.redislocks.LockExpiring;
 import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockNotAcquired;
@@ -22,8 +23,8 @@ import java.util.function.Supplier;
  * Tells the user's listeners what happens. What a thread of the application does, that thread tells; all else is told
  * by a thread of its own that comes and goes with it, so that a slow listener delays no renewal; another tells handles
  * of losses and of what they have waited for, and listeners of what handles do. The queue of listeners is bounded: by
- * the number of holds, which are lost once each; by one entry for renewals, which are counted while they wait; and by
- * the outages, of which one is told in ten seconds.
+ * the number of holds, which are lost once each and warned of once; by one entry for renewals, which are counted while
+ * they wait; and by the outages, of which one is told in ten seconds.
  */
 public final class EventNotifier {
 
@@ -138,6 +139,29 @@ public final class EventNotifier {
                 loss.token(),
                 loss.owner(),
                 loss.reason());
+    }
+
+    /** Reports and logs that a hold ends soon, since it may not last for ever. */
+    public void expiring(Hold hold, long now) {
+        long maxHoldMillis = hold.maxHoldMillis();
+        Duration left = since(now, hold.acquiredNanos + maxHoldMillis * 1_000_000);
+        LockExpiring event = LockExpiring.of(hold.keys().name(), hold.token, hold.owner.description(), left);
+        Loggers.LOSS.warn(
+                "The lock \"{}\" (token {}) of {} will be lost in {} ms, since its maxHold is {}: name a longer maxHold if"
+                        + " the work takes that long; if it does not, see what keeps it",
+                event.lockName(),
+                event.token(),
+                event.owner(),
+                left.toMillis(),
+                Duration.ofMillis(maxHoldMillis));
+        if (isHeard()) {
+            later(new Telling(event) {
+                @Override
+                void tell(LockListener listener) {
+                    listener.expiring(event);
+                }
+            });
+        }
     }
 
     /** Reports that holds were renewed or confirmed. */

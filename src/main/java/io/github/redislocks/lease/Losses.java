@@ -75,6 +75,13 @@ public final class Losses {
         }
     }
 
+    /** Tells once that a hold ends soon, since it may not last for ever. */
+    void isEnding(Hold hold, long now) {
+        // First: if an error prevents it, this must not happen at each walk.
+        hold.warned();
+        events.expiring(hold, now);
+    }
+
     private void lastLostAttempt(long attempt) {
         long before = lastLostAttempt.get();
         while (before < attempt && !lastLostAttempt.compareAndSet(before, attempt)) {

@@ -145,6 +145,12 @@ public final class Renewals implements Task {
                 continue;
             }
             next = Math.min(next, hold.deadlineNanos());
+            long warning = hold.warningNanos();
+            if (warning <= now) {
+                losses.isEnding(hold, now);
+            } else {
+                next = Math.min(next, warning);
+            }
             boolean renewing = hold.isRenewing();
             if (!renewing && hold.failoverEpoch() != failoverEpoch && (moved || !isAskedSoon(hold))) {
                 hold.renewAt(now);
@@ -199,6 +205,7 @@ public final class Renewals implements Task {
         return redis.hasOneSlot()
                 && hold.isRenewed()
                 && hold.renewedMillis() == settings.leaseMillis()
+                && hold.leaseAt(now, settings.leaseMillis()) == settings.leaseMillis()
                 && !isFenceDue(hold, now);
     }
 
@@ -283,6 +290,10 @@ public final class Renewals implements Task {
                         ? first.renewedMillis()
                         : Math.max(1, (first.wantedUntilNanos() - sentNanos) / 1_000_000);
             }
+            for (int i = 0; i < holds.size(); i++) {
+                // None of a batch had a shorter rest when the batch was made, but it may have waited for its turn.
+                leaseMillis = holds.get(i).leaseAt(sentNanos, leaseMillis);
+            }
             if (holds.size() > 1) {
                 return Scripts.renewAll(holds, leaseMillis).with(settings.acks());
             }
@@ -328,7 +339,7 @@ public final class Renewals implements Task {
             hold.answeredIn(failoverEpoch);
             if (held) {
                 hold.renewNext(sentNanos + renewalNanos(hold) - spreadNanos());
-                if (hold.extend(now, sentNanos + Timing.validityNanos(leaseMillis))) {
+                if (hold.extend(now, sentNanos, leaseMillis)) {
                     hold.unanswered(false);
                 }
                 if (hold.isDoubted()) {
@@ -341,10 +352,11 @@ public final class Renewals implements Task {
         }
 
         /**
-         * The time between two renewals of a hold; in a batch, that of the default lease, as when the batch was made.
+         * The time between two renewals of a hold; in a batch, that of the default lease, as when the batch was made,
+         * or of a shorter one that was asked for.
          */
         private long renewalNanos(Hold hold) {
-            return holds.size() > 1 ? settings.renewalNanos() : hold.renewalNanos();
+            return holds.size() > 1 ? Timing.renewalNanos(leaseMillis) : hold.renewalNanos();
         }
 
         /**

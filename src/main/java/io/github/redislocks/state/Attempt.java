@@ -101,14 +101,27 @@ public final class Attempt {
      * @param leaseMillis the lease
      * @param renewed whether the watchdog renews the lease; false if the caller named a lease
      * @param fair whether waiters are served in strict order of arrival
+     * @param maxHoldMillis how long the hold may last, and so the longest lease; 0 if for ever
      */
-    public record Request(long leaseMillis, boolean renewed, boolean fair) {}
+    public record Request(long leaseMillis, boolean renewed, boolean fair, long maxHoldMillis) {
+
+        public Request {
+            leaseMillis = maxHoldMillis == 0 ? leaseMillis : Math.min(leaseMillis, maxHoldMillis);
+        }
+
+        /** What may be held for ever. */
+        public Request(long leaseMillis, boolean renewed, boolean fair) {
+            this(leaseMillis, renewed, fair, 0);
+        }
+    }
 
     public final long number;
     public final LockKeys keys;
     public final Owner owner;
     public final long leaseMillis;
     public final boolean renewed;
+    /** How long the hold may last; 0 if for ever. */
+    public final long maxHoldMillis;
     /**
      * Whether the attempt has a place of its own in Redis, in strict order of arrival; otherwise it goes through the
      * local queue.
@@ -173,6 +186,7 @@ public final class Attempt {
         this.owner = owner;
         this.leaseMillis = request.leaseMillis();
         this.renewed = request.renewed();
+        this.maxHoldMillis = request.maxHoldMillis();
         this.waits = limit.waits();
         this.fair = request.fair() && waits;
         this.bearsOutages = limit.isTimed();
@@ -203,6 +217,7 @@ public final class Attempt {
         this.owner = owner;
         this.leaseMillis = request.leaseMillis();
         this.renewed = request.renewed();
+        this.maxHoldMillis = request.maxHoldMillis();
         this.waits = true;
         this.fair = true;
         this.bearsOutages = true;

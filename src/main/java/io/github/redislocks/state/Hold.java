@@ -18,9 +18,9 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * <p>A hold is kept small, since a process may hold very many locks. Two holds are equal if they have the same thread
- * and lock, by which {@link Holds} finds them.
+ * and lock, by which {@link Holds} finds them. One that may not last for ever is a {@link LimitedHold}.
  */
-public final class Hold extends HoldKey implements LossSubject, Attempt.Possession {
+public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
 
     private static final long RELEASING = -1;
     /**
@@ -287,6 +287,43 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
         }
     }
 
+    /**
+     * Moves the deadline forward as far as a lease allows that Redis has given; false as {@link #extend(long, long)}.
+     */
+    public final boolean extend(long now, long sentNanos, long leaseMillis) {
+        boolean valid = extend(now, sentNanos + Timing.validityNanos(leaseMillis));
+        if (valid) {
+            leasedUntil(sentNanos + leaseMillis * 1_000_000);
+        }
+        return valid;
+    }
+
+    /** Notes the end of a lease that Redis has given. */
+    void leasedUntil(long nanos) {}
+
+    /** Whether no lease can make the hold last longer than the one that it has. */
+    boolean isLastLease() {
+        return false;
+    }
+
+    /** How long the hold may last; 0 if for ever. */
+    public long maxHoldMillis() {
+        return 0;
+    }
+
+    /** The lease to ask for at a time when one is wanted: shorter if the hold may not last for so long. */
+    public long leaseAt(long nanos, long wantedMillis) {
+        return wantedMillis;
+    }
+
+    /** When to warn that the hold may not last much longer; {@link Long#MAX_VALUE} if not, or not again. */
+    public long warningNanos() {
+        return Long.MAX_VALUE;
+    }
+
+    /** Notes that the warning is given; for the watchdog only. */
+    public void warned() {}
+
     /** Ends the hold as lost; true for the one caller that ended it. */
     public boolean lose(LockLost.Reason reason) {
         return end(Long.MAX_VALUE, lost(reason));
@@ -294,7 +331,8 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
 
     /** Ends the hold as lost if its deadline has passed; true for the one caller that ended it. */
     public boolean loseIfPast(long now) {
-        return end(now, lost(unanswered ? LockLost.Reason.UNCONFIRMED : LockLost.Reason.EXPIRED));
+        LockLost.Reason reason = unanswered ? LockLost.Reason.UNCONFIRMED : LockLost.Reason.EXPIRED;
+        return end(now, lost(isLastLease() ? LockLost.Reason.HELD_TOO_LONG : reason));
     }
 
     private boolean end(long ifAtMost, long ended) {
@@ -440,9 +478,10 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
     /** Counts a re-entry; the first one that names no lease starts the renewal. */
     public void reentered(long wantedMillis, boolean renewed, long renewalNanos) {
         count++;
-        leaseMillis = Math.max(leaseMillis, Math.toIntExact(wantedMillis));
+        int wanted = Math.toIntExact(leaseAt(acquiredNanos, wantedMillis));
+        leaseMillis = Math.max(leaseMillis, wanted);
         if (renewed) {
-            renewedMillis = Math.max(renewedMillis, Math.toIntExact(wantedMillis));
+            renewedMillis = Math.max(renewedMillis, wanted);
             if (renewedFrom == 0) {
                 renewedFrom = count;
                 nextRenewalNanos = renewalNanos;
@@ -454,7 +493,7 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
     public boolean covers(long now, long wantedMillis, boolean renewed) {
         return renewed
                 ? isRenewed() && isValid(now)
-                : isValid(now) && state >= now + Timing.validityNanos(wantedMillis);
+                : isValid(now) && (isLastLease() || state >= now + Timing.validityNanos(wantedMillis));
     }
 
     /** Its thread has unlocked it once, though it is lost; true if it has nothing more to unlock. */

@@ -22,6 +22,8 @@ public final class Settings {
     public static final Duration MIN_LEASE = Duration.ofMillis(100);
     /** A longer lease would outlive the memory of the last fencing token. */
     public static final Duration MAX_LEASE = Duration.ofHours(24);
+    /** The longest time for which a hold can be limited. */
+    public static final Duration LONGEST_MAX_HOLD = Duration.ofDays(30);
     /** How long {@code lock()} goes on trying during an outage. */
     public static final Duration DEFAULT_RETRY_FOR = Duration.ofSeconds(10);
     /** The timeout of one request. */
@@ -54,6 +56,7 @@ public final class Settings {
         Duration failoverGrace = Duration.ZERO;
         Duration tokenMemory = DEFAULT_TOKEN_MEMORY;
         boolean localReentry;
+        Duration maxHold = Duration.ZERO;
 
         @Override
         protected Values clone() {
@@ -69,6 +72,7 @@ public final class Settings {
     private final long leaseMillis;
     private final long commandTimeoutNanos;
     private final long retryForNanos;
+    private final long maxHoldMillis;
     private final @Nullable Acks acks;
 
     private Settings(Values values) {
@@ -76,6 +80,7 @@ public final class Settings {
         this.leaseMillis = values.lease.toMillis();
         this.commandTimeoutNanos = values.commandTimeout.toNanos();
         this.retryForNanos = values.retryFor.toNanos();
+        this.maxHoldMillis = values.maxHold.toMillis();
         this.acks = values.replicaAcks == 0
                 ? null
                 : new Acks(values.replicaAcks, TimeUnit.NANOSECONDS.convert(values.replicaAcksTimeout));
@@ -166,6 +171,12 @@ public final class Settings {
         return with(values -> values.localReentry = local);
     }
 
+    /** A copy with another time after which a hold ends; zero if none. */
+    public Settings withMaxHold(Duration time) {
+        checkMaxHold(time);
+        return with(values -> values.maxHold = time);
+    }
+
     /** Returns these settings if their values can work together; throws if not. */
     public Settings checked() {
         Duration lease = values.lease;
@@ -210,6 +221,16 @@ public final class Settings {
         if (Objects.requireNonNull(time, "retryFor").isNegative() || time.compareTo(MAX_LEASE) > 0) {
             throw new IllegalArgumentException("retryFor is " + time + ": it must lie between 0 and " + MAX_LEASE
                     + ". Use Duration.ZERO to give up at the first failure.");
+        }
+        return time;
+    }
+
+    /** Checks a time after which a hold ends, and returns it. */
+    public static Duration checkMaxHold(Duration time) {
+        Objects.requireNonNull(time, "maxHold");
+        if (!time.isZero() && (time.compareTo(MIN_LEASE) < 0 || time.compareTo(LONGEST_MAX_HOLD) > 0)) {
+            throw new IllegalArgumentException("maxHold is " + time + ": it must lie between " + MIN_LEASE + " and "
+                    + LONGEST_MAX_HOLD + ". Use Duration.ZERO to have holds renewed for as long as their work takes.");
         }
         return time;
     }
@@ -288,6 +309,11 @@ public final class Settings {
 
     public boolean localReentry() {
         return values.localReentry;
+    }
+
+    /** How long a hold may last; 0 if for ever. */
+    public long maxHoldMillis() {
+        return maxHoldMillis;
     }
 
     /** The replica acknowledgements to wait for after each request that makes or extends a hold; null if none. */

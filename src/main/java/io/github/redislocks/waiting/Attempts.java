@@ -43,7 +43,7 @@ public final class Attempts {
 
     /** Makes an attempt to get back a hold that the calling thread is about to give up in a Condition. */
     public Attempt make(Hold hold, String condition, WaitLimit limit) {
-        Attempt.Request request = new Attempt.Request(hold.leaseMillis(), hold.isRenewed(), true);
+        Attempt.Request request = new Attempt.Request(hold.leaseMillis(), hold.isRenewed(), true, hold.maxHoldMillis());
         return new Attempt(nextNumber(), hold.keys(), hold.owner, request, limit, hold.count(), condition);
     }
 

@@ -12,6 +12,7 @@ import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.LimitedHold;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
@@ -241,7 +242,10 @@ public final class Settlements {
             }
             // One record of a loss is enough for everything that the thread still has to unlock.
             Hold older = lost == null ? null : lost.below;
-            Hold hold = new Hold(attempt, dated, now, renewal, older == null ? lost : older);
+            Hold below = older == null ? lost : older;
+            Hold hold = attempt.maxHoldMillis == 0
+                    ? new Hold(attempt, dated, now, renewal, below)
+                    : new LimitedHold(attempt, dated, now, renewal, below);
             made = hold;
             // Only if in doubt: a hold refers to its successor, so a chain of holds would stay in memory.
             attempt.had(hold.inDoubt ? hold : null);
@@ -262,7 +266,7 @@ public final class Settlements {
                 // The new server is asked about the hold at once.
                 hold.renewAt(now);
             }
-            watchdog.wakeAt(Math.min(hold.nextRenewalNanos(), hold.deadlineNanos()));
+            watchdog.wakeAt(Math.min(Math.min(hold.nextRenewalNanos(), hold.deadlineNanos()), hold.warningNanos()));
         }
 
         /**

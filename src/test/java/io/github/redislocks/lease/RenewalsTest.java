@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.fixture.FakeClock;
+import io.github.redislocks.fixture.Logged;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.redis.Call;
@@ -14,6 +15,7 @@ import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.LimitedHold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Settings;
@@ -89,6 +91,21 @@ class RenewalsTest {
         attempt.begins(start, epoch.count());
         long deadline = start + Timing.validityNanos(leaseMillis);
         Hold hold = new Hold(attempt, new Attempt.Grant(5, false, deadline, start, true), start, renewalNanos, null);
+        holds.put(hold);
+        return hold;
+    }
+
+    /** One of the client's lease that is due, and may last for this long. */
+    private Hold limited(long maxHoldMillis) {
+        Attempt attempt = new Attempt(
+                ++numbers,
+                LockKeys.of("p", "lock" + numbers),
+                new Owner("a:1"),
+                new Attempt.Request(LEASE, true, false, maxHoldMillis),
+                WaitLimit.endless());
+        attempt.begins(start, epoch.count());
+        long deadline = start + Timing.validityNanos(LEASE);
+        Hold hold = new LimitedHold(attempt, new Attempt.Grant(5, false, deadline, start, true), start, start, null);
         holds.put(hold);
         return hold;
     }
@@ -424,6 +441,53 @@ class RenewalsTest {
         assertThat(due).containsKeys(shorter.lock(), named.lock());
         assertThat(due.get(shorter.lock()).size()).isEqualTo(1);
         assertThat(first.isRenewing()).isFalse();
+    }
+
+    @Test
+    void holdThatEndsBeforeTheLeaseWould_isRenewedByItself_forWhatIsLeft() {
+        Hold usual = hold(0);
+        Hold longer = limited(LEASE + 1_000);
+        Hold ending = limited(LEASE + 999);
+        clock.advanceMillis(1_000);
+        walk();
+        assertThat(due.values()).extracting(Job::size).containsExactlyInAnyOrder(2, 1);
+        Job alone = due.get(ending.lock());
+        assertThat(alone.size()).isEqualTo(1);
+        assertThat(alone.call(clock.nanoTime(), MILLI).args()).contains(Long.toString(LEASE - 1));
+        alone.answered(OK, clock.nanoTime());
+        assertThat(ending.deadlineNanos()).isEqualTo(clock.nanoTime() + Timing.validityNanos(LEASE - 1));
+        assertThat(List.of(usual, longer)).noneMatch(hold -> hold.deadlineNanos() > start + LEASE * MILLI);
+    }
+
+    @Test
+    void batchThatWaitedForItsTurn_asksForNoMoreThanTheHoldThatEndsFirst() {
+        Hold usual = hold(0);
+        Hold ending = limited(LEASE);
+        walk();
+        assertThat(job().size()).isEqualTo(2);
+        clock.advanceMillis(9_000);
+        assertThat(call().args().get(0)).isEqualTo("21000");
+        long sent = clock.nanoTime();
+        job().answered(OK, sent);
+        assertThat(usual.deadlineNanos()).isEqualTo(sent + Timing.validityNanos(21_000));
+        assertThat(usual.nextRenewalNanos()).as("but is asked for again").isEqualTo(sent + 7_000 * MILLI);
+        clock.advanceMillis(20_999);
+        assertThat(ending.loseIfPast(clock.nanoTime())).isTrue();
+        assertThat(ending.lossReason()).isEqualTo(LockLost.Reason.HELD_TOO_LONG);
+    }
+
+    @Test
+    void holdThatEndsSoon_isWarnedOfOnce_andThatIsWaitedFor() {
+        Hold hold = limited(15_000);
+        hold.renewAt(start + RENEWAL + 1);
+        assertThat(walk()).isEqualTo(start + RENEWAL);
+        clock.advanceMillis(10_000);
+        String log = Logged.by(() -> {
+            walk();
+            walk();
+        });
+        assertThat(log).containsOnlyOnce("will be lost in 5000 ms");
+        assertThat(hold.isOpen()).isTrue();
     }
 
     @Test

@@ -99,6 +99,28 @@ class SettingsTest {
     }
 
     @Test
+    void maxHold_limits_areInclusive_andZeroIsNone() {
+        assertThat(Settings.DEFAULTS.maxHoldMillis()).isZero();
+        assertThat(Settings.DEFAULTS.withMaxHold(Duration.ofMillis(100)).maxHoldMillis())
+                .isEqualTo(100);
+        assertThat(Settings.DEFAULTS.withMaxHold(Duration.ofDays(30)).maxHoldMillis())
+                .isEqualTo(2_592_000_000L);
+        assertThat(Settings.DEFAULTS
+                        .withMaxHold(Duration.ofDays(30))
+                        .withMaxHold(Duration.ZERO)
+                        .maxHoldMillis())
+                .isZero();
+        for (Duration time : List.of(
+                Duration.ofMillis(99), Duration.ofDays(30).plusNanos(1), Duration.ofNanos(1), Duration.ofSeconds(-1))) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> Settings.DEFAULTS.withMaxHold(time))
+                    .withMessageContaining(time.toString())
+                    .withMessageContaining("between PT0.1S and PT720H")
+                    .withMessageContaining("Duration.ZERO");
+        }
+    }
+
+    @Test
     void change_leavesTheOriginalAsItWas() {
         Settings changed = SECONDS.withLocalReentry(true).withMaxConnections(3);
         assertThat(changed.localReentry()).isTrue();

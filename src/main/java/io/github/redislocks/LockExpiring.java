@@ -1,0 +1,77 @@
+package io.github.redislocks;
+
+import java.time.Duration;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The event that a hold will soon have lasted for its {@link RedisLocks.Builder#maxHold maxHold}, and is then lost:
+ * {@link LockListener#expiring}.
+ *
+ * <pre>{@code
+ * public void expiring(LockExpiring event) {
+ *     alarms.add(event.owner() + " has " + event.endsIn() + " left with " + event.lockName());
+ * }
+ * }</pre>
+ *
+ * @since 0.1.0
+ */
+public final class LockExpiring {
+
+    private final String lockName;
+    private final long token;
+    private final String owner;
+    private final Duration endsIn;
+
+    private LockExpiring(String lockName, long token, String owner, Duration endsIn) {
+        this.lockName = Objects.requireNonNull(lockName, "lockName");
+        this.token = token;
+        this.owner = Objects.requireNonNull(owner, "owner");
+        this.endsIn = Objects.requireNonNull(endsIn, "endsIn");
+    }
+
+    /** An event as the library reports it; for tests of listeners. */
+    public static LockExpiring of(String lockName, long token, String owner, Duration endsIn) {
+        return new LockExpiring(lockName, token, owner, endsIn);
+    }
+
+    /** The name of the lock. */
+    public String lockName() {
+        return lockName;
+    }
+
+    /** The fencing token of the hold. */
+    public long token() {
+        return token;
+    }
+
+    /** Who holds it, as in {@link LockLost#owner()}. */
+    public String owner() {
+        return owner;
+    }
+
+    /** After how long the hold ends at the latest, from when this was seen; as a rule a third of its maxHold. */
+    public Duration endsIn() {
+        return endsIn;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof LockExpiring that
+                && token == that.token
+                && lockName.equals(that.lockName)
+                && owner.equals(that.owner)
+                && endsIn.equals(that.endsIn);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(lockName, token, owner, endsIn);
+    }
+
+    @Override
+    public String toString() {
+        return "LockExpiring[lockName=" + lockName + ", token=" + token + ", owner=" + owner + ", endsIn=" + endsIn
+                + ']';
+    }
+}

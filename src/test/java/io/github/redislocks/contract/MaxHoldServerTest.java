@@ -1,0 +1,86 @@
+package io.github.redislocks.contract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.redislocks.LockHandle;
+import io.github.redislocks.LockLost;
+import io.github.redislocks.LockLostException;
+import io.github.redislocks.LockOptions;
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.fixture.RedisServer;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import redis.clients.jedis.Jedis;
+
+/** Holds that may last for a time only, on a real server. */
+@Timeout(60)
+@Tag("server")
+class MaxHoldServerTest {
+
+    private static final LockOptions BRIEF = LockOptions.defaults().maxHold(Duration.ofSeconds(1));
+
+    private final RedisServer server = RedisServer.start();
+    private final RedisLocks locks = RedisLocks.connect(server.uri());
+    private final RedisLocks others = RedisLocks.connect(server.uri());
+    private final Jedis redis = new Jedis(URI.create(server.uri()));
+
+    @AfterEach
+    void close() {
+        locks.close();
+        others.close();
+        redis.close();
+        server.close();
+    }
+
+    @Test
+    void handlesThatHang_giveTheirLocksToThoseThatWait_andAreToldBefore() throws Exception {
+        List<LockHandle> hung = new ArrayList<>();
+        List<CompletableFuture<Long>> told = new ArrayList<>();
+        List<CompletableFuture<Long>> entered = new ArrayList<>();
+        AtomicLong order = new AtomicLong();
+        for (int i = 0; i < 40; i++) {
+            LockHandle handle = locks.acquire("n" + i, BRIEF);
+            hung.add(handle);
+            told.add(handle.lost()
+                    .thenApply(loss -> {
+                        assertThat(loss.reason()).isEqualTo(LockLost.Reason.HELD_TOO_LONG);
+                        return order.incrementAndGet();
+                    })
+                    .toCompletableFuture());
+        }
+        for (int i = 0; i < hung.size(); i++) {
+            entered.add(others.acquireAsync("n" + i).thenApply(handle -> order.incrementAndGet()));
+        }
+        for (int i = 0; i < hung.size(); i++) {
+            assertThat(entered.get(i).get(30, TimeUnit.SECONDS))
+                    .isGreaterThan(told.get(i).get(30, TimeUnit.SECONDS));
+            assertThat(hung.get(i).isHeld()).isFalse();
+            assertThat(hung.get(i).release()).isFalse();
+        }
+    }
+
+    @Test
+    void lease_ofALockThatIsReentered_isCutToTheRest() {
+        RedisReentrantLock lock = locks.lock("job", BRIEF);
+        lock.lock(Duration.ofHours(1));
+        lock.lock(Duration.ofHours(2));
+        lock.lock();
+        assertThat(redis.pttl("redis-locks:{job}")).isLessThanOrEqualTo(1_000);
+        RedisReentrantLock next = others.reentrantLock("job");
+        next.lock();
+        assertThat(next.previousHolderLost()).isTrue();
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("HELD_TOO_LONG");
+        next.unlock();
+    }
+}
