@@ -20,25 +20,28 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LockOptions {
 
-    private static final LockOptions DEFAULTS = new LockOptions(null, true, null, null, false);
+    private static final LockOptions DEFAULTS = new LockOptions(null, true, null, null, false, false);
 
     private final @Nullable Duration lease;
     private final boolean renewed;
     private final @Nullable Duration retryFor;
     private final @Nullable Boolean localReentry;
     private final boolean fair;
+    private final boolean interruptOnLoss;
 
     private LockOptions(
             @Nullable Duration lease,
             boolean renewed,
             @Nullable Duration retryFor,
             @Nullable Boolean localReentry,
-            boolean fair) {
+            boolean fair,
+            boolean interruptOnLoss) {
         this.lease = lease;
         this.renewed = renewed;
         this.retryFor = retryFor;
         this.localReentry = localReentry;
         this.fair = fair;
+        this.interruptOnLoss = interruptOnLoss;
     }
 
     /** All settings of the client; not fair. */
@@ -56,7 +59,7 @@ public final class LockOptions {
      */
     public LockOptions lease(Duration time) {
         Settings.checkLease(time);
-        return new LockOptions(time, true, retryFor, localReentry, fair);
+        return new LockOptions(time, true, retryFor, localReentry, fair, interruptOnLoss);
     }
 
     /**
@@ -68,7 +71,7 @@ public final class LockOptions {
      */
     public LockOptions fixedLease(Duration time) {
         Settings.checkLease(time);
-        return new LockOptions(time, false, retryFor, localReentry, fair);
+        return new LockOptions(time, false, retryFor, localReentry, fair, interruptOnLoss);
     }
 
     /**
@@ -78,7 +81,7 @@ public final class LockOptions {
      * @throws IllegalArgumentException if it is negative or longer
      */
     public LockOptions retryFor(Duration time) {
-        return new LockOptions(lease, renewed, Settings.checkRetryFor(time), localReentry, fair);
+        return new LockOptions(lease, renewed, Settings.checkRetryFor(time), localReentry, fair, interruptOnLoss);
     }
 
     /**
@@ -86,12 +89,35 @@ public final class LockOptions {
      * {@link RedisLocks.Builder#localReentry}.
      */
     public LockOptions localReentry(boolean local) {
-        return new LockOptions(lease, renewed, retryFor, local, fair);
+        return new LockOptions(lease, renewed, retryFor, local, fair, interruptOnLoss);
     }
 
     /** Sets whether the lock serves threads of all JVMs in order of arrival: {@link Locks#fairLock}. */
     public LockOptions fair(boolean inOrder) {
-        return new LockOptions(lease, renewed, retryFor, localReentry, inOrder);
+        return new LockOptions(lease, renewed, retryFor, localReentry, inOrder, interruptOnLoss);
+    }
+
+    /**
+     * Sets whether a loss of the lock interrupts the thread that runs an action under it, in
+     * {@link Locks#callWithHandle(String, LockOptions, HandleCall)} and {@link Locks#runWithHandle(String, LockOptions,
+     * HandleRun)}: once, and never after the action has ended. Other methods refuse these options, since they do not
+     * know which thread works under the lock; {@link LockHandle#lost()} is for them.
+     */
+    public LockOptions interruptOnLoss(boolean interrupt) {
+        return new LockOptions(lease, renewed, retryFor, localReentry, fair, interrupt);
+    }
+
+    boolean isInterruptedOnLoss() {
+        return interruptOnLoss;
+    }
+
+    /** Throws if an option is set that only actions with a handle understand. */
+    LockOptions withoutAction() {
+        if (interruptOnLoss) {
+            throw new IllegalArgumentException("interruptOnLoss(true) needs an action, whose thread it interrupts: use"
+                    + " callWithHandle or runWithHandle, or ask the handle for lost() and interrupt your thread.");
+        }
+        return this;
     }
 
     boolean isFair() {
@@ -124,12 +150,13 @@ public final class LockOptions {
                 && renewed == that.renewed
                 && Objects.equals(retryFor, that.retryFor)
                 && Objects.equals(localReentry, that.localReentry)
-                && fair == that.fair;
+                && fair == that.fair
+                && interruptOnLoss == that.interruptOnLoss;
     }
 
     @Override
     public int hashCode() {
-        return Objects.hash(lease, renewed, retryFor, localReentry, fair);
+        return Objects.hash(lease, renewed, retryFor, localReentry, fair, interruptOnLoss);
     }
 
     /** Names the settings that differ from the client's. */
@@ -140,6 +167,7 @@ public final class LockOptions {
         add(text, "retryFor", retryFor);
         add(text, "localReentry", localReentry);
         add(text, "fair", fair ? Boolean.TRUE : null);
+        add(text, "interruptOnLoss", interruptOnLoss ? Boolean.TRUE : null);
         return text.append(']').toString();
     }
 
