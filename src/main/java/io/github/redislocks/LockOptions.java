@@ -2,7 +2,9 @@ package io.github.redislocks;
 
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
-import java.util.Objects;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,33 +22,59 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LockOptions {
 
-    private static final LockOptions DEFAULTS = new LockOptions(null, true, null, null, false, null);
+    private static final LockOptions DEFAULTS = new LockOptions(new Values());
 
-    private final @Nullable Duration lease;
-    private final boolean renewed;
-    private final @Nullable Duration retryFor;
-    private final @Nullable Boolean localReentry;
-    private final boolean fair;
-    private final @Nullable Duration maxHold;
+    /** The values, which change only while a copy is made; null where the client's count. */
+    private static final class Values implements Cloneable {
+        @Nullable
+        Duration lease;
 
-    private LockOptions(
-            @Nullable Duration lease,
-            boolean renewed,
-            @Nullable Duration retryFor,
-            @Nullable Boolean localReentry,
-            boolean fair,
-            @Nullable Duration maxHold) {
-        if (!renewed && lease != null && maxHold != null && !maxHold.isZero() && lease.compareTo(maxHold) > 0) {
+        boolean renewed = true;
+
+        @Nullable
+        Duration retryFor;
+
+        @Nullable
+        Boolean localReentry;
+
+        boolean fair;
+
+        @Nullable
+        Duration maxHold;
+
+        boolean interruptOnLoss;
+
+        @Override
+        protected Values clone() {
+            try {
+                return (Values) super.clone();
+            } catch (CloneNotSupportedException e) {
+                throw new AssertionError(e);
+            }
+        }
+
+        List<@Nullable Object> all() {
+            return Arrays.asList(lease, renewed, retryFor, localReentry, fair, maxHold, interruptOnLoss);
+        }
+    }
+
+    private final Values values;
+
+    private LockOptions(Values values) {
+        Duration lease = values.lease;
+        Duration maxHold = values.maxHold;
+        if (!values.renewed && lease != null && maxHold != null && !maxHold.isZero() && lease.compareTo(maxHold) > 0) {
             throw new IllegalArgumentException("The fixedLease is " + lease + ", and the maxHold of the same options "
                     + maxHold + ": a hold cannot last longer than its maxHold. Name a fixedLease of at most that, or"
                     + " no maxHold, since nobody renews a fixed lease.");
         }
-        this.lease = lease;
-        this.renewed = renewed;
-        this.retryFor = retryFor;
-        this.localReentry = localReentry;
-        this.fair = fair;
-        this.maxHold = maxHold;
+        this.values = values;
+    }
+
+    private LockOptions with(Consumer<Values> change) {
+        Values changed = values.clone();
+        change.accept(changed);
+        return new LockOptions(changed);
     }
 
     /** All settings of the client; not fair. */
@@ -64,7 +92,10 @@ public final class LockOptions {
      */
     public LockOptions lease(Duration time) {
         Settings.checkLease(time);
-        return new LockOptions(time, true, retryFor, localReentry, fair, maxHold);
+        return with(copy -> {
+            copy.lease = time;
+            copy.renewed = true;
+        });
     }
 
     /**
@@ -76,7 +107,10 @@ public final class LockOptions {
      */
     public LockOptions fixedLease(Duration time) {
         Settings.checkLease(time);
-        return new LockOptions(time, false, retryFor, localReentry, fair, maxHold);
+        return with(copy -> {
+            copy.lease = time;
+            copy.renewed = false;
+        });
     }
 
     /**
@@ -86,7 +120,8 @@ public final class LockOptions {
      * @throws IllegalArgumentException if it is negative or longer
      */
     public LockOptions retryFor(Duration time) {
-        return new LockOptions(lease, renewed, Settings.checkRetryFor(time), localReentry, fair, maxHold);
+        Duration checked = Settings.checkRetryFor(time);
+        return with(copy -> copy.retryFor = checked);
     }
 
     /**
@@ -94,12 +129,12 @@ public final class LockOptions {
      * {@link RedisLocks.Builder#localReentry}.
      */
     public LockOptions localReentry(boolean local) {
-        return new LockOptions(lease, renewed, retryFor, local, fair, maxHold);
+        return with(copy -> copy.localReentry = local);
     }
 
     /** Sets whether the lock serves threads of all JVMs in order of arrival: {@link Locks#fairLock}. */
     public LockOptions fair(boolean inOrder) {
-        return new LockOptions(lease, renewed, retryFor, localReentry, inOrder, maxHold);
+        return with(copy -> copy.fair = inOrder);
     }
 
     /**
@@ -111,60 +146,79 @@ public final class LockOptions {
      *     options
      */
     public LockOptions maxHold(Duration time) {
-        return new LockOptions(lease, renewed, retryFor, localReentry, fair, Settings.checkMaxHold(time));
+        Duration checked = Settings.checkMaxHold(time);
+        return with(copy -> copy.maxHold = checked);
+    }
+
+    /**
+     * Sets whether a loss of the lock interrupts the thread that runs an action under it, in
+     * {@link Locks#callWithHandle(String, LockOptions, HandleCall)} and {@link Locks#runWithHandle(String, LockOptions,
+     * HandleRun)}: once, and never after the action has ended. Other methods refuse these options, since they do not
+     * know which thread works under the lock; {@link LockHandle#lost()} is for them.
+     */
+    public LockOptions interruptOnLoss(boolean interrupt) {
+        return with(copy -> copy.interruptOnLoss = interrupt);
+    }
+
+    boolean isInterruptedOnLoss() {
+        return values.interruptOnLoss;
+    }
+
+    /** Throws if an option is set that only actions with a handle understand. */
+    LockOptions withoutAction() {
+        if (values.interruptOnLoss) {
+            throw new IllegalArgumentException("interruptOnLoss(true) needs an action, whose thread it interrupts: use"
+                    + " callWithHandle or runWithHandle, or ask the handle for lost() and interrupt your thread.");
+        }
+        return this;
     }
 
     boolean isFair() {
-        return fair;
+        return values.fair;
     }
 
     boolean isRenewed() {
-        return renewed;
+        return values.renewed;
     }
 
     /** The settings of a client, replaced by those that are set here. */
     Settings over(Settings client) {
         Settings settings = client;
-        if (lease != null) {
-            settings = settings.withLease(lease);
+        if (values.lease != null) {
+            settings = settings.withLease(values.lease);
         }
-        if (retryFor != null) {
-            settings = settings.withRetryFor(retryFor);
+        if (values.retryFor != null) {
+            settings = settings.withRetryFor(values.retryFor);
         }
-        if (localReentry != null) {
-            settings = settings.withLocalReentry(localReentry);
+        if (values.localReentry != null) {
+            settings = settings.withLocalReentry(values.localReentry);
         }
-        if (maxHold != null) {
-            settings = settings.withMaxHold(maxHold);
+        if (values.maxHold != null) {
+            settings = settings.withMaxHold(values.maxHold);
         }
         return settings;
     }
 
     @Override
     public boolean equals(@Nullable Object other) {
-        return other instanceof LockOptions that
-                && Objects.equals(lease, that.lease)
-                && renewed == that.renewed
-                && Objects.equals(retryFor, that.retryFor)
-                && Objects.equals(localReentry, that.localReentry)
-                && fair == that.fair
-                && Objects.equals(maxHold, that.maxHold);
+        return other instanceof LockOptions that && values.all().equals(that.values.all());
     }
 
     @Override
     public int hashCode() {
-        return Objects.hash(lease, renewed, retryFor, localReentry, fair, maxHold);
+        return values.all().hashCode();
     }
 
     /** Names the settings that differ from the client's. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder("LockOptions[");
-        add(text, renewed ? "lease" : "fixedLease", lease);
-        add(text, "retryFor", retryFor);
-        add(text, "localReentry", localReentry);
-        add(text, "fair", fair ? Boolean.TRUE : null);
-        add(text, "maxHold", maxHold);
+        add(text, values.renewed ? "lease" : "fixedLease", values.lease);
+        add(text, "retryFor", values.retryFor);
+        add(text, "localReentry", values.localReentry);
+        add(text, "fair", values.fair ? Boolean.TRUE : null);
+        add(text, "maxHold", values.maxHold);
+        add(text, "interruptOnLoss", values.interruptOnLoss ? Boolean.TRUE : null);
         return text.append(']').toString();
     }
 

@@ -1,8 +1,12 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.HandledWork;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -194,6 +198,114 @@ public interface Locks extends AutoCloseable {
      */
     default <E extends Exception> void runWithLock(String name, LockedRun<E> action) throws E {
         reentrantLock(name).runWithLock(action);
+    }
+
+    /**
+     * Acquires the lock of a name for a handle, has the calling thread do work that is given the handle, releases the
+     * lock, and returns what the work returned.
+     *
+     * @see #callWithHandle(String, LockOptions, HandleCall)
+     * @throws E if the action throws it
+     * @throws InterruptedException if the thread is interrupted while it waits for the lock; the action did not run
+     */
+    default <T extends @Nullable Object, E extends Exception> T callWithHandle(String name, HandleCall<T, E> action)
+            throws E, InterruptedException {
+        return callWithHandle(name, LockOptions.defaults(), action);
+    }
+
+    /**
+     * As {@link #callWithHandle(String, HandleCall)}, with a lease, fairness and patience of its own, and, by
+     * {@link LockOptions#interruptOnLoss}, an interrupt of the calling thread if the lock is lost while the action
+     * runs: once, and not after the action has ended.
+     *
+     * <pre>{@code
+     * locks.callWithHandle("report", LockOptions.defaults().interruptOnLoss(true), held -> {
+     *     rows.forEach(row -> write(row, held.fencingToken()));
+     *     return rows.size();
+     * });
+     * }</pre>
+     *
+     * @throws E if the action throws it; if the lock was lost as well, the {@link LockLostException} is added to it as
+     *     suppressed
+     * @throws LockLostException if the lock was lost before the action had ended; also if the action then threw an
+     *     {@link InterruptedException} since the loss had interrupted it, which is added as suppressed
+     * @throws InterruptedException if the thread is interrupted on entry or while it waits for the lock; the action did
+     *     not run, and nothing is left in Redis
+     * @throws IllegalArgumentException if the name or the options cannot work
+     * @throws IllegalStateException if this is closed
+     * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}; the action did not run
+     * @throws UnsupportedOperationException for fair options on a quorum
+     */
+    default <T extends @Nullable Object, E extends Exception> T callWithHandle(
+            String name, LockOptions options, HandleCall<T, E> action) throws E, InterruptedException {
+        Objects.requireNonNull(action, "action");
+        LockHandle held = acquire(name, options.interruptOnLoss(false));
+        return HandledWork.call(held, options.isInterruptedOnLoss(), action);
+    }
+
+    /**
+     * As {@link #callWithHandle(String, HandleCall)}, for work that returns nothing.
+     *
+     * @throws E if the action throws it
+     * @throws InterruptedException if the thread is interrupted while it waits for the lock; the action did not run
+     */
+    default <E extends Exception> void runWithHandle(String name, HandleRun<E> action) throws E, InterruptedException {
+        runWithHandle(name, LockOptions.defaults(), action);
+    }
+
+    /**
+     * As {@link #callWithHandle(String, LockOptions, HandleCall)}, for work that returns nothing.
+     *
+     * @throws E if the action throws it
+     * @throws InterruptedException if the thread is interrupted while it waits for the lock; the action did not run
+     */
+    default <E extends Exception> void runWithHandle(String name, LockOptions options, HandleRun<E> action)
+            throws E, InterruptedException {
+        Objects.requireNonNull(action, "action");
+        callWithHandle(name, options, new HandleCall<Boolean, E>() {
+            @Override
+            public Boolean call(LockHandle held) throws E {
+                action.run(held);
+                return Boolean.TRUE;
+            }
+        });
+    }
+
+    /**
+     * Acquires the lock of a name, begins work that is given its handle, and releases the lock when the stage of the
+     * work has ended, all without a thread that waits.
+     *
+     * @see #withLockAsync(String, LockOptions, Function)
+     */
+    default <T extends @Nullable Object> CompletableFuture<T> withLockAsync(
+            String name, Function<? super LockHandle, ? extends CompletionStage<T>> action) {
+        return withLockAsync(name, LockOptions.defaults(), action);
+    }
+
+    /**
+     * As {@link #withLockAsync(String, Function)}, with a lease, fairness and patience of its own.
+     *
+     * <pre>{@code
+     * locks.withLockAsync("report:" + day, held -> client.sendAsync(report(held.fencingToken()), ofString()));
+     * }</pre>
+     *
+     * <p>The future completes once the lock is released, with the value of the stage or what it failed with; with a
+     * {@link LockLostException} if the lock was lost before the stage had ended, which is added as suppressed if the
+     * stage failed as well; and with what {@link #acquire} would throw if there was no lock. Whoever completes the
+     * future before the action begins, as by {@code cancel} or {@code orTimeout}, gives up: the action does not run,
+     * and nothing is left in Redis. Afterwards it changes nothing: the work goes on, and the lock is released when its
+     * stage has ended.
+     *
+     * @param action begins the work, on a thread of the library that tells all handles of this client: it must not
+     *     block
+     * @throws IllegalArgumentException if the name or the options cannot work
+     * @throws IllegalStateException if this is closed
+     * @throws UnsupportedOperationException for fair options on a quorum
+     */
+    default <T extends @Nullable Object> CompletableFuture<T> withLockAsync(
+            String name, LockOptions options, Function<? super LockHandle, ? extends CompletionStage<T>> action) {
+        Objects.requireNonNull(action, "action");
+        return HandledWork.begin(acquireAsync(name, options), action);
     }
 
     /** The id of this client in Redis and in the log, such as {@code host:pid:random}. */

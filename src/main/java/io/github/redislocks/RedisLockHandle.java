@@ -55,7 +55,7 @@ public final class RedisLockHandle implements LockHandle {
     /** Its hold, if it can be relied upon. */
     private Hold held() {
         Hold held = hold();
-        if (ended.get()) {
+        if (ended.get() && held.lossReason() == null) {
             throw new IllegalMonitorStateException(this + ": a handle is for one possession, so acquire another.");
         }
         if (!sync.isValid(held)) {

@@ -140,7 +140,7 @@ public final class RedisLocks implements Locks {
 
     @Override
     public RedisReentrantLock lock(String name, LockOptions options) {
-        LockEngine.Sync sync = client.lock(name, options.isFair(), options.over(client.settings));
+        LockEngine.Sync sync = client.lock(name, options.withoutAction().isFair(), options.over(client.settings));
         return new RedisReentrantLock(client, sync, options.isRenewed());
     }
 
@@ -201,7 +201,8 @@ public final class RedisLocks implements Locks {
     }
 
     private RedisLockHandle handle(String name, LockOptions options) {
-        return new RedisLockHandle(client, client.lock(name, options.isFair(), options.over(client.settings)));
+        boolean fair = options.withoutAction().isFair();
+        return new RedisLockHandle(client, client.lock(name, fair, options.over(client.settings)));
     }
 
     @Override

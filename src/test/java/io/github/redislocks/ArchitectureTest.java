@@ -64,10 +64,13 @@ class ArchitectureTest {
 
     private static final String TOLD = "what users are told";
 
-    /** The types of the exported package that say something, and know nothing of how a lock works. */
+    /**
+     * The types of the exported package that say something, or are given to users, and know nothing of how a lock
+     * works.
+     */
     private static final String TOLD_TO_USERS =
             "io\\.github\\.redislocks\\.(Lock(Inspection|Listener|Lost|LostException|UnavailableException|Acquired|NotAcquired|Released|Expiring)"
-                    + "|LocksRenewed|RedisOutage|RedisRequestException)(\\$.*)?";
+                    + "|LocksRenewed|RedisOutage|RedisRequestException|LockHandle|HandleCall)(\\$.*)?";
 
     /**
      * The rooms from the ground up, and what each may know of the library besides itself. What users are told, such as

@@ -15,6 +15,7 @@ import io.github.redislocks.quorum.Quorum;
 import io.github.redislocks.quorum.QuorumCalls;
 import io.github.redislocks.quorum.QuorumNode;
 import io.github.redislocks.quorum.QuorumServer;
+import io.github.redislocks.quorum.RetryTimer;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
@@ -35,8 +36,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
@@ -183,7 +182,7 @@ class QuorumPortTest {
     @Test
     void timeOfAMaster_thatAnsweredSlowly_isNotAheadByTheWholeRoundTrip() {
         long there = 5_000_000_000L;
-        ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
+        RetryTimer timer = new RetryTimer(Threads.DAEMONS);
         InMemoryRedis server = new InMemoryRedis(() -> there);
         InMemoryRedis face = server.another();
         HeldCalls held = face.hold(call -> true);
@@ -193,7 +192,7 @@ class QuorumPortTest {
                 new QuorumServer(face, "redis-locks:quorum", 0, new ConcurrentHashMap<>()),
                 Settings.DEFAULTS,
                 new QuorumCalls(1, 0),
-                scheduler,
+                timer,
                 Threads.DAEMONS);
         Poll poll = MajorityPoll.ofAll(1, check);
         long sent = System.nanoTime();
@@ -205,7 +204,7 @@ class QuorumPortTest {
         assertThat(poll.await(sent + 10 * SECOND).outcome().reply()).isNotNull();
         long ahead = node.time.notAfterMicros(System.nanoTime(), 0) - there;
         assertThat(ahead).isBetween(0L, (System.nanoTime() - released) / 1_000 + 100_000);
-        scheduler.shutdownNow();
+        timer.close();
         node.shutDown();
         node.close(System.nanoTime() + SECOND);
         server.close();

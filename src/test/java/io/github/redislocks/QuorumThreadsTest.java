@@ -35,7 +35,6 @@ class QuorumThreadsTest {
 
     @BeforeEach
     void letThreadsEndSoon() {
-        bound(quorum.scheduler);
         for (QuorumNode node : quorum.nodes) {
             for (ThreadPoolExecutor pool : new ThreadPoolExecutor[] {node.calls, node.lane}) {
                 bound(pool);
@@ -61,9 +60,8 @@ class QuorumThreadsTest {
         });
     }
 
-    /** From now on no thread is started for these masters, nor for what is to be asked once more. */
+    /** From now on no thread is started for these masters. */
     private void noThreadsFor(String names) {
-        scarce.add(quorum.scheduler);
         names.chars().mapToObj(name -> quorum.nodes.get(name - 'A')).forEach(node -> {
             scarce.add(node.calls);
             scarce.add(node.lane);

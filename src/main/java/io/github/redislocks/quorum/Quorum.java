@@ -14,7 +14,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
@@ -37,7 +36,7 @@ public final class Quorum implements Redis {
     public final List<QuorumNode> nodes = new ArrayList<>();
     private final QuorumCalls calls;
     private final VoteState.Register candidacies;
-    public final ScheduledThreadPoolExecutor scheduler;
+    private final RetryTimer timer;
     private final long timeoutNanos;
     private final long restartDelayMillis;
     private final String address;
@@ -56,7 +55,7 @@ public final class Quorum implements Redis {
 
     /** With threads of a client. */
     public Quorum(List<? extends Redis> masters, Settings settings, long restartDelayMillis, Threads threads) {
-        scheduler = new ScheduledThreadPoolExecutor(1, threads.factory("quorum"));
+        timer = new RetryTimer(threads);
         timeoutNanos = settings.commandTimeoutNanos();
         this.restartDelayMillis = restartDelayMillis;
         long leftover = Math.max(restartDelayMillis, 2 * settings.leaseMillis()) * 1_000_000;
@@ -65,7 +64,7 @@ public final class Quorum implements Redis {
         ConcurrentMap<String, Redis> known = new ConcurrentHashMap<>();
         for (Redis master : masters) {
             QuorumServer server = new QuorumServer(master, settings.keyPrefix(), restartDelayMillis, known);
-            nodes.add(new QuorumNode(nodes.size(), server, settings, calls, scheduler, threads));
+            nodes.add(new QuorumNode(nodes.size(), server, settings, calls, timer, threads));
         }
         address = masters.stream().map(Redis::address).collect(Collectors.joining(", ", "a quorum of ", ""));
     }
@@ -303,7 +302,7 @@ public final class Quorum implements Redis {
 
     @Override
     public void close() {
-        scheduler.shutdownNow();
+        timer.close();
         long deadline = System.nanoTime() + timeoutNanos;
         nodes.forEach(QuorumNode::shutDown);
         nodes.forEach(node -> node.close(deadline));

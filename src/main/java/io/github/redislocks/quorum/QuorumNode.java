@@ -19,7 +19,6 @@ import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -61,12 +60,7 @@ public final class QuorumNode {
     private final WithdrawRetries retries;
 
     public QuorumNode(
-            int index,
-            QuorumServer server,
-            Settings settings,
-            QuorumCalls quorum,
-            ScheduledExecutorService scheduler,
-            Threads threads) {
+            int index, QuorumServer server, Settings settings, QuorumCalls quorum, RetryTimer timer, Threads threads) {
         this.threads = threads;
         this.index = index;
         this.server = server;
@@ -75,7 +69,7 @@ public final class QuorumNode {
         this.news =
                 new OutageNews("A master of the quorum", redis::address, () -> closing, new EventNotifier(List.of()));
         this.awayNanos = settings.commandTimeoutNanos() / 2;
-        this.retries = new WithdrawRetries(this, quorum, scheduler);
+        this.retries = new WithdrawRetries(this, quorum, timer);
         this.calls = new ScalingExecutor(1, IDLE_SECONDS, threads.factory("node-" + redis.address()));
         this.lane = new ScalingExecutor(1, BACKGROUND_IDLE_SECONDS, threads.factory("lane-" + redis.address()));
     }

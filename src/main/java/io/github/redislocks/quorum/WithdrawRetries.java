@@ -5,10 +5,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
-import java.util.concurrent.Future;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** What one node of a quorum is to be asked once more, each not before its time: in batches, a few in a second. */
@@ -18,21 +14,21 @@ public final class WithdrawRetries {
     public static final int MOST = 10_000;
 
     private static final int BATCH = 500;
-    private static final long PAUSE_NANOS = 50_000_000;
     private static final long TIMEOUT_NANOS = 1_000_000_000;
 
     private final QuorumNode node;
     private final QuorumCalls calls;
-    private final ScheduledExecutorService scheduler;
+    private final RetryTimer timer;
     /** The last one of each attempt: it ends what the ones before would have ended. */
     private final ConcurrentMap<Long, Retry> retries = new ConcurrentHashMap<>();
 
     private final AtomicBoolean scheduled = new AtomicBoolean();
+    private final Runnable sending = this::send;
 
-    public WithdrawRetries(QuorumNode node, QuorumCalls calls, ScheduledExecutorService scheduler) {
+    public WithdrawRetries(QuorumNode node, QuorumCalls calls, RetryTimer timer) {
         this.node = node;
         this.calls = calls;
-        this.scheduler = scheduler;
+        this.timer = timer;
     }
 
     private record Retry(WithdrawPoll.Order order, long notBeforeNanos) {}
@@ -56,9 +52,8 @@ public final class WithdrawRetries {
     private void schedule() {
         if (scheduled.compareAndSet(false, true)) {
             try {
-                Future<?> unused = scheduler.schedule(this::send, PAUSE_NANOS, TimeUnit.NANOSECONDS);
-            } catch (RejectedExecutionException e) {
-                // Closed: what is left ends with its lease.
+                // Not once it is closed: what is left then ends with its lease.
+                timer.later(sending);
             } catch (Throwable e) {
                 // No thread could be started: the next question to the node tries again.
                 scheduled.set(false);

@@ -42,7 +42,7 @@ class SpringAppsTest {
                             "-jar",
                             app.toString(),
                             "--locks.uri=" + server.uri(),
-                            "--locks.tls=rediss://" + tls.address())
+                            "--locks.tls=rediss://" + tls.address() + "?commandTimeout=20s")
                     .redirectErrorStream(true)
                     .start();
             try {

@@ -12,8 +12,6 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -53,7 +51,7 @@ class CircuitBreakerTest extends OneMaster {
                 Redis.class.getClassLoader(),
                 new Class<?>[] {Redis.class},
                 (proxy, method, args) -> answer(method, args));
-        ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+        RetryTimer timer = new RetryTimer(Threads.DAEMONS);
         QuorumNode own = new QuorumNode(
                 0,
                 new QuorumServer(port, "redis-locks:quorum", DELAY_MILLIS, known, now::get),
@@ -79,7 +77,7 @@ class CircuitBreakerTest extends OneMaster {
                 return poll.await(deadline).outcome().reply() != null;
             });
         } finally {
-            timer.shutdownNow();
+            timer.close();
             own.shutDown();
             own.close(System.nanoTime() + SECOND);
         }

@@ -7,8 +7,6 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -32,8 +30,8 @@ abstract class OneMaster {
     final VotePoll.Candidate candidate = new VotePoll.Candidate(keys.all(), "client:1", 7, LEASE_MILLIS, 0, 0, "OK");
     final InMemoryRedis master = new InMemoryRedis();
     final QuorumServer server = new QuorumServer(master, PREFIX, DELAY_MILLIS, known, now::get);
-    private final ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
-    final QuorumNode node = new QuorumNode(0, server, Settings.DEFAULTS, calls, scheduler, Threads.DAEMONS);
+    private final RetryTimer timer = new RetryTimer(Threads.DAEMONS);
+    final QuorumNode node = new QuorumNode(0, server, Settings.DEFAULTS, calls, timer, Threads.DAEMONS);
 
     @BeforeEach
     void runForLong() {
@@ -43,7 +41,7 @@ abstract class OneMaster {
 
     @AfterEach
     void close() {
-        scheduler.shutdownNow();
+        timer.close();
         node.shutDown();
         node.close(System.nanoTime() + SECOND);
     }

@@ -10,9 +10,6 @@ import io.github.redislocks.state.Settings;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -30,11 +27,10 @@ abstract class ThreeMasters {
     /** What would be done a moment later. */
     final List<Runnable> retries = new CopyOnWriteArrayList<>();
 
-    final ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1) {
+    final RetryTimer timer = new RetryTimer(Threads.DAEMONS) {
         @Override
-        public ScheduledFuture<?> schedule(Runnable work, long delay, TimeUnit unit) {
-            retries.add(work);
-            return super.schedule(work, 1, TimeUnit.HOURS);
+        public void later(Runnable task) {
+            retries.add(task);
         }
     };
     final List<QuorumNode> nodes = IntStream.range(0, 3)
@@ -43,14 +39,14 @@ abstract class ThreeMasters {
                     new QuorumServer(redis, "redis-locks:quorum", 0, new ConcurrentHashMap<>()),
                     Settings.DEFAULTS,
                     calls,
-                    scheduler,
+                    timer,
                     Threads.DAEMONS))
             .toList();
     final QuorumNode node = nodes.get(0);
 
     @AfterEach
     void close() {
-        scheduler.shutdownNow();
+        timer.close();
         nodes.forEach(each -> {
             each.shutDown();
             each.close(System.nanoTime() + SECOND);

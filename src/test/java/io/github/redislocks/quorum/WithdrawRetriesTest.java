@@ -2,13 +2,10 @@ package io.github.redislocks.quorum;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.concurrent.Threads;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -17,7 +14,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(30)
 class WithdrawRetriesTest extends ThreeMasters {
 
-    private final WithdrawRetries waiting = new WithdrawRetries(node, calls, scheduler);
+    private final WithdrawRetries waiting = new WithdrawRetries(node, calls, timer);
     private final long past = System.nanoTime() - SECOND;
 
     private WithdrawPoll.Order order(long attempt, long ballot) {
@@ -125,18 +122,18 @@ class WithdrawRetriesTest extends ThreeMasters {
     }
 
     @Test
-    void timerThatCannotBeSet_isSetByTheNextOnlyIfItIsNotClosed() {
-        ConcurrentLinkedQueue<Throwable> failures =
+    void timerThatCannotBeSet_isSetByTheNext() {
+        ConcurrentLinkedQueue<Error> failures =
                 new ConcurrentLinkedQueue<>(List.of(new OutOfMemoryError("of the test")));
         List<Runnable> set = new CopyOnWriteArrayList<>();
-        ScheduledThreadPoolExecutor broken = new ScheduledThreadPoolExecutor(1) {
+        RetryTimer broken = new RetryTimer(Threads.DAEMONS) {
             @Override
-            public ScheduledFuture<?> schedule(Runnable work, long delay, TimeUnit unit) {
-                if (failures.poll() instanceof Error error) {
-                    throw error;
+            public void later(Runnable task) {
+                Error failure = failures.poll();
+                if (failure != null) {
+                    throw failure;
                 }
-                set.add(work);
-                throw new RejectedExecutionException("closed");
+                set.add(task);
             }
         };
         WithdrawRetries retried = new WithdrawRetries(node, calls, broken);
@@ -145,7 +142,6 @@ class WithdrawRetriesTest extends ThreeMasters {
         retried.add(order(1, 2), past);
         assertThat(set).hasSize(1);
         retried.add(order(1, 2), past);
-        assertThat(set).as("it was closed").hasSize(1);
-        broken.shutdownNow();
+        assertThat(set).as("it is set").hasSize(1);
     }
 }

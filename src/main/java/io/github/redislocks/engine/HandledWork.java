@@ -1,0 +1,167 @@
+package io.github.redislocks.engine;
+
+import io.github.redislocks.HandleCall;
+import io.github.redislocks.LockHandle;
+import io.github.redislocks.LockLost;
+import io.github.redislocks.LockLostException;
+import io.github.redislocks.concurrent.Interruption;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Work that has a lock by a handle, and whose end releases the lock. */
+public final class HandledWork {
+
+    private HandledWork() {}
+
+    /**
+     * Has the calling thread do the work, and releases the lock.
+     *
+     * @param interruptOnLoss whether a loss interrupts the thread while it does the work
+     */
+    public static <T extends @Nullable Object, E extends Exception> T call(
+            LockHandle held, boolean interruptOnLoss, HandleCall<T, E> action) throws E {
+        Interruption interruption = null;
+        T result;
+        try {
+            interruption = interruptOnLoss ? interruptOnLoss(held) : null;
+            result = action.call(held);
+        } catch (Throwable e) {
+            boolean interrupted = interruption != null && interruption.end();
+            LockLostException lost = releaseAfter(held, e);
+            if (interrupted && lost != null && e instanceof InterruptedException) {
+                // Nobody else interrupted the caller.
+                lost.addSuppressed(e);
+                throw lost;
+            }
+            throw e;
+        }
+        if (interruption != null) {
+            interruption.end();
+        }
+        held.close();
+        return result;
+    }
+
+    private static Interruption interruptOnLoss(LockHandle held) {
+        Interruption interruption = new Interruption();
+        CompletionStage<Void> unused = held.lost().thenAccept(new Consumer<LockLost>() {
+            @Override
+            public void accept(LockLost loss) {
+                interruption.fire();
+            }
+        });
+        return interruption;
+    }
+
+    /**
+     * Releases after the work has thrown, and adds to it what comes of that. The work's exception has precedence, since
+     * it may be the cause or the consequence of a loss.
+     */
+    private static @Nullable LockLostException releaseAfter(LockHandle held, Throwable thrown) {
+        try {
+            held.close();
+            return null;
+        } catch (LockLostException e) {
+            if (!(thrown instanceof InterruptedException)) {
+                thrown.addSuppressed(e);
+            }
+            return e;
+        } catch (RuntimeException | Error e) {
+            thrown.addSuppressed(e);
+            return null;
+        }
+    }
+
+    /**
+     * Begins the work when its lock is had, and releases the lock when the stage of the work has ended.
+     *
+     * @param acquired the lock; cancelled if nobody wants the result any more
+     */
+    public static <T extends @Nullable Object> CompletableFuture<T> begin(
+            CompletableFuture<LockHandle> acquired, Function<? super LockHandle, ? extends CompletionStage<T>> action) {
+        Async<T> work = new Async<>(action);
+        boolean begun = false;
+        try {
+            CompletableFuture<?> unused = work.result.whenComplete((value, failure) -> acquired.cancel(false));
+            CompletableFuture<?> unused2 = acquired.whenComplete(work);
+            begun = true;
+        } finally {
+            if (!begun) {
+                acquired.cancel(false);
+            }
+        }
+        return work.result;
+    }
+
+    /** One work of {@link #begin}; is told of its lock. */
+    private static final class Async<T extends @Nullable Object> implements BiConsumer<LockHandle, Throwable> {
+
+        final CompletableFuture<T> result = new CompletableFuture<>();
+        private final Function<? super LockHandle, ? extends CompletionStage<T>> action;
+
+        Async(Function<? super LockHandle, ? extends CompletionStage<T>> action) {
+            this.action = action;
+        }
+
+        @Override
+        public void accept(@Nullable LockHandle held, @Nullable Throwable failure) {
+            if (held == null) {
+                result.completeExceptionally(failure);
+            } else if (result.isDone()) {
+                // Cancelled at the moment at which the lock was had.
+                CompletionStage<Boolean> unused = held.releaseAsync();
+            } else {
+                run(held);
+            }
+        }
+
+        private void run(LockHandle held) {
+            CompletionStage<T> stage;
+            try {
+                stage = Objects.requireNonNull(action.apply(held), "The action under the lock returned no stage: null");
+            } catch (Throwable e) {
+                release(held, null, e);
+                return;
+            }
+            CompletionStage<T> unused = stage.whenComplete((value, thrown) -> release(held, value, thrown));
+        }
+
+        private void release(LockHandle held, @Nullable T value, @Nullable Throwable thrown) {
+            CompletionStage<?> unused = held.releaseAsync().whenComplete((released, e) -> {
+                LockLostException lost = Boolean.TRUE.equals(released) ? null : lossOf(held);
+                if (thrown != null) {
+                    if (lost != null) {
+                        thrown.addSuppressed(lost);
+                    }
+                    result.completeExceptionally(thrown);
+                } else if (lost != null) {
+                    result.completeExceptionally(lost);
+                } else {
+                    complete(value);
+                }
+            });
+        }
+
+        @SuppressWarnings("NullAway") // Null only where the stage's value is.
+        private void complete(@Nullable T value) {
+            result.complete(value);
+        }
+
+        /** How the lock was lost; null if the work released it by itself. */
+        private static @Nullable LockLostException lossOf(LockHandle held) {
+            try {
+                held.ensureHeld();
+                return null;
+            } catch (LockLostException e) {
+                return e;
+            } catch (IllegalMonitorStateException e) {
+                return null;
+            }
+        }
+    }
+}

@@ -1,0 +1,330 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Work that is given its handle, and whose end releases the lock. */
+@Timeout(60)
+class HandledWorkTest extends FakeTime {
+
+    private static final LockOptions INTERRUPTED = LockOptions.defaults().interruptOnLoss(true);
+
+    /** A thread that works under the lock until it is let go, interrupted or not. */
+    private final class Worker extends Thread {
+
+        private final HandleRun<InterruptedException> work;
+        private final LockOptions options;
+        final AtomicReference<@Nullable LockHandle> handle = new AtomicReference<>();
+        final AtomicReference<@Nullable Throwable> outcome = new AtomicReference<>();
+        final AtomicBoolean interruptedAfter = new AtomicBoolean();
+
+        Worker(LockOptions options, HandleRun<InterruptedException> work) {
+            this.options = options;
+            this.work = work;
+        }
+
+        @Override
+        public void run() {
+            try {
+                locks.runWithHandle("job", options, held -> {
+                    handle.set(held);
+                    work.run(held);
+                });
+            } catch (Throwable e) {
+                outcome.set(e);
+            }
+            interruptedAfter.set(Thread.interrupted());
+        }
+
+        Worker begun() {
+            start();
+            await().until(() -> handle.get() != null);
+            return this;
+        }
+
+        void ended() {
+            whileTimePasses(() -> await().until(() -> !isAlive()));
+        }
+    }
+
+    /** Waits without noticing interrupts, for a bounded time. */
+    private static void awaitUnnoticing(BooleanSupplier condition) {
+        long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+        while (!condition.getAsBoolean()) {
+            assertThat(System.nanoTime()).as("the time is over").isLessThan(until);
+            Thread.onSpinWait();
+        }
+    }
+
+    /** Waits for what never comes. */
+    private static void sleepForEver(LockHandle held) throws InterruptedException {
+        new CountDownLatch(1).await();
+    }
+
+    private void assertFree() {
+        passUntil(() -> server.hash(KEY).isEmpty());
+        assertThat(locks.client().holds.all()).isEmpty();
+    }
+
+    @Test
+    void callWithHandle_returnsWhatTheActionReturns_andReleases() throws InterruptedException {
+        long token = locks.callWithHandle("job", held -> {
+            assertThat(held.name()).isEqualTo("job");
+            assertThat(server.hash(KEY)).containsEntry("owner", held.owner());
+            return held.fencingToken();
+        });
+        assertThat(token).isPositive();
+        assertFree();
+    }
+
+    @Test
+    void callWithHandle_ofAnActionThatThrows_throwsThat_andReleases() {
+        HandleCall<String, IOException> action = held -> {
+            throw new IOException("disk");
+        };
+        assertThatThrownBy(() -> locks.callWithHandle("job", action))
+                .isInstanceOf(IOException.class)
+                .hasMessage("disk")
+                .hasNoSuppressedExceptions();
+        assertFree();
+    }
+
+    @Test
+    void runWithHandle_whoseLockIsLost_throwsTheLoss() {
+        assertThatThrownBy(() -> locks.runWithHandle("job", held -> other.forceUnlock()))
+                .isInstanceOfSatisfying(
+                        LockLostException.class, e -> assertThat(e.reason()).isEqualTo(LockLost.Reason.TAKEN));
+    }
+
+    @Test
+    void runWithHandle_whoseActionThrowsAfterALoss_throwsBoth() {
+        HandleRun<IOException> action = held -> {
+            other.forceUnlock();
+            throw new IOException("disk");
+        };
+        assertThatThrownBy(() -> locks.runWithHandle("job", action))
+                .isInstanceOf(IOException.class)
+                .satisfies(e -> assertThat(e.getSuppressed()).hasExactlyElementsOfTypes(LockLostException.class));
+    }
+
+    @Test
+    void interruptOnLoss_endsTheAction_andTheOutcomeIsTheLoss() {
+        Worker worker = new Worker(INTERRUPTED, HandledWorkTest::sleepForEver).begun();
+        redis.down(true);
+        pass(31_000);
+        worker.ended();
+        assertThat(worker.outcome.get()).isInstanceOfSatisfying(LockLostException.class, e -> {
+            assertThat(e.reason()).isEqualTo(LockLost.Reason.UNCONFIRMED);
+            assertThat(e.getSuppressed()).hasExactlyElementsOfTypes(InterruptedException.class);
+        });
+        assertThat(worker.interruptedAfter).isFalse();
+    }
+
+    @Test
+    void interruptOnLoss_thatTheActionDoesNotNotice_doesNotStay() {
+        CountDownLatch seen = new CountDownLatch(1);
+        Worker worker = new Worker(INTERRUPTED, held -> {
+                    awaitUnnoticing(() -> Thread.currentThread().isInterrupted());
+                    seen.countDown();
+                })
+                .begun();
+        await().until(() -> locks.client().mailbox.isOpen());
+        other.forceUnlock();
+        passUntil(() -> seen.getCount() == 0);
+        worker.ended();
+        assertThat(worker.outcome.get()).isInstanceOf(LockLostException.class).hasNoSuppressedExceptions();
+        assertThat(worker.interruptedAfter).isFalse();
+    }
+
+    @Test
+    void interruptByAnother_isTheActions_alsoIfTheLockIsLostAfterIt() {
+        CountDownLatch go = new CountDownLatch(1);
+        Worker worker = new Worker(INTERRUPTED, held -> awaitUnnoticing(() -> go.getCount() == 0)).begun();
+        worker.interrupt();
+        redis.down(true);
+        LockHandle held = worker.handle.get();
+        assertThat(held).isNotNull();
+        pass(31_000);
+        await().until(() -> held.lost().toCompletableFuture().isDone());
+        go.countDown();
+        worker.ended();
+        assertThat(worker.interruptedAfter).isTrue();
+    }
+
+    @Test
+    void interruptByAnother_ofTheAction_isThrownAsSuch() {
+        Worker worker = new Worker(INTERRUPTED, HandledWorkTest::sleepForEver).begun();
+        worker.interrupt();
+        worker.ended();
+        assertThat(worker.outcome.get()).isInstanceOf(InterruptedException.class);
+        assertFree();
+    }
+
+    @Test
+    void loss_withoutTheOption_interruptsNobody() {
+        CountDownLatch go = new CountDownLatch(1);
+        AtomicBoolean interrupted = new AtomicBoolean();
+        Worker worker = new Worker(LockOptions.defaults(), held -> {
+                    awaitUnnoticing(() -> go.getCount() == 0);
+                    interrupted.set(Thread.currentThread().isInterrupted());
+                })
+                .begun();
+        redis.down(true);
+        LockHandle held = worker.handle.get();
+        assertThat(held).isNotNull();
+        pass(31_000);
+        go.countDown();
+        worker.ended();
+        assertThat(interrupted).isFalse();
+        assertThat(worker.outcome.get()).isInstanceOf(LockLostException.class);
+    }
+
+    @Test
+    void interruptOnLoss_withoutAnAction_isRefused() {
+        assertThatThrownBy(() -> locks.acquire("job", INTERRUPTED))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("callWithHandle");
+        assertThatThrownBy(() -> locks.lock("job", INTERRUPTED)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> locks.acquireAsync("job", INTERRUPTED)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void withLockAsync_releasesWhenTheStageEnds() {
+        CompletableFuture<String> stage = new CompletableFuture<>();
+        AtomicReference<@Nullable LockHandle> handle = new AtomicReference<>();
+        CompletableFuture<String> result = locks.withLockAsync("job", held -> {
+            handle.set(held);
+            return stage;
+        });
+        passUntil(() -> handle.get() != null);
+        pass(60_000);
+        LockHandle held = handle.get();
+        assertThat(held).isNotNull();
+        held.ensureHeld();
+        assertThat(result).isNotDone();
+        stage.complete("done");
+        whileTimePasses(() -> assertThat(result.join()).isEqualTo("done"));
+        assertThat(server.hash(KEY)).as("before the result is told").isEmpty();
+        assertFree();
+    }
+
+    @Test
+    void withLockAsync_ofAStageThatFails_failsAndReleases() {
+        CompletableFuture<String> result =
+                locks.withLockAsync("job", held -> CompletableFuture.failedFuture(new IOException("disk")));
+        whileTimePasses(() -> assertThatThrownBy(result::join).hasCauseInstanceOf(IOException.class));
+        assertFree();
+    }
+
+    @Test
+    void withLockAsync_ofAnActionThatThrows_failsAndReleases() {
+        CompletableFuture<String> result = locks.withLockAsync("job", held -> {
+            throw new IllegalStateException("no report today");
+        });
+        whileTimePasses(() -> assertThatThrownBy(result::join).hasRootCauseMessage("no report today"));
+        assertFree();
+    }
+
+    @Test
+    @SuppressWarnings("NullAway") // A caller may err.
+    void withLockAsync_ofAnActionWithoutAStage_failsAndReleases() {
+        CompletableFuture<String> result = locks.withLockAsync("job", held -> null);
+        whileTimePasses(() -> assertThatThrownBy(result::join)
+                .hasRootCauseMessage("The action under the lock returned no" + " stage: null"));
+        assertFree();
+    }
+
+    @Test
+    void withLockAsync_whoseLockIsLost_failsWithTheLoss() {
+        CompletableFuture<String> result = locks.withLockAsync("job", held -> {
+            other.forceUnlock();
+            return CompletableFuture.completedFuture("done");
+        });
+        whileTimePasses(() -> assertThatThrownBy(result::join)
+                .isInstanceOf(CompletionException.class)
+                .hasCauseInstanceOf(LockLostException.class));
+    }
+
+    @Test
+    void withLockAsync_whoseLockIsLostWhileItsStageFails_failsWithBoth() {
+        CompletableFuture<String> result = locks.withLockAsync("job", held -> {
+            other.forceUnlock();
+            return CompletableFuture.failedFuture(new IOException("disk"));
+        });
+        whileTimePasses(() -> assertThatThrownBy(result::join)
+                .cause()
+                .isInstanceOf(IOException.class)
+                .satisfies(e -> assertThat(e.getSuppressed()).hasExactlyElementsOfTypes(LockLostException.class)));
+    }
+
+    @Test
+    void withLockAsync_whoseActionReleasesTheLock_isNoLoss() {
+        CompletableFuture<Boolean> result = locks.withLockAsync("job", LockHandle::releaseAsync);
+        whileTimePasses(() -> assertThat(result.join()).isTrue());
+        assertFree();
+    }
+
+    @Test
+    void withLockAsync_cancelledWhileItWaits_leavesNothing_andDoesNotRun() {
+        other.lock();
+        AtomicBoolean ran = new AtomicBoolean();
+        CompletableFuture<String> result = locks.withLockAsync("job", held -> {
+            ran.set(true);
+            return CompletableFuture.completedFuture("done");
+        });
+        passUntil(() -> server.zset(KEY + ":queue").size() == 1);
+        result.cancel(true);
+        passUntil(() -> server.zset(KEY + ":queue").isEmpty());
+        other.unlock();
+        assertFree();
+        assertThatThrownBy(result::join).isInstanceOf(CancellationException.class);
+        assertThat(ran).isFalse();
+    }
+
+    @Test
+    void withLockAsync_timedOutWhileItWorks_releasesWhenTheWorkEnds() {
+        CompletableFuture<String> stage = new CompletableFuture<>();
+        AtomicReference<@Nullable LockHandle> handle = new AtomicReference<>();
+        CompletableFuture<String> result = locks.withLockAsync("job", held -> {
+                    handle.set(held);
+                    return stage;
+                })
+                .orTimeout(1, TimeUnit.MILLISECONDS);
+        passUntil(() -> handle.get() != null || result.isDone());
+        await().until(result::isDone);
+        LockHandle held = handle.get();
+        if (held != null) {
+            assertThat(held.isHeld()).isTrue();
+        }
+        stage.complete("late");
+        assertFree();
+    }
+
+    @Test
+    void withLockAsync_behindAnother_runsInItsTurn() throws InterruptedException {
+        LockHandle first = locks.acquire("job");
+        CompletableFuture<Long> result =
+                locks.withLockAsync("job", held -> CompletableFuture.completedFuture(held.fencingToken()));
+        pass(Duration.ofSeconds(5).toMillis());
+        assertThat(result).isNotDone();
+        long token = first.fencingToken();
+        first.close();
+        whileTimePasses(() -> assertThat(result.join()).isGreaterThan(token));
+        assertFree();
+    }
+}

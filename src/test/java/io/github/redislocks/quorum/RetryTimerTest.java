@@ -1,0 +1,76 @@
+package io.github.redislocks.quorum;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.concurrent.Threads;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(30)
+class RetryTimerTest {
+
+    private final AtomicBoolean scarce = new AtomicBoolean();
+    private final AtomicInteger threads = new AtomicInteger();
+    private final ThreadFactory factory = work -> new Thread(work) {
+        @Override
+        public synchronized void start() {
+            if (scarce.get()) {
+                throw new OutOfMemoryError("unable to create native thread, of the test");
+            }
+            threads.incrementAndGet();
+            super.start();
+        }
+    };
+    private final RetryTimer timer = new RetryTimer(Threads.of(factory, "test"));
+    private final List<String> done = new CopyOnWriteArrayList<>();
+
+    @AfterEach
+    void close() {
+        timer.close();
+    }
+
+    @Test
+    void tasks_areDoneInTheirOrder_byOneThread() {
+        assertThat(threads).as("before there is a need").hasValue(0);
+        timer.later(() -> done.add("first"));
+        timer.later(() -> done.add("second"));
+        await().until(() -> done.size() == 2);
+        timer.later(() -> done.add("third"));
+        await().until(() -> done.size() == 3);
+        assertThat(done).containsExactly("first", "second", "third");
+        assertThat(threads).hasValue(1);
+    }
+
+    @Test
+    void task_afterOneThatFails_isDone() {
+        timer.later(() -> {
+            throw new OutOfMemoryError("of the test");
+        });
+        timer.later(() -> done.add("next"));
+        await().dontCatchUncaughtExceptions().until(() -> done.size() == 1);
+    }
+
+    @Test
+    void thread_thatCouldNotBeStarted_isStartedByTheNext() {
+        scarce.set(true);
+        assertThatThrownBy(() -> timer.later(() -> done.add("first"))).isInstanceOf(OutOfMemoryError.class);
+        scarce.set(false);
+        timer.later(() -> done.add("second"));
+        await().until(() -> done.size() == 2);
+    }
+
+    @Test
+    void closed_startsNoThread() {
+        timer.close();
+        timer.later(() -> done.add("late"));
+        assertThat(threads).hasValue(0);
+    }
+}
