@@ -153,13 +153,19 @@ class ReleaseAfterTest extends FakeTime {
 
     @Test
     void releaseAfter_afterTheDeadline_isFalse() throws InterruptedException {
-        LockHandle handle = locks.acquire("job", LockOptions.defaults().fixedLease(Duration.ofSeconds(3)));
-        pass(2_980);
-        assertThat(handle.releaseAfter(MINUTE)).isFalse();
-        HandleOwner owner = ((RedisLockHandle) handle).handleOwner();
-        assertThat(owner.keptMillis()).as("no leave waits for it").isZero();
-        pass(100);
-        assertThat(server.hash(KEY)).isEmpty();
+        for (boolean async : new boolean[] {false, true}) {
+            LockHandle handle = locks.acquire("job", LockOptions.defaults().fixedLease(Duration.ofSeconds(3)));
+            pass(2_980);
+            CompletableFuture<Boolean> released = async
+                    ? handle.releaseAfterAsync(MINUTE).toCompletableFuture()
+                    : CompletableFuture.completedFuture(handle.releaseAfter(MINUTE));
+            await().until(released::isDone);
+            assertThat(released.join()).isFalse();
+            HandleOwner owner = ((RedisLockHandle) handle).handleOwner();
+            assertThat(owner.keptMillis()).as("no leave waits for it").isZero();
+            pass(100);
+            assertThat(server.hash(KEY)).isEmpty();
+        }
     }
 
     /** Nobody publishes the end: the waiter has to know when it is, though it has asked long before. */

@@ -1,14 +1,20 @@
 package io.github.redislocks.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.fixture.ClusterServers;
 import io.github.redislocks.fixture.RedisServer;
+import io.github.redislocks.fixture.RedisServers;
+import io.github.redislocks.fixture.SentinelServers;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
@@ -19,6 +25,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A job that three JVMs schedule and that is to run once at each tick, on a real server. */
 @Timeout(60)
@@ -47,6 +55,35 @@ class OncePerTickTest {
                         .isFalse();
                 assertThat(held.releaseAfter(AT_LEAST)).isTrue();
             }
+        }
+    }
+
+    /** Tokens are the times at which Redis gave the lock. */
+    @ParameterizedTest
+    @ValueSource(strings = {"single", "sentinel", "cluster"})
+    void waiter_hasTheLockWhenItsTimeIsOver(String topology) throws Exception {
+        String uri =
+                switch (topology) {
+                    case "single" -> RedisServers.shared().uri();
+                    case "sentinel" -> SentinelServers.shared().uri();
+                    default -> ClusterServers.shared().uri();
+                };
+        String name = "kept-" + UUID.randomUUID();
+        try (RedisLocks locks = RedisLocks.connect(uri);
+                RedisLocks others = RedisLocks.connect(uri)) {
+            LockHandle held = locks.acquire(name);
+            long token = held.fencingToken();
+            CompletableFuture<LockHandle> here = locks.acquireAsync(name);
+            CompletableFuture<LockHandle> there = others.acquireAsync(name);
+            await().until(() -> others.inspect(name).queueLength() == 1);
+            assertThat(held.releaseAfter(Duration.ofSeconds(1))).isTrue();
+            assertThat(others.inspect(name).keptFor()).isPresent();
+            LockHandle next = (LockHandle) CompletableFuture.anyOf(here, there).get(20, TimeUnit.SECONDS);
+            assertThat(next.fencingToken() - token).as("µs").isGreaterThanOrEqualTo(1_000_000);
+            assertThat(next.previousHolderLost()).isFalse();
+            next.close();
+            CompletableFuture.allOf(here, there).get(20, TimeUnit.SECONDS);
+            (next.equals(here.get()) ? there : here).get().close();
         }
     }
 

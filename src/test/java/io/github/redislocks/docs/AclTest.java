@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
@@ -180,6 +181,11 @@ class AclTest {
             assertThat(remote.forceUnlock()).isTrue();
             assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
             assertThat(remote.tryLock()).isTrue();
+
+            try (LockHandle handle = here.acquire("kept")) {
+                assertThat(handle.releaseAfter(Duration.ofSeconds(20))).isTrue();
+            }
+            assertThat(there.inspect("kept").keptFor()).isPresent();
         }
         assertThat(admin.exists("redis-locks:{acl}")).isFalse();
     }

@@ -130,6 +130,46 @@ class LineScriptTest {
     }
 
     @Test
+    void fullMemory_refusesNoLockThatIsToStayTaken() {
+        listen("b");
+        acquire("a:1", "1");
+        enqueue("b:1", "1");
+        redis.full(true);
+        assertThat(run("release_after", "a:1", "1", "5000").code()).isEqualTo("KEPT");
+        assertThat(run("release_after", "a:1", "1", "5000").code()).isEqualTo("KEPT");
+        assertThat(holder()).isEqualTo("nobody");
+        assertThat(run("force", redis.hash(keys.lock()).get("token")).code()).isEqualTo("GRANTED");
+        assertThat(run("release_after", "b:1", "1", "0").code()).isEqualTo("FREED");
+    }
+
+    /** Its time counts from its token, in µs, and a key from the ms in which it is written. */
+    @Test
+    void keptLock_lastsToTheEndOfItsLastMillisecond_howeverOftenItIsReleased() {
+        acquire("a:1", "1");
+        micros.addAndGet(1);
+        assertThat(run("release_after", "a:1", "1", "5").values()).containsExactly(5L);
+        for (int i = 0; i < 5; i++) {
+            pass(1);
+            assertThat(run("release_after", "a:1", "1", "5").code()).isEqualTo("KEPT");
+        }
+        pass(2);
+        assertThat(redis.hash(keys.lock())).isEmpty();
+        assertThat(run("release_after", "a:1", "1", "5").code()).isEqualTo("GONE");
+    }
+
+    @Test
+    void releaseAfter_inTheMillisecondInWhichItsTimeIsOver_isARelease() {
+        acquire("a:1", "1");
+        pass(4);
+        micros.addAndGet(999);
+        assertThat(run("release_after", "a:1", "1", "5").values()).containsExactly(1L);
+        pass(2);
+        acquire("a:1", "2");
+        pass(5);
+        assertThat(run("release_after", "a:1", "2", "5").code()).isEqualTo("FREED");
+    }
+
+    @Test
     void fullMemory_refusesNoFreeAndNoLeave() {
         take("a:1", "1");
         redis.full(true);

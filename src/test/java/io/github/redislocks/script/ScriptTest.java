@@ -11,6 +11,7 @@ import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.Script;
 import io.github.redislocks.redis.jedis.JedisRedis;
 import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
@@ -696,6 +697,89 @@ class ScriptTest {
         assertThat(run(Scripts.locked(keys)).code()).isEqualTo("FREE");
         String token = acquire(1, "a:1").text(0);
         assertThat(run(Scripts.locked(keys)).text(0)).isEqualTo(token);
+    }
+
+    /** The release of a handle, a:h1, that keeps the lock taken. */
+    private Reply releaseAfter(long number, long millis) {
+        HandleOwner handle = new HandleOwner("a", 1, this, loss -> {});
+        Attempt attempt =
+                new Attempt(number, keys, handle, new Attempt.Request(30_000, true, false), WaitLimit.endless());
+        Hold hold = new Hold(attempt, new Attempt.Grant(1, false, Long.MAX_VALUE, 0, true), 0, 0, null);
+        hold.keepFor(millis);
+        return run(Scripts.releaseAfter(hold));
+    }
+
+    @Test
+    void releaseAfter_keepsTheLockByNobody_andWhoeverAsksFindsItBusy() {
+        long token = acquire(1, "a:h1").number(0);
+        Reply kept = releaseAfter(1, 90_000);
+        assertThat(kept.code()).isEqualTo("KEPT");
+        assertThat(kept.number(0)).isBetween(80_000L, 90_000L);
+        assertThat(peek().owner()).isEqualTo("nobody");
+        assertThat(peek().token()).isEqualTo(Long.toString(token));
+        assertThat(peek().pttl()).isBetween(79_000L, 90_000L);
+        assertThat(peek().fence()).isEqualTo(token + "-");
+        assertThat(peek().fencePttl()).isBetween(99_000_000L, 100_000_000L);
+        assertThat(run(Scripts.take(attempt(1, "b:1"), server -> FOR_EVER)).code())
+                .isEqualTo("BUSY");
+        assertThat(acquire(1, "b:1").code()).isEqualTo("BUSY");
+        assertThat(enqueue(1, "b:1").code()).isEqualTo("QUEUED");
+        assertThat(heartbeat(1, "b:1").number(1)).isBetween(79_000L, 90_000L);
+        assertThat(run(Scripts.inspect(keys)).code()).isEqualTo("KEPT");
+        assertThat(run(Scripts.locked(keys)).text(0)).isEqualTo(Long.toString(token));
+        assertThat(run(Scripts.renew(hold(1, "a:h1", 1), 30_000, false)).code()).isEqualTo("GONE");
+        assertThat(leave(1, "a:h1", false, null).code()).isEqualTo("DONE");
+        assertThat(release(1, "a:h1").code()).isEqualTo("GONE");
+        assertThat(peek().owner()).isEqualTo("nobody");
+    }
+
+    @Test
+    void releaseAfter_again_saysTheSame_andOfAnotherChangesNothing() {
+        acquire(1, "a:h1");
+        releaseAfter(1, 5_000);
+        Peek before = peek();
+        assertThat(releaseAfter(1, 90_000).code()).isEqualTo("KEPT");
+        assertThat(peek().pttl()).isLessThanOrEqualTo(before.pttl());
+        assertThat(releaseAfter(2, 90_000).code()).isEqualTo("GONE");
+        assertThat(peek().pttl()).isLessThanOrEqualTo(before.pttl());
+        assertThat(peek().owner()).isEqualTo("nobody");
+    }
+
+    @Test
+    void releaseAfter_ofATimeThatIsOver_handsTheLockOn() {
+        acquire(1, "a:h1");
+        assertThat(releaseAfter(1, 0).code()).isEqualTo("FREED");
+        assertThat(peek().fence()).endsWith("+");
+        acquire(2, "a:h1");
+        mail("b");
+        enqueue(1, "b:1");
+        assertThat(releaseAfter(2, 0).code()).isEqualTo("GRANTED");
+        assertThat(peek().owner()).isEqualTo("b:1");
+        assertThat(peek().lost()).isEqualTo("-");
+        assertThat(releaseAfter(2, 90_000).code()).isEqualTo("GONE");
+    }
+
+    @Test
+    void releaseAfter_tellsTheFirstThatCanBeReachedToAsk() {
+        acquire(1, "a:h1");
+        mail("c");
+        mail("d");
+        enqueue(7, "b:1");
+        enqueue(8, "c:1");
+        enqueue(9, "d:1");
+        releaseAfter(1, 90_000);
+        assertThat(told("c")).isEqualTo("8 0 0");
+        assertThat(told("d")).isEqualTo("nothing");
+        assertThat(peek().queue()).containsExactly("b:1:7", "c:1:8", "d:1:9");
+    }
+
+    @Test
+    void force_ofALockThatIsKept_isNoLoss() {
+        long token = acquire(1, "a:h1").number(0);
+        releaseAfter(1, 90_000);
+        assertThat(run(Scripts.force(keys, token)).code()).isEqualTo("FREED");
+        assertThat(peek().owner()).isEqualTo("-");
+        assertThat(acquire(1, "b:1").number(1)).as("lost").isZero();
     }
 
     private Attempt waiting(long number, String owner, int count) {
