@@ -297,6 +297,7 @@ class MaxHoldTest extends FakeTime {
         handle.ensureHeld();
         assertThat(lost).isNotDone();
         pass(1_000);
+        assertThat(lost).isCompleted();
         assertThat(lost.join().reason()).isEqualTo(LockLost.Reason.HELD_TOO_LONG);
         assertThat(lost.join().owner()).startsWith("handle h");
         assertThat(handle.isHeld()).isFalse();
