@@ -1,7 +1,9 @@
 package io.github.redislocks.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.Leadership;
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockUnavailableException;
@@ -136,6 +138,22 @@ class ReadmeTest {
             assertThat(job.token).isPositive();
             assertThat(locks.reentrantLock("report:monday").isLocked()).isFalse();
             assertThat(locks.reentrantLock("report:tuesday").isLocked()).isFalse();
+        }
+    }
+
+    @Test
+    void leadership_untilItIsClosed_leads() {
+        Job outbox = new Job();
+        try (RedisLocks locks = RedisLocks.connect(uri)) {
+            Leadership leadership = locks.leadership("outbox", term -> {
+                do {
+                    outbox.run(term.fencingToken());
+                } while (!term.awaitStopping(Duration.ofSeconds(10)));
+            });
+            await().until(() -> outbox.token > 0);
+            assertThat(leadership.isLeader()).isTrue();
+            assertThat(leadership.close(Duration.ofSeconds(20))).isTrue();
+            assertThat(locks.reentrantLock("outbox").isLocked()).isFalse();
         }
     }
 

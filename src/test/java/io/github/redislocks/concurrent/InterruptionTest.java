@@ -1,0 +1,94 @@
+package io.github.redislocks.concurrent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A thread is interrupted at its work, once, and not after it. */
+@Timeout(60)
+class InterruptionTest {
+
+    private static final int RACES = 200_000;
+
+    private final Interruption interruption = new Interruption();
+
+    @Test
+    void interrupt_beforeTheWork_doesNothing() {
+        assertThat(interruption.interrupt()).isFalse();
+        interruption.begin();
+        assertThat(Thread.currentThread().isInterrupted()).isFalse();
+        interruption.end();
+    }
+
+    @Test
+    void interrupt_atWork_isDoneOnce() {
+        interruption.begin();
+        assertThat(interruption.isOfCaller()).isTrue();
+        assertThat(interruption.interrupt()).isTrue();
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(interruption.interrupt()).isFalse();
+        assertThat(Thread.interrupted()).isFalse();
+        interruption.end();
+    }
+
+    @Test
+    void interrupt_afterTheWork_doesNothing() {
+        interruption.begin();
+        interruption.end();
+        assertThat(interruption.interrupt()).isFalse();
+        assertThat(Thread.interrupted()).isFalse();
+    }
+
+    @Test
+    void end_ofInterruptedWork_clearsTheFlag() {
+        interruption.begin();
+        interruption.interrupt();
+        interruption.end();
+        assertThat(Thread.interrupted()).isFalse();
+        interruption.end();
+    }
+
+    /** Others interrupt it all the time: the flag that is read after the end is never set. */
+    @Test
+    void interrupt_thatRacesTheEnd_neverComesAfterIt() throws InterruptedException {
+        AtomicReference<Interruption> present = new AtomicReference<>(interruption);
+        AtomicBoolean over = new AtomicBoolean();
+        AtomicInteger interrupts = new AtomicInteger();
+        Runnable rival = () -> {
+            while (!over.get()) {
+                if (present.get().interrupt()) {
+                    interrupts.incrementAndGet();
+                }
+            }
+        };
+        Thread one = new Thread(rival);
+        Thread two = new Thread(rival);
+        one.start();
+        two.start();
+        int late = 0;
+        int races = 0;
+        while (races < RACES || interrupts.get() == 0) {
+            Interruption next = new Interruption();
+            next.begin();
+            present.set(next);
+            for (int spin = 0; spin < races % 50; spin++) {
+                Thread.onSpinWait();
+            }
+            next.end();
+            for (int spin = 0; spin < 50; spin++) {
+                Thread.onSpinWait();
+            }
+            late += Thread.interrupted() ? 1 : 0;
+            races++;
+        }
+        over.set(true);
+        one.join();
+        two.join();
+        assertThat(late).isZero();
+        assertThat(interrupts.get()).isLessThanOrEqualTo(races);
+    }
+}
