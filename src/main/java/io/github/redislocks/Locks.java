@@ -308,6 +308,33 @@ public interface Locks extends AutoCloseable {
         return HandledWork.begin(acquireAsync(name, options), action);
     }
 
+    /**
+     * Runs for leader of a name, with default options: {@link #leadership(String, LeaderWork, LeaderOptions)}.
+     *
+     * @throws IllegalArgumentException if the name cannot work
+     * @throws IllegalStateException if this is closed
+     */
+    default Leadership leadership(String name, LeaderWork work) {
+        return leadership(name, work, LeaderOptions.defaults());
+    }
+
+    /**
+     * Runs for leader of a name until it is closed: whenever it has the lock of that name, the work leads for a term,
+     * on a thread of its own. Returns at once. At most one candidate leads at a time, here and in all other JVMs; those
+     * that wait need no thread.
+     *
+     * <p>The lock is the same as {@link #reentrantLock} has under that name. Two candidates of one name in one process
+     * are rivals like any others.
+     *
+     * @throws IllegalArgumentException if the name or the options cannot work
+     * @throws IllegalStateException if this is closed
+     * @throws UnsupportedOperationException for a fair lock on a quorum
+     */
+    default Leadership leadership(String name, LeaderWork work, LeaderOptions options) {
+        return Leadership.run(
+                name, work, options, Leadership.SHARED, () -> acquireAsync(name, options.lock()), this::isClosed);
+    }
+
     /** The id of this client in Redis and in the log, such as {@code host:pid:random}. */
     String clientId();
 
@@ -317,7 +344,8 @@ public interface Locks extends AutoCloseable {
     /**
      * Closes after the work under locks has ended: refuses at once to acquire locks, also to threads that wait; lets
      * threads that hold locks finish within the given time; and then does what {@link #close()} does. For a service
-     * that stops: holders finish, and no hold is lost unless its work takes longer.
+     * that stops: holders finish, and no hold is lost unless its work takes longer. The work of leaders is told to
+     * stop.
      *
      * @param drain how long holders may go on; zero is the same as {@link #close()}
      * @throws IllegalArgumentException if it is negative

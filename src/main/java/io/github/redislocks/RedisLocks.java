@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Agenda;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.engine.AsyncAcquisitions;
@@ -49,9 +50,12 @@ public final class RedisLocks implements Locks {
     private static final LockOptions FAIR = PLAIN.fair(true);
 
     private final LockClient client;
+    /** What goes on with this client's candidates. */
+    private final Agenda candidates;
 
-    private RedisLocks(LockClient client) {
+    private RedisLocks(LockClient client, Threads threads) {
         this.client = client;
+        this.candidates = Leadership.agenda(client.clock, threads);
     }
 
     /**
@@ -110,7 +114,8 @@ public final class RedisLocks implements Locks {
         boolean started = false;
         try {
             EagerClasses.initialize();
-            RedisLocks locks = new RedisLocks(new LockClient(clientId, settings, listeners, clock, redis, threads));
+            RedisLocks locks =
+                    new RedisLocks(new LockClient(clientId, settings, listeners, clock, redis, threads), threads);
             locks.client.start(connectWithin);
             started = true;
             return locks;
@@ -206,6 +211,12 @@ public final class RedisLocks implements Locks {
     }
 
     @Override
+    public Leadership leadership(String name, LeaderWork work, LeaderOptions options) {
+        return Leadership.run(
+                name, work, options, candidates, () -> acquireAsync(name, options.lock()), this::isClosed);
+    }
+
+    @Override
     public LockInspection inspect(String name) {
         return client.inspect(name);
     }
@@ -244,6 +255,7 @@ public final class RedisLocks implements Locks {
             throw new IllegalArgumentException(
                     "The drain is " + drain + ": it must not be negative. Use close() to wait for no holder.");
         }
+        candidates.wrapUp();
         client.close(TimeUnit.NANOSECONDS.convert(drain));
     }
 
@@ -254,7 +266,7 @@ public final class RedisLocks implements Locks {
      */
     @Override
     public void close() {
-        client.close();
+        close(Duration.ZERO);
     }
 
     /** Names the client, its Redis, and how many locks its threads hold and wait for. Local: asks no server. */

@@ -24,6 +24,9 @@
  *   <tr><td>set lease, fairness or time for outages of one lock</td><td>{@link io.github.redislocks.LockOptions}</td></tr>
  *   <tr><td>write code that a test or a framework can give other locks</td>
  *     <td>{@link io.github.redislocks.Locks} and {@link io.github.redislocks.FencedLock}</td></tr>
+ *   <tr><td>have one process do some work as long as it lives</td>
+ *     <td>{@link io.github.redislocks.Locks#leadership}, which calls a {@link io.github.redislocks.LeaderWork} with a
+ *     {@link io.github.redislocks.LeaderTerm}; {@link io.github.redislocks.LeaderOptions}</td></tr>
  *   <tr><td>know that a hold was lost</td>
  *     <td>{@link io.github.redislocks.LockLostException} where it matters,
  *     {@link io.github.redislocks.RedisLocks.Builder#onLockLost} to be notified</td></tr>

@@ -32,6 +32,16 @@ public final class Backoff {
         return new Backoff(200, 1_000);
     }
 
+    /** The backoff between acquisitions that outlast outages, each of which has tried for long already. */
+    public static Backoff ofCandidates() {
+        return new Backoff(200, 5_000);
+    }
+
+    /** The backoff after work of the user that has failed, and that something else than Redis may have to repair. */
+    public static Backoff ofWork() {
+        return new Backoff(1_000, 30_000);
+    }
+
     /** Returns the next pause in nanoseconds. */
     public long next() {
         long pause = ThreadLocalRandom.current().nextLong(rangeNanos);

@@ -17,6 +17,9 @@ public final class Loggers {
     /** Logs locks that this client forced open. */
     public static final Log FORCED = new Log(ROOT + "forced");
 
+    /** Logs who leads from when to when, and what leaders' work and candidates met. */
+    public static final Log LEADERSHIP = new Log(ROOT + "leadership");
+
     /** Logs errors inside the library. */
     public static final Log INTERNAL = new Log(ROOT + "internal");
 

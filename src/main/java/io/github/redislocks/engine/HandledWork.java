@@ -49,10 +49,11 @@ public final class HandledWork {
 
     private static Interruption interruptOnLoss(LockHandle held) {
         Interruption interruption = new Interruption();
+        interruption.begin();
         CompletionStage<Void> unused = held.lost().thenAccept(new Consumer<LockLost>() {
             @Override
             public void accept(LockLost loss) {
-                interruption.fire();
+                boolean unused = interruption.interrupt();
             }
         });
         return interruption;

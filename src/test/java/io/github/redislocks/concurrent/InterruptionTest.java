@@ -2,82 +2,102 @@ package io.github.redislocks.concurrent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.concurrent.Phaser;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
+/** A thread is interrupted at its work, once, and not after it. */
+@Timeout(60)
 class InterruptionTest {
 
-    private static final int RACES = 50_000;
+    private static final int RACES = 200_000;
 
     private final Interruption interruption = new Interruption();
 
-    @AfterEach
-    void clear() {
-        boolean unused = Thread.interrupted();
+    @Test
+    void interrupt_beforeTheWork_doesNothing() {
+        assertThat(interruption.interrupt()).isFalse();
+        interruption.begin();
+        assertThat(Thread.currentThread().isInterrupted()).isFalse();
+        interruption.end();
     }
 
     @Test
-    void fire_interruptsOnce() {
-        interruption.fire();
+    void interrupt_atWork_isDoneOnce() {
+        interruption.begin();
+        assertThat(interruption.isOfCaller()).isTrue();
+        assertThat(interruption.interrupt()).isTrue();
         assertThat(Thread.interrupted()).isTrue();
-        interruption.fire();
+        assertThat(interruption.interrupt()).isFalse();
         assertThat(Thread.interrupted()).isFalse();
-        assertThat(interruption.end()).isTrue();
+        interruption.end();
     }
 
     @Test
-    void fire_afterTheEnd_doesNothing() {
-        assertThat(interruption.end()).isFalse();
-        interruption.fire();
+    void interrupt_afterTheWork_doesNothing() {
+        interruption.begin();
+        interruption.end();
+        assertThat(interruption.interrupt()).isFalse();
+        assertThat(Thread.interrupted()).isFalse();
+    }
+
+    @Test
+    void end_ofInterruptedWork_clearsTheFlag() {
+        interruption.begin();
+        assertThat(interruption.interrupt()).isTrue();
+        assertThat(interruption.end()).isTrue();
         assertThat(Thread.interrupted()).isFalse();
         assertThat(interruption.end()).as("a second time").isFalse();
     }
 
     @Test
-    void end_afterAnInterruptThatNobodyNoticed_takesItBack() {
-        interruption.fire();
-        assertThat(interruption.end()).isTrue();
-        assertThat(Thread.interrupted()).isFalse();
-    }
-
-    @Test
     void end_leavesAnInterruptThatCameBefore() {
+        interruption.begin();
         Thread.currentThread().interrupt();
-        interruption.fire();
+        assertThat(interruption.interrupt()).isTrue();
         assertThat(interruption.end()).isTrue();
         assertThat(Thread.interrupted()).isTrue();
     }
 
+    /** Others interrupt it all the time: the flag that is read after the end is never set. */
     @Test
-    void fire_thatRacesTheEnd_isOverWithIt() {
-        Phaser round = new Phaser(2);
-        AtomicReference<@Nullable Interruption> current = new AtomicReference<>();
-        Thread other = new Thread(() -> {
-            for (int i = 0; i < RACES; i++) {
-                round.arriveAndAwaitAdvance();
-                Interruption raced = current.get();
-                if (raced != null) {
-                    raced.fire();
+    void interrupt_thatRacesTheEnd_neverComesAfterIt() throws InterruptedException {
+        AtomicReference<Interruption> present = new AtomicReference<>(interruption);
+        AtomicBoolean over = new AtomicBoolean();
+        AtomicInteger interrupts = new AtomicInteger();
+        Runnable rival = () -> {
+            while (!over.get()) {
+                if (present.get().interrupt()) {
+                    interrupts.incrementAndGet();
                 }
-                round.arriveAndAwaitAdvance();
             }
-        });
-        other.start();
-        int fired = 0;
-        for (int i = 0; i < RACES; i++) {
-            Interruption raced = new Interruption();
-            current.set(raced);
-            round.arriveAndAwaitAdvance();
-            fired += raced.end() ? 1 : 0;
-            boolean before = Thread.interrupted();
-            round.arriveAndAwaitAdvance();
-            assertThat(before || Thread.interrupted())
-                    .as("interrupted after the end")
-                    .isFalse();
+        };
+        Thread one = new Thread(rival);
+        Thread two = new Thread(rival);
+        one.start();
+        two.start();
+        int late = 0;
+        int races = 0;
+        while (races < RACES || interrupts.get() == 0) {
+            Interruption next = new Interruption();
+            next.begin();
+            present.set(next);
+            for (int spin = 0; spin < races % 50; spin++) {
+                Thread.onSpinWait();
+            }
+            next.end();
+            for (int spin = 0; spin < 50; spin++) {
+                Thread.onSpinWait();
+            }
+            late += Thread.interrupted() ? 1 : 0;
+            races++;
         }
-        assertThat(fired).isLessThanOrEqualTo(RACES);
+        over.set(true);
+        one.join();
+        two.join();
+        assertThat(late).isZero();
+        assertThat(interrupts.get()).isLessThanOrEqualTo(races);
     }
 }

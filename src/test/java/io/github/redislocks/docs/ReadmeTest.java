@@ -1,7 +1,9 @@
 package io.github.redislocks.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.Leadership;
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockUnavailableException;
@@ -157,6 +159,22 @@ class ReadmeTest {
             assertThat(locks.inspect("job:invoices").keptFor().orElseThrow())
                     .isBetween(Duration.ofSeconds(1), Duration.ofSeconds(50));
             assertThat(locks.reentrantLock("job:invoices").forceUnlock()).isTrue();
+        }
+    }
+
+    @Test
+    void leadership_untilItIsClosed_leads() {
+        Job outbox = new Job();
+        try (RedisLocks locks = RedisLocks.connect(uri)) {
+            Leadership leadership = locks.leadership("outbox", term -> {
+                do {
+                    outbox.run(term.fencingToken());
+                } while (!term.awaitStopping(Duration.ofSeconds(10)));
+            });
+            await().until(() -> outbox.token > 0);
+            assertThat(leadership.isLeader()).isTrue();
+            assertThat(leadership.close(Duration.ofSeconds(20))).isTrue();
+            assertThat(locks.reentrantLock("outbox").isLocked()).isFalse();
         }
     }
 

@@ -1,0 +1,101 @@
+package io.github.redislocks;
+
+import java.time.Duration;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Settings of one {@link Leadership}. Immutable: each method returns a copy.
+ *
+ * <pre>{@code
+ * LeaderOptions patient = LeaderOptions.defaults().interrupt(false).drain(Duration.ofMinutes(1));
+ * }</pre>
+ *
+ * @since 0.1.0
+ */
+public final class LeaderOptions {
+
+    private static final Duration MAX_DRAIN = Duration.ofDays(1);
+    private static final LeaderOptions DEFAULTS =
+            new LeaderOptions(LockOptions.defaults(), true, Duration.ofSeconds(10));
+
+    private final LockOptions lock;
+    private final boolean interrupt;
+    private final Duration drain;
+
+    private LeaderOptions(LockOptions lock, boolean interrupt, Duration drain) {
+        this.lock = lock;
+        this.interrupt = interrupt;
+        this.drain = drain;
+    }
+
+    /** The client's lock options; the work is interrupted; {@code close()} waits 10 s for it. */
+    public static LeaderOptions defaults() {
+        return DEFAULTS;
+    }
+
+    /**
+     * Sets the options of the lock: its lease is how long the others wait for a leader that crashed, and a fair one
+     * elects candidates of all JVMs in order of arrival.
+     */
+    public LeaderOptions lock(LockOptions options) {
+        return new LeaderOptions(Objects.requireNonNull(options, "options"), interrupt, drain);
+    }
+
+    /**
+     * Sets whether the thread of the work is interrupted when the work should end: once in a term, never after
+     * {@link LeaderWork#lead} has returned, and never another thread. True by default, since work that looks at nothing
+     * would else go on beside the next leader. Without, the work must ask its {@link LeaderTerm}.
+     */
+    public LeaderOptions interrupt(boolean toStop) {
+        return new LeaderOptions(lock, toStop, drain);
+    }
+
+    /**
+     * Sets how long {@link Leadership#close()} waits for the work to end.
+     *
+     * @param time 0, to wait for nothing, to 24 h
+     * @throws IllegalArgumentException if it is negative or longer
+     */
+    public LeaderOptions drain(Duration time) {
+        return new LeaderOptions(lock, interrupt, checkDrain(time));
+    }
+
+    static Duration checkDrain(Duration time) {
+        if (Objects.requireNonNull(time, "drain").isNegative() || time.compareTo(MAX_DRAIN) > 0) {
+            throw new IllegalArgumentException("The drain is " + time + ": it must lie between 0 and " + MAX_DRAIN
+                    + ". Use Duration.ZERO to wait for nothing.");
+        }
+        return time;
+    }
+
+    LockOptions lock() {
+        return lock;
+    }
+
+    boolean isInterrupting() {
+        return interrupt;
+    }
+
+    Duration drain() {
+        return drain;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof LeaderOptions that
+                && lock.equals(that.lock)
+                && interrupt == that.interrupt
+                && drain.equals(that.drain);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(lock, interrupt, drain);
+    }
+
+    @Override
+    public String toString() {
+        return "LeaderOptions[" + lock + ", interrupt=" + interrupt + ", drain=" + drain + ']';
+    }
+}
