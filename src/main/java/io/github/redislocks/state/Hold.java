@@ -430,7 +430,8 @@ public final class Hold extends HoldKey implements LossSubject, Attempt.Possessi
             renewedMillis = Math.max(renewedMillis, Math.toIntExact(wantedMillis));
             if (renewedFrom == 0) {
                 renewedFrom = count;
-                nextRenewalNanos = renewalNanos;
+                // Redis may have to be asked earlier, for another reason.
+                nextRenewalNanos = Math.min(nextRenewalNanos, renewalNanos);
             }
         }
     }

@@ -54,6 +54,7 @@ public final class Settings {
         Duration failoverGrace = Duration.ZERO;
         Duration tokenMemory = DEFAULT_TOKEN_MEMORY;
         boolean localReentry;
+        boolean watchDeletions;
 
         @Override
         protected Values clone() {
@@ -164,6 +165,11 @@ public final class Settings {
     /** A copy in which re-entries send no request, or send one. */
     public Settings withLocalReentry(boolean local) {
         return with(values -> values.localReentry = local);
+    }
+
+    /** A copy in which Redis tells at once of the keys of held locks that others change, or not. */
+    public Settings withWatchDeletions(boolean watched) {
+        return with(values -> values.watchDeletions = watched);
     }
 
     /** Returns these settings if their values can work together; throws if not. */
@@ -278,6 +284,10 @@ public final class Settings {
 
     public boolean localReentry() {
         return values.localReentry;
+    }
+
+    public boolean watchDeletions() {
+        return values.watchDeletions;
     }
 
     /** The replica acknowledgements to wait for after each request that makes or extends a hold; null if none. */
