@@ -119,6 +119,9 @@ public final class JedisServers {
 
     /** Opens the Redis; {@code restartDelay} is how long a restarted master of a quorum gives no votes, or null. */
     Redis open(String clientId, Settings settings, @Nullable Duration restartDelay, Threads threads) {
+        if (settings.watchDeletions()) {
+            checkWatching();
+        }
         if (masters != null) {
             return masters.open(clientId, settings, restartDelay, threads);
         }
@@ -126,8 +129,20 @@ public final class JedisServers {
             throw new IllegalArgumentException("restartDelay is " + restartDelay
                     + ", and only the masters of a quorum delay their votes: leave it out, or name a quorum.");
         }
-        Redis redis = known().named(clientId).open(settings.maxConnections(), settings.commandTimeoutNanos(), threads);
+        RedisUri named = known().named(clientId);
+        RedisUri spoken = settings.watchDeletions() ? named.inResp2() : named;
+        Redis redis = spoken.open(settings.maxConnections(), settings.commandTimeoutNanos(), threads);
         return TokenMemory.of(redis, settings.tokenMemory());
+    }
+
+    private void checkWatching() {
+        boolean quorum = masters != null;
+        if (quorum || known().topology() instanceof Topology.Cluster) {
+            throw new UnsupportedOperationException(
+                    "watchDeletions(true) needs one server, or the master that Sentinels"
+                            + " name, and this is a " + (quorum ? "quorum" : "cluster")
+                            + ": leave it out. A deleted lock is told by the next renewal then.");
+        }
     }
 
     /** Names the servers, but no password. */

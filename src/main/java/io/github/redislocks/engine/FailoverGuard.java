@@ -135,6 +135,9 @@ public final class FailoverGuard {
                 objection = ServerRequirements.objectionToSlots(
                         redis, settings.keyPrefix(), settings.commandTimeoutNanos());
             }
+            if (objection == null && settings.watchDeletions()) {
+                objection = ServerRequirements.objectionToWatching(redis, mailbox, settings.commandTimeoutNanos());
+            }
             if (objection != null) {
                 mayPass = server.isReplica();
                 throw LockUnavailableException.builder(

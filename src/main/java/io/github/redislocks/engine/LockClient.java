@@ -40,6 +40,7 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The parts of one client: identity, holds, waiters and background work. Makes them, wires them together and closes
@@ -110,6 +111,7 @@ public final class LockClient {
                 this::hasten,
                 attempts::hurry,
                 this::forced,
+                settings.watchDeletions() ? this::changed : null,
                 threads);
         this.handoff = new Handoff(clock, settings, monitored, holds, localQueue, attempts, mailbox, watchdog, losses);
         this.settlements = new Settlements(clock, settings, epoch, monitored, holds, attempts, handoff, watchdog);
@@ -136,6 +138,15 @@ public final class LockClient {
         }
     }
 
+    /** Somebody has changed a key that was read as that of a held lock, or perhaps all of them. */
+    private void changed(@Nullable String key) {
+        // Most such changes are releases by this client.
+        if (key == null || localQueue.isInUse(key)) {
+            renewals.doubt(key);
+            watchdog.wakeAt(0);
+        }
+    }
+
     /**
      * Has the client told at once of holds that are forced, from now on: it subscribes, unless it has. Does not wait.
      */
@@ -154,6 +165,9 @@ public final class LockClient {
     public void start(Duration connectWithin) {
         failoverGuard.start(connectWithin);
         watchdog.start(mailbox, List.of(renewals, heartbeats(), new Lookout(holds, attempts, losses)));
+        if (settings.watchDeletions()) {
+            listen();
+        }
     }
 
     /** Makes renewals that remember the given number of losses. */

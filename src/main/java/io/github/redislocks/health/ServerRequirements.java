@@ -151,6 +151,21 @@ public final class ServerRequirements {
         }
     }
 
+    /** Why the server cannot tell of locks that are deleted, or not this user; null if it can. */
+    public static @Nullable String objectionToWatching(Redis redis, String channel, long timeoutNanos) {
+        try {
+            redis.watch(channel, key -> {}, timeoutNanos).close();
+            return null;
+        } catch (RedisException.Refused e) {
+            if (e.passing()) {
+                throw e;
+            }
+            return "Redis at " + redis.address() + " does not tell this user of locks that are deleted, for which"
+                    + " watchDeletions(true) asks (" + e.getMessage() + "). Grant +client|id +client|tracking"
+                    + " +client|caching and the channel __redis__:invalidate, or leave watchDeletions out.";
+        }
+    }
+
     private RedisException.Refused refused() {
         return new RedisException.Refused(refusal, null);
     }

@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /** The watchdog task for holds: renews them, confirms grants, and declares losses. */
 public final class Renewals implements Task {
@@ -57,6 +58,8 @@ public final class Renewals implements Task {
     private final int remembered;
     /** The shortest lease of all locks that were made, which limits the rest. */
     private final AtomicLong shortestLeaseMillis;
+
+    private final Doubts doubts = new Doubts();
     /** How often Redis had become another server when the last walk began. */
     private int lastFailoverEpoch;
 
@@ -117,6 +120,11 @@ public final class Renewals implements Task {
         return false;
     }
 
+    /** Has Redis asked soon for the hold of a lock whose key somebody has changed; null: for all holds. */
+    public void doubt(@Nullable String lock) {
+        doubts.add(lock);
+    }
+
     @Override
     public long restNanos() {
         long many = Math.max(0, holds.count() - FEW);
@@ -125,7 +133,7 @@ public final class Renewals implements Task {
 
     @Override
     public long inspect(long now, long horizon, Batch due) {
-        long next = Long.MAX_VALUE;
+        long next = doubts.take(now);
         int failoverEpoch = epoch.count();
         boolean moved = failoverEpoch != lastFailoverEpoch;
         lastFailoverEpoch = failoverEpoch;
@@ -153,6 +161,10 @@ public final class Renewals implements Task {
             }
             boolean renewing = hold.isRenewing();
             if (!renewing && hold.failoverEpoch() != failoverEpoch && (moved || !isAskedSoon(hold))) {
+                hold.renewAt(now);
+            }
+            if (doubts.has(hold)) {
+                hold.doubted(true);
                 hold.renewAt(now);
             }
             long renewal = hold.nextRenewalNanos();
@@ -281,6 +293,11 @@ public final class Renewals implements Task {
             for (Hold hold : holds) {
                 hold.unanswered(true);
             }
+            Call call = renewal(sentNanos);
+            return (settings.watchDeletions() ? Scripts.watched(call) : call).with(settings.acks());
+        }
+
+        private Call renewal(long sentNanos) {
             Hold first = holds.get(0);
             // Each hold of a batch was renewed when the batch was made; an inner unlock may have ended that meanwhile.
             if (holds.size() > 1) {
@@ -295,13 +312,19 @@ public final class Renewals implements Task {
                 leaseMillis = holds.get(i).leaseAt(sentNanos, leaseMillis);
             }
             if (holds.size() > 1) {
-                return Scripts.renewAll(holds, leaseMillis).with(settings.acks());
+                return Scripts.renewAll(holds, leaseMillis);
             }
             boolean fence = isFenceDue(first, sentNanos);
             if (fence) {
                 first.fenceRefreshed(sentNanos);
             }
-            return Scripts.renew(first, leaseMillis, fence).with(settings.acks());
+            return Scripts.renew(first, leaseMillis, fence);
+        }
+
+        /** What is told of keys comes by the mailbox; for a hold that is just to be watched that is no question yet. */
+        @Override
+        public boolean wantsPing() {
+            return settings.watchDeletions() && clock.nanoTime() - holds.get(0).acquiredNanos >= patienceNanos();
         }
 
         @Override

@@ -1,6 +1,7 @@
 package io.github.redislocks.redis;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The port to one Redis, be it one server or several: runs scripts, and subscribes to channels. Every call ends within
@@ -34,6 +35,19 @@ public interface Redis extends AutoCloseable {
      * @throws RedisException as {@link #run}
      */
     Subscription subscribe(String channel, long timeoutNanos);
+
+    /**
+     * Subscribes as {@link #subscribe} does, and from then on has the server tell of each key that a call for
+     * {@link Request#renews renewals} has read at its end and that somebody else changes later: sets, deletes, evicts
+     * or flushes it. A key is told of once, until it is read again. What is told is a hint: the key may be there as it
+     * was, and a hint may be lost with a connection.
+     *
+     * @throws RedisException as {@link #run}; refused if the server does not tell, or not this user
+     * @throws UnsupportedOperationException if there are several servers
+     */
+    default Subscription watch(String channel, Watcher watcher, long timeoutNanos) {
+        throw new UnsupportedOperationException(address() + " does not tell of changed keys");
+    }
 
     /** Sends a message to a channel, on the connection of {@link #runAll}. Throws as {@link #run}. */
     void publish(String channel, String message, long timeoutNanos);
@@ -98,6 +112,17 @@ public interface Redis extends AutoCloseable {
      */
     @Override
     void close();
+
+    /** Is told of keys that somebody has changed. */
+    @FunctionalInterface
+    interface Watcher {
+
+        /**
+         * Somebody has changed a key; null: perhaps any key, since all were flushed or nobody watched for a while. Must
+         * not wait.
+         */
+        void changed(@Nullable String key);
+    }
 
     /** A running subscription to one channel. */
     interface Subscription extends AutoCloseable {

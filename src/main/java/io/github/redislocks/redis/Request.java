@@ -14,6 +14,11 @@ public sealed interface Request {
         return false;
     }
 
+    /** Whether it keeps holds in the background, and reads their keys at its end if they are to be watched. */
+    default boolean renews() {
+        return false;
+    }
+
     /** A request for an attempt. */
     sealed interface OfAttempt extends Request {
 
@@ -67,7 +72,13 @@ public sealed interface Request {
         }
     }
 
-    record Renew(String owner, long attempt, long leaseMillis) implements Keeping {}
+    record Renew(String owner, long attempt, long leaseMillis) implements Keeping {
+
+        @Override
+        public boolean renews() {
+            return true;
+        }
+    }
 
     /**
      * Counts a re-entry of a hold.
@@ -117,6 +128,11 @@ public sealed interface Request {
         @Override
         public boolean wantsLock() {
             return wantsLock;
+        }
+
+        @Override
+        public boolean renews() {
+            return this == RENEW_ALL;
         }
     }
 }

@@ -206,6 +206,13 @@ public final class Scripts {
         return new Call(Request.OfOneServer.RENEW_ALL, RENEW_ALL, locks, args);
     }
 
+    /** A copy of a renewal that reads the locks at its end, so that a server that tells of changes remembers them. */
+    public static Call watched(Call renewal) {
+        List<String> args = new ArrayList<>(renewal.args());
+        args.add("watched");
+        return new Call(renewal.request(), renewal.script(), renewal.keys(), args, renewal.acks(), renewal.date());
+    }
+
     /** Turns a grant into the wanted lease. */
     public static Call confirm(Attempt attempt) {
         return new Call(

@@ -81,6 +81,11 @@ public final class TokenMemory implements Redis {
     }
 
     @Override
+    public Subscription watch(String channel, Watcher watcher, long timeoutNanos) {
+        return redis.watch(channel, watcher, timeoutNanos);
+    }
+
+    @Override
     public void publish(String channel, String message, long timeoutNanos) {
         redis.publish(channel, message, timeoutNanos);
     }

@@ -484,7 +484,8 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
             renewedMillis = Math.max(renewedMillis, wanted);
             if (renewedFrom == 0) {
                 renewedFrom = count;
-                nextRenewalNanos = renewalNanos;
+                // Redis may have to be asked earlier, for another reason.
+                nextRenewalNanos = Math.min(nextRenewalNanos, renewalNanos);
             }
         }
     }

@@ -57,6 +57,7 @@ public final class Settings {
         Duration tokenMemory = DEFAULT_TOKEN_MEMORY;
         boolean localReentry;
         Duration maxHold = Duration.ZERO;
+        boolean watchDeletions;
 
         @Override
         protected Values clone() {
@@ -175,6 +176,11 @@ public final class Settings {
     public Settings withMaxHold(Duration time) {
         checkMaxHold(time);
         return with(values -> values.maxHold = time);
+    }
+
+    /** A copy in which Redis tells at once of the keys of held locks that others change, or not. */
+    public Settings withWatchDeletions(boolean watched) {
+        return with(values -> values.watchDeletions = watched);
     }
 
     /** Returns these settings if their values can work together; throws if not. */
@@ -314,6 +320,10 @@ public final class Settings {
     /** How long a hold may last; 0 if for ever. */
     public long maxHoldMillis() {
         return maxHoldMillis;
+    }
+
+    public boolean watchDeletions() {
+        return values.watchDeletions;
     }
 
     /** The replica acknowledgements to wait for after each request that makes or extends a hold; null if none. */

@@ -15,6 +15,11 @@ public final class Timing {
     public static final long LOCAL_TURN_NANOS = 100_000;
     /** If a hold was shorter than this and nobody waited when it began, the release assumes that nobody waits now. */
     public static final long SHORT_HOLD_NANOS = 1_000_000;
+    /**
+     * How long a hold lasts before it is watched, if the client watches holds: less than within which a loss is to be
+     * told, and more than most holds last, which so cost nothing.
+     */
+    public static final long UNWATCHED_NANOS = 20_000_000;
     /** A timed try may end this much after its time, to receive the reply to its last request. */
     public static final long GRACE_MILLIS = 100;
 

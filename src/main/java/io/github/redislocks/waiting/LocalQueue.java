@@ -154,6 +154,11 @@ public final class LocalQueue implements Losses.Turns {
         return where[0];
     }
 
+    /** Whether an attempt or a hold of the client has the turn at the lock. */
+    public boolean isInUse(String lock) {
+        return lines.containsKey(lock);
+    }
+
     /** The number of locks with a line. */
     public int size() {
         return lines.size();

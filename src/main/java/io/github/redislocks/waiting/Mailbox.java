@@ -36,6 +36,10 @@ public final class Mailbox implements Ping {
     private final Consumer<Attempt> onDoubt;
 
     private final Forced onForced;
+    /** Told of changed keys, or null. */
+    private final Redis.@Nullable Watcher watcher;
+    /** Whether the server was seen to refuse to tell of changed keys; used by the reader only. */
+    private boolean unwatched;
 
     /** Rings for threads that wait until the mailbox is open. */
     private final Bell tried = new Bell();
@@ -68,6 +72,7 @@ public final class Mailbox implements Ping {
             LongConsumer onGrantToNobody,
             Consumer<Attempt> onDoubt,
             Forced onForced,
+            Redis.@Nullable Watcher watcher,
             Threads threads) {
         this.reader = new DutyLoop(threads, "mailbox", this::read);
         this.channel = channel;
@@ -79,6 +84,7 @@ public final class Mailbox implements Ping {
         this.onGrantToNobody = onGrantToNobody;
         this.onDoubt = onDoubt;
         this.onForced = onForced;
+        this.watcher = watcher;
     }
 
     /** Told that a hold was forced. */
@@ -196,7 +202,7 @@ public final class Mailbox implements Ping {
             throw new RedisException.Unanswered("the mailbox is closed", false, null);
         }
         wanted = false;
-        Redis.Subscription made = redis.subscribe(channel, timeoutNanos);
+        Redis.Subscription made = watcher == null ? redis.subscribe(channel, timeoutNanos) : watch(watcher);
         heardNanos = clock.nanoTime();
         pingedNanos = 0;
         subscription = made;
@@ -205,6 +211,24 @@ public final class Mailbox implements Ping {
         }
         wanted = false;
         tried.ring();
+    }
+
+    /** Without being told of keys if that is refused, which the client has checked, and a failover may have changed. */
+    private Redis.Subscription watch(Redis.Watcher told) {
+        try {
+            return redis.watch(channel, told, timeoutNanos);
+        } catch (RedisException.Refused e) {
+            if (e.passing()) {
+                throw e;
+            }
+            if (!unwatched) {
+                unwatched = true;
+                Loggers.CONNECTION.warn(
+                        "Redis does not tell of deleted locks any more ({}): their holders learn it by the next renewal.",
+                        e.getMessage());
+            }
+            return redis.subscribe(channel, timeoutNanos);
+        }
     }
 
     private void deliver(String message) {

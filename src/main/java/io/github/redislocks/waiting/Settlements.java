@@ -240,6 +240,9 @@ public final class Settlements {
             } else {
                 renewal = attempt.renewed ? now + Timing.renewalNanos(attempt.leaseMillis) : Long.MAX_VALUE;
             }
+            if (settings.watchDeletions()) {
+                renewal = Math.min(renewal, now + Timing.UNWATCHED_NANOS);
+            }
             // One record of a loss is enough for everything that the thread still has to unlock.
             Hold older = lost == null ? null : lost.below;
             Hold below = older == null ? lost : older;

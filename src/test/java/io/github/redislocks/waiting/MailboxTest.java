@@ -39,6 +39,7 @@ class MailboxTest {
                 number -> {},
                 attempt -> {},
                 (attempt, token) -> {},
+                null,
                 Threads.DAEMONS);
     }
 

@@ -22,6 +22,7 @@ import redis.clients.jedis.ClientSetInfoConfig;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.RedisProtocol;
 import redis.clients.jedis.SslOptions;
 
 /**
@@ -127,20 +128,32 @@ public record RedisUri(
     }
 
     /**
-     * Wraps a configuration to add a name. All other values are read from the original each time, since a password in
-     * it may change. A proxy does this, since each version of Jedis has other methods.
+     * A copy whose connections speak RESP2, in which a subscription hears of changed keys: of what a server says by
+     * itself in RESP3 Jedis passes on messages only, or takes it for an answer, by its version.
      */
+    public RedisUri inResp2() {
+        return new RedisUri(topology, with(config, "getRedisProtocol", RedisProtocol.RESP2), commandTimeout);
+    }
+
     private static JedisClientConfig named(JedisClientConfig config, String clientName) {
         ClientSetInfoConfig said = config.getClientSetInfoConfig();
         if (config.getClientName() != null || (said != null && said.isDisabled())) {
             return config;
         }
+        return with(config, "getClientName", clientName);
+    }
+
+    /**
+     * Wraps a configuration to change a value. All other values are read from the original each time, since a password
+     * in it may change. A proxy does this, since each version of Jedis has other methods.
+     */
+    private static JedisClientConfig with(JedisClientConfig config, String getter, Object value) {
         return (JedisClientConfig) Proxy.newProxyInstance(
                 JedisClientConfig.class.getClassLoader(),
                 new Class<?>[] {JedisClientConfig.class},
                 (proxy, method, arguments) -> {
-                    if (method.getName().equals("getClientName")) {
-                        return clientName;
+                    if (method.getName().equals(getter)) {
+                        return value;
                     }
                     try {
                         return method.invoke(config, arguments);

@@ -30,19 +30,20 @@ public final class BatchRequest extends TimedRequest<Boolean> {
 
     private final Endpoint endpoint;
     private final List<Call> calls;
+    private final @Nullable Tracking tracking;
     private final boolean asking;
     private final AtomicReferenceArray<@Nullable Outcome> outcomes;
     private final boolean brief;
     private volatile int sent;
+    /** Whether the server has to remember which keys renewals read; of the thread that sends. */
+    private boolean watching;
 
-    public BatchRequest(Endpoint endpoint, ConnectionPool lane, long timeoutNanos, List<Call> calls) {
-        this(endpoint, lane, timeoutNanos, calls, false);
-    }
-
-    /** Asking: whether ASKING goes before each call. */
-    public BatchRequest(Endpoint endpoint, ConnectionPool lane, long timeoutNanos, List<Call> calls, boolean asking) {
+    /** Null instead of the tracking: ASKING goes before each call, and no key is watched. */
+    public BatchRequest(
+            Endpoint endpoint, ConnectionPool lane, long timeoutNanos, List<Call> calls, @Nullable Tracking tracking) {
         super(endpoint, lane, timeoutNanos);
-        this.asking = asking;
+        this.tracking = tracking;
+        this.asking = tracking == null;
         this.endpoint = endpoint;
         this.calls = calls;
         this.outcomes = new AtomicReferenceArray<>(calls.size());
@@ -103,6 +104,7 @@ public final class BatchRequest extends TimedRequest<Boolean> {
 
     @Override
     public Boolean on(PooledConnection link) {
+        watching = tracking != null && tracking.isOn(link);
         List<Integer> open = new ArrayList<>();
         for (int i = 0; i < calls.size(); i++) {
             // What is to be confirmed is sent again on a new connection: replicas are waited for by connection.
@@ -156,14 +158,14 @@ public final class BatchRequest extends TimedRequest<Boolean> {
             proceed(link);
             for (int index : chunk) {
                 Call call = calls.get(index);
-                if (asking) {
-                    link.send(Commands.asking());
+                if (isAnnounced(call)) {
+                    link.send(asking ? Commands.asking() : Commands.remember());
                 }
                 boolean load = pass > 1 && loaded.add(call.script());
                 String to = endpoint.address();
                 link.send(load ? Commands.eval(call, to) : Commands.evalsha(call, to));
             }
-            List<Object> answers = answers(link, chunk.size());
+            List<Object> answers = answers(link, chunk);
             for (int i = 0; i < chunk.size(); i++) {
                 if (answers.get(i) instanceof JedisNoScriptException && pass < PASSES) {
                     unknown.add(chunk.get(i));
@@ -175,23 +177,39 @@ public final class BatchRequest extends TimedRequest<Boolean> {
         return unknown;
     }
 
+    /** Whether a command goes before the call, on which its effect depends. */
+    private boolean isAnnounced(Call call) {
+        return asking || (watching && call.request().renews());
+    }
+
     /** Those to the calls. */
-    private List<Object> answers(PooledConnection link, int count) {
-        if (brief) {
-            List<Object> answers = new ArrayList<>(link.answers(1));
-            while (answers.size() < count) {
-                proceed(link);
-                answers.addAll(link.answers(1));
-            }
-            return answers;
+    private List<Object> answers(PooledConnection link, List<Integer> chunk) {
+        int count = chunk.size();
+        for (int index : chunk) {
+            count += isAnnounced(calls.get(index)) ? 1 : 0;
         }
-        if (!asking) {
+        List<Object> all = all(link, count);
+        if (count == chunk.size()) {
+            return all;
+        }
+        List<Object> answers = new ArrayList<>(chunk.size());
+        int next = 0;
+        for (int index : chunk) {
+            next += isAnnounced(calls.get(index)) ? 1 : 0;
+            answers.add(all.get(next));
+            next++;
+        }
+        return answers;
+    }
+
+    private List<Object> all(PooledConnection link, int count) {
+        if (!brief) {
             return link.answers(count);
         }
-        List<Object> all = link.answers(2 * count);
-        List<Object> answers = new ArrayList<>(count);
-        for (int i = 0; i < count; i++) {
-            answers.add(all.get(2 * i + 1));
+        List<Object> answers = new ArrayList<>(link.answers(1));
+        while (answers.size() < count) {
+            proceed(link);
+            answers.addAll(link.answers(1));
         }
         return answers;
     }

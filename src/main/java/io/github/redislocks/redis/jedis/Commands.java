@@ -25,6 +25,9 @@ public final class Commands {
     private static final List<Argument> COUNTS =
             IntStream.range(0, 8).mapToObj(Commands::count).toList();
 
+    private static final CommandArguments REMEMBER =
+            new CommandArguments(Command.CLIENT).add("CACHING").add("YES");
+
     private Commands() {}
 
     /** Runs a script that the server knows. */
@@ -85,6 +88,34 @@ public final class Commands {
 
     public static CommandArguments subscribe(String channel) {
         return new CommandArguments(Command.SUBSCRIBE).add(channel);
+    }
+
+    /** Asks for the number that the server gave this connection. */
+    public static CommandArguments number() {
+        return new CommandArguments(Command.CLIENT).add("ID");
+    }
+
+    /**
+     * From now on has the server tell another connection, which is subscribed to something, of changes by others to
+     * what this connection reads behind {@link #remember}.
+     */
+    public static CommandArguments track(long listener) {
+        return new CommandArguments(Command.CLIENT)
+                .add("TRACKING")
+                .add("ON")
+                .add("REDIRECT")
+                .add(Long.toString(listener))
+                .add("OPTIN")
+                .add("NOLOOP");
+    }
+
+    public static CommandArguments trackNoMore() {
+        return new CommandArguments(Command.CLIENT).add("TRACKING").add("OFF");
+    }
+
+    /** Has the server remember which keys the next command reads. */
+    public static CommandArguments remember() {
+        return REMEMBER;
     }
 
     /**

@@ -37,6 +37,7 @@ public final class JedisRedis implements Redis {
     private final ConnectionPool lane;
     private final ConnectionPool subscriptions;
     private final AtomicBoolean laneWanted = new AtomicBoolean();
+    private final Tracking tracking;
 
     /**
      * Connects to nothing yet.
@@ -83,6 +84,7 @@ public final class JedisRedis implements Redis {
         pool.checkNames();
         lane = callersConnect ? pool : new ConnectionPool(address, config, 1, nanoTime);
         subscriptions = new ConnectionPool(address, config, 1, nanoTime);
+        tracking = new Tracking(address.toString());
     }
 
     @Override
@@ -106,12 +108,14 @@ public final class JedisRedis implements Redis {
 
     @Override
     public List<Outcome> runAll(List<Call> calls, long timeoutNanos) {
-        return calls.isEmpty() ? List.of() : heeded(new BatchRequest(endpoint, lane, timeoutNanos, calls).outcomes());
+        return calls.isEmpty()
+                ? List.of()
+                : heeded(new BatchRequest(endpoint, lane, timeoutNanos, calls, tracking).outcomes());
     }
 
     /** As {@link #runAll}, for slots that are just being moved to this server. */
     public List<Outcome> runAllAsking(List<Call> calls, long timeoutNanos) {
-        return heeded(new BatchRequest(endpoint, lane, timeoutNanos, calls, true).outcomes());
+        return heeded(new BatchRequest(endpoint, lane, timeoutNanos, calls, null).outcomes());
     }
 
     private List<Outcome> heeded(List<Outcome> outcomes) {
@@ -158,7 +162,12 @@ public final class JedisRedis implements Redis {
 
     @Override
     public Subscription subscribe(String channel, long timeoutNanos) {
-        return new Subscribing(channel, timeoutNanos).perform(endpoint.callersConnect());
+        return new Subscribing(channel, null, timeoutNanos).perform(endpoint.callersConnect());
+    }
+
+    @Override
+    public Subscription watch(String channel, Watcher watcher, long timeoutNanos) {
+        return new Subscribing(channel, watcher, timeoutNanos).perform(endpoint.callersConnect());
     }
 
     @Override
@@ -304,10 +313,12 @@ public final class JedisRedis implements Redis {
     private final class Subscribing extends TimedRequest<Subscription> {
 
         private final String channel;
+        private final @Nullable Watcher watcher;
 
-        Subscribing(String channel, long timeoutNanos) {
+        Subscribing(String channel, @Nullable Watcher watcher, long timeoutNanos) {
             super(endpoint, subscriptions, timeoutNanos);
             this.channel = channel;
+            this.watcher = watcher;
         }
 
         @Override
@@ -317,14 +328,31 @@ public final class JedisRedis implements Redis {
 
         @Override
         public Subscription on(PooledConnection link) {
+            Tracking.Listener listener = null;
             try {
-                link.ask(Commands.subscribe(channel));
+                if (watcher == null) {
+                    link.ask(Commands.subscribe(channel));
+                } else {
+                    listener = tracking.begin(watching(link), watcher);
+                }
             } catch (JedisDataException refused) {
                 link.cut();
                 throw refused;
             }
             link.disarm();
-            return new JedisSubscription(endpoint, channel, link);
+            return new JedisSubscription(endpoint, channel, link, listener);
+        }
+
+        /** Subscribes to what is told of keys as well, and returns the number of the connection. */
+        private long watching(PooledConnection link) {
+            if (!(link.ask(Commands.number()) instanceof Long number)) {
+                throw new JedisDataException("CLIENT ID was answered with no number");
+            }
+            // The lane will need these rights. Here their lack shows at once, and to whom it can be told.
+            link.ask(Commands.track(number), Commands.remember());
+            link.ask(Commands.trackNoMore());
+            link.ask(Commands.subscribe(Tracking.CHANNEL), Commands.subscribe(channel));
+            return number;
         }
 
         /** The subscription keeps it. */

@@ -2,6 +2,7 @@ package io.github.redislocks.redis.jedis;
 
 import io.github.redislocks.redis.Redis;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisException;
 
 /** A subscription on a connection of its own. To be read by a platform thread: see {@link IoThreads}. */
@@ -12,12 +13,17 @@ public final class JedisSubscription implements Redis.Subscription {
     private final Endpoint endpoint;
     private final String channel;
     private final PooledConnection link;
+    /** Who is told of changed keys, or null. */
+    private final Tracking.@Nullable Listener listener;
+
     private volatile boolean closed;
 
-    public JedisSubscription(Endpoint endpoint, String channel, PooledConnection link) {
+    public JedisSubscription(
+            Endpoint endpoint, String channel, PooledConnection link, Tracking.@Nullable Listener listener) {
         this.endpoint = endpoint;
         this.channel = channel;
         this.link = link;
+        this.listener = listener;
     }
 
     @Override
@@ -27,13 +33,18 @@ public final class JedisSubscription implements Redis.Subscription {
                 if (link.receive() instanceof List<?> parts
                         && parts.size() == MESSAGE_PARTS
                         && parts.get(0) instanceof byte[] kind
-                        && parts.get(2) instanceof byte[] message
+                        && parts.get(1) instanceof byte[] from
                         && Commands.text(kind).equals("message")) {
-                    return Commands.text(message);
+                    if (Commands.text(from).equals(channel) && parts.get(2) instanceof byte[] message) {
+                        return Commands.text(message);
+                    }
+                    if (listener != null && Commands.text(from).equals(Tracking.CHANNEL)) {
+                        listener.heard(parts.get(2));
+                    }
                 }
             }
         } catch (JedisException e) {
-            link.cut();
+            end();
             throw closed
                     ? endpoint.closed(false)
                     : endpoint.failed(e, "the subscription to " + channel, true, false, 0);
@@ -43,6 +54,13 @@ public final class JedisSubscription implements Redis.Subscription {
     @Override
     public void close() {
         closed = true;
+        end();
+    }
+
+    private void end() {
+        if (listener != null) {
+            listener.end();
+        }
         link.cut();
     }
 }

@@ -12,6 +12,8 @@ public final class PooledConnection {
     private final AbortableSocketFactory sockets;
     private final Connection connection;
     private int timeoutMillis;
+    /** The number of the connection that the server tells of changes to what this one reads; 0 if none. */
+    private long listener;
     /** Of the pool, while it lies there. */
     private volatile long idleSince;
 
@@ -46,6 +48,16 @@ public final class PooledConnection {
 
     public long idleSince() {
         return idleSince;
+    }
+
+    /** The number of the connection that the server tells of changes to what this one reads; 0 if none. */
+    public long listener() {
+        return listener;
+    }
+
+    /** Notes which connection the server tells. Of the thread that uses this one. */
+    public void listener(long number) {
+        listener = number;
     }
 
     /** Lets each read from now on last until the deadline at most, or a millisecond if that has passed. */

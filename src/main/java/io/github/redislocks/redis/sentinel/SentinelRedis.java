@@ -101,6 +101,11 @@ public final class SentinelRedis implements Redis {
     }
 
     @Override
+    public Subscription watch(String channel, Watcher watcher, long timeoutNanos) {
+        return asked(timeoutNanos, (server, nanos) -> server.watch(channel, watcher, nanos));
+    }
+
+    @Override
     public void publish(String channel, String message, long timeoutNanos) {
         asked(timeoutNanos, (server, nanos) -> {
             server.publish(channel, message, nanos);

@@ -1,6 +1,6 @@
 -- Extends the lease of a hold; never makes a hold. Also turns a claim into the wanted lease.
 -- KEYS     lock, and the fence if it has to be refreshed too, or if the lease is one of hours
--- ARGV     owner, attempt, lease(ms)
+-- ARGV     owner, attempt, lease(ms), and 'watched' if the lock has to be read at the end
 -- returns  OK | GONE
 --@include extend
 
@@ -11,5 +11,9 @@ end
 extend(KEYS[1], ARGV[3])
 if KEYS[2] then
     extend(KEYS[2], 100000000 + ARGV[3])
+end
+if ARGV[4] then
+    -- Behind the last write: the server tells a client that watches of changes since its last reading.
+    redis.call('exists', KEYS[1])
 end
 return {'OK'}

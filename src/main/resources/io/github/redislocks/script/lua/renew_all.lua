@@ -1,6 +1,6 @@
 -- Extends the leases of many holds, each as renew does; never makes a hold.
 -- KEYS     locks
--- ARGV     lease(ms), then for each lock: owner, attempt
+-- ARGV     lease(ms), then for each lock: owner, attempt; and 'watched' if the locks have to be read at the end
 -- returns  the number of holds, if all are there | GONE, then the index of each that is not, counted from 0
 --@include extend
 
@@ -13,5 +13,9 @@ for i, lock in ipairs(KEYS) do
     else
         gone[#gone + 1] = i - 1
     end
+end
+if ARGV[2 * #KEYS + 2] then
+    -- Behind the last write: see renew.lua.
+    call('exists', unpack(KEYS))
 end
 return #gone == 1 and #KEYS or gone

@@ -1,0 +1,64 @@
+package io.github.redislocks.lease;
+
+import io.github.redislocks.state.Hold;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The locks of which somebody has changed the key, so that Redis is to be asked whether they are still held. Noted by
+ * any thread and taken by the watchdog, for one walk each.
+ */
+final class Doubts {
+
+    /** The least time between two takings, so that a key that changes all the time is not asked for all the time. */
+    private static final long PAUSE_NANOS = 10_000_000;
+
+    private final Set<String> noted = ConcurrentHashMap.newKeySet();
+    private volatile boolean allNoted;
+    private Set<String> taken = Set.of();
+    private boolean allTaken;
+    private boolean everTaken;
+    private long takenNanos;
+
+    /** Notes a lock; null: all of them. */
+    void add(@Nullable String lock) {
+        if (lock == null) {
+            allNoted = true;
+        } else {
+            noted.add(lock);
+        }
+    }
+
+    /** Takes what was noted, unless that was just done; returns when it has to be done again. */
+    long take(long now) {
+        taken = Set.of();
+        allTaken = false;
+        if (!allNoted && noted.isEmpty()) {
+            return Long.MAX_VALUE;
+        }
+        if (everTaken && now - takenNanos < PAUSE_NANOS) {
+            return takenNanos + PAUSE_NANOS;
+        }
+        everTaken = true;
+        takenNanos = now;
+        allTaken = allNoted;
+        if (allTaken) {
+            allNoted = false;
+        }
+        Set<String> locks = new HashSet<>();
+        for (Iterator<String> all = noted.iterator(); all.hasNext(); ) {
+            locks.add(all.next());
+            all.remove();
+        }
+        taken = locks;
+        return Long.MAX_VALUE;
+    }
+
+    /** Whether the lock of a hold was among what was taken last. */
+    boolean has(Hold hold) {
+        return allTaken || taken.contains(hold.lock());
+    }
+}
