@@ -99,7 +99,8 @@ public final class RedisLocks implements Locks {
 
     /** Makes a factory on a Redis of a test, which {@link #close()} closes as well. */
     static RedisLocks on(Redis redis, Settings settings, List<LockListener> listeners, Clock clock) {
-        return on(redis, newClientId(), settings.checked(), listeners, clock, Threads.DAEMONS, Duration.ZERO);
+        String id = newClientId();
+        return on(redis, id, settings.checked(), listeners, clock, threads(null, id), Duration.ZERO);
     }
 
     /** Makes a factory on a Redis, which {@link #close()} closes as well, and so does a failure to start. */
@@ -124,6 +125,10 @@ public final class RedisLocks implements Locks {
                 redis.close();
             }
         }
+    }
+
+    private static Threads threads(@Nullable ThreadFactory factory, String clientId) {
+        return Threads.of(factory, clientId.substring(clientId.lastIndexOf(':') + 1));
     }
 
     private static String newClientId() {
@@ -575,7 +580,7 @@ public final class RedisLocks implements Locks {
             Settings checked =
                     (chosen.isQuorum() ? settings.withKeyPrefix(settings.keyPrefix() + ":quorum") : settings).checked();
             String id = newClientId();
-            Threads threads = Threads.of(threadFactory, id.substring(id.lastIndexOf(':') + 1));
+            Threads threads = threads(threadFactory, id);
             Redis redis = chosen.open(id, checked, restartDelay, threads);
             return on(redis, id, checked, listeners, Clock.SYSTEM, threads, connectWithin);
         }

@@ -109,7 +109,7 @@ class LeadershipTest extends FakeTime {
     /** The threads that go on with this test's candidates. */
     private List<Thread> agendas() {
         return Thread.getAllStackTraces().keySet().stream()
-                .filter(thread -> thread.getName().equals("redis-locks-leadership") && !before.contains(thread))
+                .filter(thread -> thread.getName().startsWith("redis-locks-leadership-") && !before.contains(thread))
                 .toList();
     }
 
