@@ -36,7 +36,11 @@ import io.github.redislocks.waiting.WaitingParts;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
+import java.util.SortedSet;
+import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -178,6 +182,22 @@ public final class LockClient {
         }
         renewals.isInUse(own.leaseMillis());
         return engine.lock(LockKeys.of(settings.keyPrefix(), name), fair, own);
+    }
+
+    /** Makes what an owner of several locks uses, each once, in the order of their names. */
+    public SeveralLocks several(Collection<String> names, boolean fair, Settings own) {
+        SortedSet<String> sorted = new TreeSet<>();
+        for (String name : names) {
+            sorted.add(Objects.requireNonNull(name, "name"));
+        }
+        if (sorted.isEmpty()) {
+            throw new IllegalArgumentException("No name is given: several locks need at least one name.");
+        }
+        List<LockEngine.Sync> parts = new ArrayList<>(sorted.size());
+        for (String name : sorted) {
+            parts.add(lock(name, fair, own));
+        }
+        return new SeveralLocks(parts, own, clock, handoff, watchdog);
     }
 
     /** Makes a Condition of a lock with the given id. */
