@@ -10,8 +10,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import org.jspecify.annotations.Nullable;
 
-/** Several locks on Redis as one; {@link RedisLocks#multiLock} makes it. Its holds are those of the calling thread. */
-final class RedisMultiLock implements MultiLock {
+/**
+ * Several locks on Redis as one; {@link RedisLocks#multiLock} makes it. Its holds are those of the calling thread.
+ *
+ * @since 0.1.0
+ */
+public final class RedisMultiLock implements MultiLock {
 
     private final SeveralLocks several;
     private final List<String> names;

@@ -10,8 +10,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** The handle of several locks on Redis; {@link RedisLocks#acquireAll} makes it. Thread-safe. */
-final class RedisMultiLockHandle implements MultiLockHandle {
+/**
+ * The handle of several locks on Redis; {@link RedisLocks#acquireAll} makes it. Thread-safe.
+ *
+ * @since 0.1.0
+ */
+public final class RedisMultiLockHandle implements MultiLockHandle {
 
     private final LockClient client;
     private final SeveralLocks several;

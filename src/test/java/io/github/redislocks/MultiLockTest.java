@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.twin.Fault;
+import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,7 +25,7 @@ class MultiLockTest extends FakeTime {
 
     private static final List<String> NAMES = List.of("a", "b", "c");
 
-    private final MultiLock multi = locks.multiLock("c", "a", "b", "a");
+    final MultiLock multi = locks.multiLock("c", "a", "b", "a");
     private final MultiLock elsewhere = others.multiLock("b", "a", "c");
 
     /** What a thread of its own does. */
@@ -110,6 +111,108 @@ class MultiLockTest extends FakeTime {
         assertThat(multi.remainingLease()).isZero();
         assertNothingLeft();
         assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void freeLocks_areTakenByOneRequest() {
+        multi.lock();
+        acquireElsewhere(Duration.ofMillis(10), false);
+        multi.unlock();
+        assertThat(redis.log().count("take_all")).isEqualTo(1);
+        assertThat(redis.log().count("take", "acquire")).isZero();
+        FencedLock theirs = others.reentrantLock("c");
+        theirs.lock();
+        assertThat(multi.tryLock()).isFalse();
+        assertThat(redis.log().count("take_all")).isEqualTo(2);
+        assertThat(redis.log().count("take", "acquire")).isZero();
+        theirs.unlock();
+        acquireElsewhere(Duration.ZERO, true);
+        assertNothingLeft();
+    }
+
+    private void acquireElsewhere(Duration wait, boolean isFree) {
+        whileTimePasses(() -> {
+            try {
+                Optional<MultiLockHandle> handle = others.tryAcquireAll(NAMES, wait);
+                assertThat(handle.isPresent()).isEqualTo(isFree);
+                handle.ifPresent(MultiLockHandle::close);
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        });
+    }
+
+    void assertTakenOneByOne() {
+        assertThat(redis.log().count("take_all")).isZero();
+        assertThat(redis.log().count("take")).isEqualTo(3);
+    }
+
+    /** What the thread has is not asked for together with the rest. */
+    @Test
+    void requestForAll_isNotUsed_ifTheThreadHasAPart() {
+        FencedLock b = locks.reentrantLock("b");
+        b.lock();
+        multi.lock();
+        assertThat(b.getHoldCount()).isEqualTo(2);
+        assertThat(redis.log().count("take_all")).isZero();
+        multi.unlock();
+        b.unlock();
+    }
+
+    @Test
+    void threadOfTheClient_thatWaitsForAPart_hasItNext() {
+        multi.lock();
+        AtomicReference<Throwable> thrown = new AtomicReference<>();
+        Thread waiter = start(thrown, () -> {
+            FencedLock b = locks.reentrantLock("b");
+            b.lock();
+            b.unlock();
+        });
+        passUntil(() -> locks.reentrantLock("b").hasQueuedThread(waiter) && clock.isParked(waiter));
+        multi.unlock();
+        join(waiter);
+        assertThat(thrown.get()).isNull();
+        assertNothingLeft();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void listener_isToldOfEach() {
+        List<String> told = new ArrayList<>();
+        LockListener listener = new LockListener() {
+            @Override
+            public void acquired(LockAcquired event) {
+                told.add("had " + event.lockName());
+            }
+
+            @Override
+            public void notAcquired(LockNotAcquired event) {
+                told.add(event.outcome() + " " + event.lockName());
+            }
+
+            @Override
+            public void released(LockReleased event) {
+                told.add("released " + event.lockName());
+            }
+        };
+        RedisLocks heard = RedisLocks.on(server.another(), Settings.DEFAULTS, List.of(listener), clock);
+        MultiLock both = heard.multiLock("b", "a");
+        both.lock();
+        both.unlock();
+        assertThat(told).containsExactly("had a", "had b", "released b", "released a");
+        told.clear();
+        FencedLock theirs = others.reentrantLock("b");
+        theirs.lock();
+        // No two tokens of one microsecond.
+        pass(1);
+        assertThat(both.tryLock()).isFalse();
+        assertThat(told).containsExactly("BUSY b");
+        heard.client().monitored.hasSlots();
+        told.clear();
+        whileTimePasses(() -> assertThat(both.tryLock()).isFalse());
+        assertThat(told).containsExactly("had a", "BUSY b", "released a");
+        theirs.unlock();
+        whileTimePasses(heard::close);
     }
 
     @Test

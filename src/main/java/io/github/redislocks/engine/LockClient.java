@@ -32,6 +32,7 @@ import io.github.redislocks.waiting.LocalQueue;
 import io.github.redislocks.waiting.Lookout;
 import io.github.redislocks.waiting.Mailbox;
 import io.github.redislocks.waiting.Settlements;
+import io.github.redislocks.waiting.Together;
 import io.github.redislocks.waiting.WaitingParts;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Duration;
@@ -74,6 +75,7 @@ public final class LockClient {
     public final Acquisitions acquisitions;
     public final AsyncAcquisitions async;
     private final LockEngine engine;
+    private final Together together;
     private final Conditions conditions;
     private final LockQueries queries;
     private final Renewals renewals;
@@ -124,6 +126,7 @@ public final class LockClient {
                 new AsyncAcquisitions(clock, attempts, acquisitions, monitored, unavailable, watchdog, events, threads);
         this.renewals = renewals(Renewals.LOSSES);
         this.queries = new LockQueries(id, clock, settings, monitored, unavailable, holds, attempts, losses);
+        this.together = new Together(access, parts);
         this.engine = new LockEngine(access, parts, redis, holds, owners, acquisitions, events);
         this.conditions = new Conditions(access, parts, holds);
         this.failoverGuard =
@@ -197,7 +200,7 @@ public final class LockClient {
         for (String name : sorted) {
             parts.add(lock(name, fair, own));
         }
-        return new SeveralLocks(parts, own, clock, handoff, watchdog);
+        return new SeveralLocks(parts, own, clock, owners, together, handoff, watchdog);
     }
 
     /** Makes a Condition of a lock with the given id. */

@@ -450,6 +450,24 @@ public final class LockEngine {
             return hold;
         }
 
+        /** Whether the calling thread has anything to unlock, valid or lost. */
+        boolean hasPossession() {
+            return rescued() != null;
+        }
+
+        /** Tells the listeners of a hold that was taken with others. */
+        void taken(Hold hold, long beganNanos) {
+            publish();
+            if (events.isHeard()) {
+                events.acquired(keys, hold, beganNanos);
+            }
+        }
+
+        /** Tells the listeners that the lock was busy, so that none of several was taken. */
+        void notTaken(long beganNanos) {
+            events.notAcquired(keys, clock, beganNanos, LockNotAcquired.Outcome.BUSY);
+        }
+
         /** Unlocks a hold once; without Redis, and in the background, if it has not answered by the given time. */
         void unlock(Hold hold, long byNanos) {
             checkValid(hold);

@@ -3,13 +3,20 @@ package io.github.redislocks.engine;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.StackSpace;
+import io.github.redislocks.script.Answer;
+import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.Owners;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Handoff;
+import io.github.redislocks.waiting.Together;
 import io.github.redislocks.watchdog.Watchdog;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
@@ -19,7 +26,8 @@ import org.jspecify.annotations.Nullable;
  * Several locks, of which a thread or a handle has all or none. The invariants:
  *
  * <ul>
- *   <li>All owners ask for locks in one order, that of their names, so that nobody waits in a circle.
+ *   <li>All owners ask for locks in one order, that of their names, so that nobody waits in a circle; before that by
+ *       one request for all, which waits for nothing.
  *   <li>Whoever is told that it has all has all: those that it got first are renewed while it waits for the others, and
  *       looked at again at the end.
  *   <li>What was had of a call that does not get all is given back, in whatever way the call ends; after an error by
@@ -34,13 +42,24 @@ public final class SeveralLocks {
     private final List<LockEngine.Sync> parts;
     private final Settings own;
     private final Clock clock;
+    private final Owners owners;
+    private final Together together;
     private final Handoff handoff;
     private final Watchdog watchdog;
 
-    SeveralLocks(List<LockEngine.Sync> parts, Settings own, Clock clock, Handoff handoff, Watchdog watchdog) {
+    SeveralLocks(
+            List<LockEngine.Sync> parts,
+            Settings own,
+            Clock clock,
+            Owners owners,
+            Together together,
+            Handoff handoff,
+            Watchdog watchdog) {
         this.parts = List.copyOf(parts);
         this.own = own;
         this.clock = clock;
+        this.owners = owners;
+        this.together = together;
         this.handoff = handoff;
         this.watchdog = watchdog;
     }
@@ -98,6 +117,56 @@ public final class SeveralLocks {
     }
 
     private boolean acquire(Hold[] had, @Nullable HandleOwner owner, @Nullable WaitLimit limit, boolean renewed)
+            throws InterruptedException {
+        if (mayTakeTogether(owner)) {
+            long began = clock.nanoTime();
+            Answer answer = takeTogether(had, owner, limit, renewed);
+            if (answer instanceof Answer.Granted) {
+                return true;
+            }
+            if (limit == null && answer instanceof Answer.OneBusy busy) {
+                parts.get(busy.index()).notTaken(began);
+                return false;
+            }
+        }
+        return acquireEach(had, owner, limit, renewed);
+    }
+
+    /** Whether one request may take all: a thread that has any of them enters that once more. */
+    private boolean mayTakeTogether(@Nullable HandleOwner owner) {
+        if (Thread.currentThread().isInterrupted() || !together.isPossible(parts.size())) {
+            return false;
+        }
+        for (int i = 0; owner == null && i < parts.size(); i++) {
+            if (parts.get(i).hasPossession()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private Answer takeTogether(Hold[] had, @Nullable HandleOwner handle, @Nullable WaitLimit limit, boolean renewed) {
+        long began = clock.nanoTime();
+        List<LockKeys> locks = new ArrayList<>(parts.size());
+        for (LockEngine.Sync part : parts) {
+            locks.add(part.keys());
+        }
+        Owner owner = handle == null ? owners.caller() : handle;
+        Attempt.Request request = new Attempt.Request(own.leaseMillis(), renewed, false);
+        Answer answer = together.take(locks, owner, request, byNanos(limit) - began, had);
+        for (int i = 0; i < had.length; i++) {
+            if (had[i] != null) {
+                parts.get(i).taken(had[i], began);
+            }
+        }
+        if (!(answer instanceof Answer.Granted)) {
+            giveBack(had, limit);
+            Arrays.fill(had, null);
+        }
+        return answer;
+    }
+
+    private boolean acquireEach(Hold[] had, @Nullable HandleOwner owner, @Nullable WaitLimit limit, boolean renewed)
             throws InterruptedException {
         int last = had.length - 1;
         for (int i = 0; i <= last; i++) {
