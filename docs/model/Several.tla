@@ -109,7 +109,7 @@ MaySettle(me) == me.i < Len(me.names) \/ me.passed = {} \/ Broken \in {"settledL
 \* Each name of the call has a leave, which also ends its hold; sent again as long as a request of it may run.
 Ended(me, st, names) == [me EXCEPT !.st = st, !.leaves = @ \union {[k |-> me.k, n |-> n] : n \in names}]
 
-\* @lua - @java Attempts#begin
+\* @lua - @java SeveralLocks#acquire
 Begin(c) ==
     /\ cl[c].st \in {"idle", "lost"} /\ cl[c].calls < Calls
     /\ \E named \in {<<1, 2>>, <<2, 1>>, <<1, 1>>, <<2, 2>>} :
@@ -119,7 +119,7 @@ Begin(c) ==
 
 \* One request for all names comes before the first: it takes all or nothing, and no place. What follows one that took
 \* nothing, or is not answered, is done by other attempts: what it may have taken after all is not waited with, but left.
-\* @lua - @java Acquisitions.Acquisition#ask
+\* @lua take_all.lua @java Together#take
 TakeAll(c) ==
     LET me == cl[c]
         all == TakenAll(me.names, Me(c))
@@ -170,7 +170,7 @@ Deliver(m) ==
     /\ UNCHANGED <<srv, strays, taken, faults>>
 
 \* Timed out, interrupted or cancelled: nothing of it stays, neither what it got nor the place of the next.
-\* @lua leave.lua @java Acquisitions.Acquisition#giveUp
+\* @lua leave.lua @java SeveralLocks#giveBack
 GiveUp(c) ==
     LET me == cl[c]
         names == CASE Broken = "partKept" -> {Wanted(me)} [] Broken = "placeKept" -> Got(me) [] OTHER -> NamesOf(me)
@@ -179,7 +179,7 @@ GiveUp(c) ==
     /\ cl' = [cl EXCEPT ![c] = Ended(me, "idle", names)]
     /\ UNCHANGED <<srv, mail, strays, taken, faults>>
 
-\* @lua release.lua @java LockEngine.Sync#release
+\* @lua release.lua @java SeveralLocks#release
 Release(c) ==
     /\ cl[c].st = "held"
     /\ cl' = [cl EXCEPT ![c] = Ended(@, "idle", NamesOf(cl[c]))]

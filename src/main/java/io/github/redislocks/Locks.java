@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import io.github.redislocks.engine.HandledWork;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -151,6 +152,76 @@ public interface Locks extends AutoCloseable {
      * @throws UnsupportedOperationException for fair options on a quorum
      */
     CompletableFuture<LockHandle> acquireAsync(String name, LockOptions options);
+
+    /**
+     * Returns the locks with several names as one, of which a thread has all or none; sends nothing. In whatever order
+     * and how often callers name them, they do not wait for each other in a circle.
+     *
+     * @param names at least one, each as for {@link #reentrantLock}
+     * @throws IllegalArgumentException if there is no name, or one cannot work
+     * @throws IllegalStateException if this is closed
+     */
+    MultiLock multiLock(String... names);
+
+    /**
+     * Acquires the locks of several names for one handle, all or none, waiting as {@link #acquire(String)} does.
+     *
+     * <pre>{@code
+     * try (MultiLockHandle held = locks.acquireAll(List.of("stock:" + sku, "order:" + id))) {
+     *     job.run(held.fencingToken("stock:" + sku), held.fencingToken("order:" + id));
+     * }
+     * }</pre>
+     *
+     * @param names at least one, in any order, each as for {@link #reentrantLock}
+     * @throws IllegalArgumentException if there is no name, or one cannot work
+     * @throws IllegalStateException if this is closed
+     * @throws InterruptedException if the thread is interrupted on entry or while it waits; nothing is left in Redis
+     * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
+     */
+    default MultiLockHandle acquireAll(Collection<String> names) throws InterruptedException {
+        return acquireAll(names, LockOptions.defaults());
+    }
+
+    /**
+     * As {@link #acquireAll(Collection)}, with a lease, fairness and patience of its own. Locks that are had are
+     * renewed while others are waited for: a {@code fixedLease} counts from when all were had.
+     *
+     * @throws IllegalArgumentException if there is no name, or one or the options cannot work
+     * @throws IllegalStateException if this is closed
+     * @throws InterruptedException if the thread is interrupted on entry or while it waits; nothing is left in Redis
+     * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
+     * @throws UnsupportedOperationException for fair options on a quorum
+     */
+    MultiLockHandle acquireAll(Collection<String> names, LockOptions options) throws InterruptedException;
+
+    /**
+     * Acquires the locks of several names for one handle, all or none, if all can be had within a time.
+     *
+     * @param names as for {@link #acquireAll(Collection)}
+     * @param wait how long to wait for all of them together; zero or less to take free locks only
+     * @return the handle, or nothing if one of the locks was busy; not knowing is an exception
+     * @throws IllegalArgumentException if there is no name, or one cannot work
+     * @throws IllegalStateException if this is closed
+     * @throws InterruptedException if the thread is interrupted on entry or while it waits; nothing is left in Redis
+     * @throws LockUnavailableException if nobody knows whether one of the locks is busy
+     */
+    default Optional<MultiLockHandle> tryAcquireAll(Collection<String> names, Duration wait)
+            throws InterruptedException {
+        return tryAcquireAll(names, wait, LockOptions.defaults());
+    }
+
+    /**
+     * As {@link #tryAcquireAll(Collection, Duration)}, with a lease and fairness of its own, as
+     * {@link #acquireAll(Collection, LockOptions)}.
+     *
+     * @throws IllegalArgumentException if there is no name, or one or the options cannot work
+     * @throws IllegalStateException if this is closed
+     * @throws InterruptedException if the thread is interrupted on entry or while it waits; nothing is left in Redis
+     * @throws LockUnavailableException if nobody knows whether one of the locks is busy
+     * @throws UnsupportedOperationException for fair options on a quorum
+     */
+    Optional<MultiLockHandle> tryAcquireAll(Collection<String> names, Duration wait, LockOptions options)
+            throws InterruptedException;
 
     /**
      * Shows who holds the lock of a name and who waits for it, over all JVMs. Asks Redis.

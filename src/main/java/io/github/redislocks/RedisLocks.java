@@ -7,6 +7,7 @@ import io.github.redislocks.engine.AsyncAcquisitions;
 import io.github.redislocks.engine.EagerClasses;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.engine.SeveralLocks;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.jedis.JedisVersion;
 import io.github.redislocks.state.Attempt;
@@ -17,6 +18,7 @@ import java.lang.management.ManagementFactory;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -219,6 +221,44 @@ public final class RedisLocks implements Locks {
     public Leadership leadership(String name, LeaderWork work, LeaderOptions options) {
         return Leadership.run(
                 name, work, options, candidates, () -> acquireAsync(name, options.lock()), this::isClosed);
+    }
+
+    @Override
+    public MultiLock multiLock(String... names) {
+        return new RedisMultiLock(client.several(List.of(names), false, client.settings));
+    }
+
+    @Override
+    public MultiLockHandle acquireAll(Collection<String> names, LockOptions options) throws InterruptedException {
+        SeveralLocks several = several(names, options);
+        return Objects.requireNonNull(acquireAll(several, several.limit(true), options), "acquired without holds");
+    }
+
+    @Override
+    public Optional<MultiLockHandle> tryAcquireAll(Collection<String> names, Duration wait, LockOptions options)
+            throws InterruptedException {
+        long nanos = TimeUnit.NANOSECONDS.convert(Objects.requireNonNull(wait, "wait"));
+        SeveralLocks several = several(names, options);
+        return Optional.ofNullable(acquireAll(several, several.limit(nanos), options));
+    }
+
+    private SeveralLocks several(Collection<String> names, LockOptions options) {
+        return client.several(names, options.isFair(), options.over(client.settings));
+    }
+
+    /** Null if one of them was busy. Each try is of a handle of its own, which has lost nothing yet. */
+    private @Nullable MultiLockHandle acquireAll(SeveralLocks several, @Nullable WaitLimit limit, LockOptions options)
+            throws InterruptedException {
+        while (true) {
+            RedisMultiLockHandle handle = new RedisMultiLockHandle(client, several);
+            Hold[] held = several.acquire(handle.handleOwner(), limit, options.isRenewed());
+            if (held == null) {
+                return null;
+            }
+            if (held.length > 0) {
+                return handle.of(held);
+            }
+        }
     }
 
     @Override

@@ -116,6 +116,20 @@ class QuorumHandleTest {
     }
 
     @Test
+    void severalLocks_areHadAllOrNone() throws Exception {
+        MultiLock several = others.multiLock("b", "a");
+        try (MultiLockHandle held = locks.acquireAll(List.of("a", "b"))) {
+            held.ensureHeld();
+            assertThat(several.tryLock()).isFalse();
+        }
+        several.lock();
+        assertThat(locks.tryAcquireAll(List.of("c", "b"), Duration.ofMillis(50)))
+                .isEmpty();
+        several.unlock();
+        await().until(() -> quorum.votes().isEmpty());
+    }
+
+    @Test
     void fairOptions_areRefused() {
         LockOptions fair = LockOptions.defaults().fair(true);
         assertThatThrownBy(() -> locks.acquireAsync("job", fair)).isInstanceOf(UnsupportedOperationException.class);

@@ -146,6 +146,7 @@ class TokenMemoryTest extends FakeTime {
     static Stream<String> scripts() {
         return Stream.of(
                 "take",
+                "take_all",
                 "acquire",
                 "free",
                 "release",

@@ -32,11 +32,16 @@ import io.github.redislocks.waiting.LocalQueue;
 import io.github.redislocks.waiting.Lookout;
 import io.github.redislocks.waiting.Mailbox;
 import io.github.redislocks.waiting.Settlements;
+import io.github.redislocks.waiting.Together;
 import io.github.redislocks.waiting.WaitingParts;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
+import java.util.SortedSet;
+import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -71,6 +76,7 @@ public final class LockClient {
     public final Acquisitions acquisitions;
     public final AsyncAcquisitions async;
     private final LockEngine engine;
+    private final Together together;
     private final Conditions conditions;
     private final LockQueries queries;
     private final Renewals renewals;
@@ -122,6 +128,7 @@ public final class LockClient {
                 new AsyncAcquisitions(clock, attempts, acquisitions, monitored, unavailable, watchdog, events, threads);
         this.renewals = renewals(Renewals.LOSSES);
         this.queries = new LockQueries(id, clock, settings, monitored, unavailable, holds, attempts, losses);
+        this.together = new Together(access, parts);
         this.engine = new LockEngine(access, parts, redis, holds, owners, acquisitions, events);
         this.conditions = new Conditions(access, parts, holds);
         this.failoverGuard =
@@ -196,6 +203,22 @@ public final class LockClient {
             renewals.isInUse(own.maxHoldMillis());
         }
         return engine.lock(LockKeys.of(settings.keyPrefix(), name), fair, own);
+    }
+
+    /** Makes what an owner of several locks uses, each once, in the order of their names. */
+    public SeveralLocks several(Collection<String> names, boolean fair, Settings own) {
+        SortedSet<String> sorted = new TreeSet<>();
+        for (String name : names) {
+            sorted.add(Objects.requireNonNull(name, "name"));
+        }
+        if (sorted.isEmpty()) {
+            throw new IllegalArgumentException("No name is given: several locks need at least one name.");
+        }
+        List<LockEngine.Sync> parts = new ArrayList<>(sorted.size());
+        for (String name : sorted) {
+            parts.add(lock(name, fair, own));
+        }
+        return new SeveralLocks(parts, own, clock, owners, together, handoff, watchdog);
     }
 
     /** Makes a Condition of a lock with the given id. */

@@ -134,6 +134,8 @@ public final class LockEngine {
     public final class Sync {
 
         private static final long REENTRY_PAUSE_NANOS = 10_000_000;
+        /** In place of a time by which Redis has to have answered: each request has its own. */
+        private static final long NEVER = Long.MAX_VALUE;
 
         private final LockKeys keys;
         private final boolean fair;
@@ -234,16 +236,20 @@ public final class LockEngine {
 
         /** Counts a re-entry without a request, if the caller's hold is sure to last as long as the caller wants. */
         private boolean enterHere(long leaseMillis, boolean renewed) {
+            return enteredHere(leaseMillis, renewed) != null;
+        }
+
+        private @Nullable Hold enteredHere(long leaseMillis, boolean renewed) {
             if (!own.localReentry()) {
-                return false;
+                return null;
             }
             Hold hold = hold(keys);
             if (hold == null || !hold.covers(clock.nanoTime(), leaseMillis, renewed)) {
-                return false;
+                return null;
             }
             checkCount(hold);
             hold.reentered(leaseMillis, renewed, hold.nextRenewalNanos());
-            return true;
+            return hold;
         }
 
         private static void checkCount(Hold hold) {
@@ -253,19 +259,31 @@ public final class LockEngine {
         }
 
         private boolean acquire(WaitLimit limit, long leaseMillis, boolean renewed) throws InterruptedException {
+            return acquired(limit, leaseMillis, renewed) != null;
+        }
+
+        private @Nullable Hold acquired(WaitLimit limit, long leaseMillis, boolean renewed)
+                throws InterruptedException {
             try {
                 throwIfInterrupted(limit);
                 Hold held = rescued();
                 if (held != null && losses.isValid(held) && reenter(held, limit, leaseMillis, renewed)) {
-                    return true;
+                    return held;
                 }
                 Attempt.Request request = new Attempt.Request(leaseMillis, renewed, fair, own.maxHoldMillis());
                 return events.isHeard()
-                        ? acquireHeard(owners.caller(), request, limit, held) != null
-                        : acquireAnew(owners.caller(), request, limit, held) != null;
+                        ? acquireHeard(owners.caller(), request, limit, held)
+                        : acquireAnew(owners.caller(), request, limit, held);
             } finally {
                 limit.restore();
             }
+        }
+
+        /** Acquires for the calling thread, or enters once more. Null if the lock was busy. */
+        @Nullable
+        Hold acquire(WaitLimit limit, boolean renewed) throws InterruptedException {
+            Hold entered = Thread.currentThread().isInterrupted() ? null : enteredHere(own.leaseMillis(), renewed);
+            return entered == null ? acquired(limit, own.leaseMillis(), renewed) : entered;
         }
 
         /** Acquires for a handle, for which the calling thread waits. Null if the lock was busy. */
@@ -423,15 +441,43 @@ public final class LockEngine {
         }
 
         public void unlock() {
+            unlock(possession(), NEVER);
+        }
+
+        /** What the calling thread has to unlock, valid or lost; throws if there is nothing. */
+        Hold possession() {
             Hold hold = rescued();
             if (hold == null) {
                 throw notHeld();
             }
+            return hold;
+        }
+
+        /** Whether the calling thread has anything to unlock, valid or lost. */
+        boolean hasPossession() {
+            return rescued() != null;
+        }
+
+        /** Tells the listeners of a hold that was taken with others. */
+        void taken(Hold hold, long beganNanos) {
+            publish();
+            if (events.isHeard()) {
+                events.acquired(keys, hold, beganNanos);
+            }
+        }
+
+        /** Tells the listeners that the lock was busy, so that none of several was taken. */
+        void notTaken(long beganNanos) {
+            events.notAcquired(keys, clock, beganNanos, LockNotAcquired.Outcome.BUSY);
+        }
+
+        /** Unlocks a hold once; without Redis, and in the background, if it has not answered by the given time. */
+        void unlock(Hold hold, long byNanos) {
             checkValid(hold);
             if (hold.count() > 1) {
-                exit(hold);
+                exit(hold, byNanos);
             } else {
-                release(hold, 0);
+                release(hold, 0, byNanos);
             }
         }
 
@@ -453,7 +499,56 @@ public final class LockEngine {
          */
         public void releaseHandle(Hold hold, long keptMillis) {
             checkValid(hold);
-            release(hold, keptMillis);
+            release(hold, keptMillis, NEVER);
+        }
+
+        /**
+         * Undoes an acquisition whose caller is not told of it. False if there is nothing but the hold itself, which
+         * has to be released.
+         */
+        boolean undo(Hold hold, long byNanos) {
+            if (hold.count() > 1) {
+                if (!own.localReentry() && isTaken(hold, byNanos)) {
+                    losses.lose(hold, LockLost.Reason.TAKEN);
+                }
+                hold.exited();
+                return true;
+            }
+            if (losses.isValid(hold)) {
+                return false;
+            }
+            losses.ended(hold);
+            holds.remove(hold);
+            return true;
+        }
+
+        /** Tells the listeners that a hold was released whose caller was not told of it. */
+        void undone(Hold hold) {
+            events.released(keys, hold, clock.nanoTime());
+        }
+
+        /** Ends the renewal of a hold: it lasts for its lease from now on, or if Redis does not answer, as it is. */
+        void fix(Hold hold, long byNanos) {
+            boolean extended = false;
+            try {
+                long sent = clock.nanoTime();
+                long lease = hold.leaseAt(sent, own.leaseMillis());
+                Call call = Scripts.reenter(hold, 0, lease);
+                if (Answer.isKept(monitored.run(call.with(settings.acks()), timeoutNanos(byNanos)))) {
+                    extended = hold.extend(clock.nanoTime(), sent, lease);
+                } else {
+                    losses.lose(hold, LockLost.Reason.TAKEN);
+                }
+            } catch (RedisException e) {
+                // It has what is left of its last renewal.
+            }
+            hold.fixed(extended);
+        }
+
+        /** How long a request may take that is to be answered by the given time. */
+        private long timeoutNanos(long byNanos) {
+            long most = settings.commandTimeoutNanos();
+            return byNanos == NEVER ? most : Math.max(1, Math.min(most, byNanos - clock.nanoTime()));
         }
 
         /**
@@ -527,9 +622,9 @@ public final class LockEngine {
             }
         }
 
-        private void exit(Hold hold) {
+        private void exit(Hold hold, long byNanos) {
             try {
-                if (!own.localReentry() && isTaken(hold)) {
+                if (!own.localReentry() && isTaken(hold, byNanos)) {
                     losses.lose(hold, LockLost.Reason.TAKEN);
                 }
             } catch (Error e) {
@@ -544,9 +639,9 @@ public final class LockEngine {
         }
 
         /** Counts the inner unlock in Redis; returns whether the hold is gone there. */
-        private boolean isTaken(Hold hold) {
+        private boolean isTaken(Hold hold, long byNanos) {
             try {
-                return Answer.isGone(monitored.run(Scripts.releaseInner(hold), settings.commandTimeoutNanos()));
+                return Answer.isGone(monitored.run(Scripts.releaseInner(hold), timeoutNanos(byNanos)));
             } catch (RedisException e) {
                 // The count in Redis is only a mirror; the hold is valid until its deadline.
                 return false;
@@ -557,7 +652,7 @@ public final class LockEngine {
          * Ends a hold. The thread has finished with the hold, so if an error occurs here, the watchdog continues the
          * release.
          */
-        private void release(Hold hold, long keptMillis) {
+        private void release(Hold hold, long keptMillis, long byNanos) {
             long sent = clock.nanoTime();
             try {
                 StackSpace.ensure();
@@ -569,7 +664,7 @@ public final class LockEngine {
                     throw unlockLost(hold);
                 }
                 publish();
-                release(hold, sent, until);
+                release(hold, sent, until, byNanos);
             } catch (Throwable e) {
                 hold.stranded = true;
                 watchdog.stranded = true;
@@ -578,22 +673,22 @@ public final class LockEngine {
             }
         }
 
-        private void release(Hold hold, long sent, long until) {
+        private void release(Hold hold, long sent, long until, long byNanos) {
             boolean keepTurn = sent - hold.turnStartNanos < Timing.LOCAL_TURN_NANOS;
             boolean found = true;
             try {
                 hold.names(handoff.successor(hold));
                 Reply freed = hold.successor() == null && mayUseFastPath(hold, sent)
-                        ? monitored.run(Scripts.free(hold), settings.commandTimeoutNanos())
+                        ? monitored.run(Scripts.free(hold), timeoutNanos(byNanos))
                         : null;
                 if (freed != null && Answer.isFreed(freed)) {
                     localQueue.exit(keys, hold.attempt);
                 } else if (freed == null) {
-                    found = handOn(hold, sent, keepTurn, false);
+                    found = handOn(hold, sent, byNanos, keepTurn, false);
                 } else {
                     crowded = true;
                     hold.names(handoff.successor(hold));
-                    found = handOn(hold, sent, keepTurn, freed.resent());
+                    found = handOn(hold, sent, byNanos, keepTurn, freed.resent());
                 }
             } catch (RedisException e) {
                 handoff.releaseLater(hold, handoff.releaseOf(hold, keepTurn), hold.successor());
@@ -610,9 +705,9 @@ public final class LockEngine {
         }
 
         /** Ends a hold in Redis and hands the lock on; false if the hold was gone there already. */
-        private boolean handOn(Hold hold, long sent, boolean keepTurn, boolean mayHaveRun) {
+        private boolean handOn(Hold hold, long sent, long byNanos, boolean keepTurn, boolean mayHaveRun) {
             Call call = handoff.releaseOf(hold, keepTurn);
-            long left = sent + settings.commandTimeoutNanos() - clock.nanoTime();
+            long left = Math.min(sent + settings.commandTimeoutNanos(), byNanos) - clock.nanoTime();
             Reply reply = monitored.run(call, Math.max(1, left));
             hold.keepFor(0);
             // GONE, and no earlier copy of the release can have run: the hold was lost.

@@ -112,6 +112,8 @@ public sealed interface Request {
     enum OfOneServer implements Request {
         /** Takes a free lock. */
         TAKE(true),
+        /** Takes several locks, all or none. */
+        TAKE_ALL(true),
         /** Queues for the lock after a wait in a Condition. */
         REJOIN(true),
         /** To keep several locks, for a lease from now on. */

@@ -31,6 +31,9 @@ public sealed interface Answer {
      */
     record Freed(boolean crowded) implements Answer {}
 
+    /** Of several locks, another owner has the one with this index. */
+    record OneBusy(int index) implements Answer {}
+
     /** The replies that carry no values. */
     enum Word implements Answer {
         /** Another owner has the lock, and no place was asked for. */
@@ -56,6 +59,11 @@ public sealed interface Answer {
     /** Reads the reply to {@link Scripts#take}. */
     static Answer ofTake(Reply reply) {
         return reply.is("OK") ? new Granted(reply.number(0), false) : of(reply);
+    }
+
+    /** Reads the reply to {@link Scripts#takeAll}. */
+    static Answer ofTakeAll(Reply reply) {
+        return reply.is("BUSY") ? new OneBusy(Math.toIntExact(reply.number(0))) : ofTake(reply);
     }
 
     /** Reads the reply to {@link Scripts#free}: whether the hold has ended. */

@@ -21,6 +21,7 @@ public final class Scripts {
 
     private static final Script CHECK = script("check");
     private static final Script TAKE = script("take");
+    private static final Script TAKE_ALL = script("take_all");
     private static final Script FREE = script("free");
     private static final Script ACQUIRE = script("acquire");
     private static final Script REENTER = script("reenter");
@@ -72,6 +73,22 @@ public final class Scripts {
                 List.of(attempt.owner.id, Long.toString(attempt.number), Long.toString(attempt.leaseMillis), DATED),
                 null,
                 new Call.Date(3, notAfter));
+    }
+
+    /** Takes the locks of attempts of one owner that want the same lease, if all are free and nobody waits. */
+    public static Call takeAll(List<Attempt> attempts, Call.NotAfter notAfter) {
+        Attempt first = attempts.get(0);
+        List<String> keys = new ArrayList<>(2 * attempts.size());
+        List<String> args = new ArrayList<>(3 + attempts.size());
+        args.add(first.owner.id);
+        args.add(Long.toString(first.leaseMillis));
+        args.add(DATED);
+        for (Attempt attempt : attempts) {
+            keys.add(attempt.keys.lock());
+            keys.add(attempt.keys.fence());
+            args.add(Long.toString(attempt.number));
+        }
+        return new Call(Request.OfOneServer.TAKE_ALL, TAKE_ALL, keys, args).dated(2, notAfter);
     }
 
     /** Last lost attempt: the highest of this client whose hold was lost after lock() had returned, or 0. */

@@ -508,6 +508,18 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         count += lost.count;
     }
 
+    /**
+     * Ends its renewal, so that it ends with its lease.
+     *
+     * @param extended whether that was given anew; if not, a request that is due, as for a grant, is still sent
+     */
+    public void fixed(boolean extended) {
+        renewedFrom = 0;
+        if (extended) {
+            nextRenewalNanos = Long.MAX_VALUE;
+        }
+    }
+
     /** Counts an inner unlock; renewal ends with the acquisition that asked for it, the deadline then stands. */
     public void exited() {
         count--;

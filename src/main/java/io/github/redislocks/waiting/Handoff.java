@@ -16,6 +16,8 @@ import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.watchdog.PendingCommand;
 import io.github.redislocks.watchdog.Watchdog;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -106,12 +108,20 @@ public final class Handoff implements Renewals.Rescue {
     private static final class Remainder {
 
         private final Thread thread = Thread.currentThread();
-        private volatile boolean over;
+        private final AtomicInteger left;
 
-        /** Notes that the work is done, or that Redis does not answer, and wakes the thread. */
+        Remainder(int count) {
+            left = new AtomicInteger(count);
+        }
+
+        /** Notes that one part is done, or that Redis does not answer, and wakes the thread. */
         void end() {
-            over = true;
+            left.decrementAndGet();
             LockSupport.unpark(thread);
+        }
+
+        boolean isOver() {
+            return left.get() <= 0;
         }
     }
 
@@ -129,7 +139,7 @@ public final class Handoff implements Renewals.Rescue {
             long sentNanos) {
         Attempt gone = inherit(keys, contender, successor, turnStartNanos, answer, sentNanos);
         if (gone != null) {
-            Remainder rest = new Remainder();
+            Remainder rest = new Remainder(1);
             watchdog.run(new Leave(gone, new Turn(contender), rest));
             await(rest);
         }
@@ -202,7 +212,7 @@ public final class Handoff implements Renewals.Rescue {
 
     private void leaveRedis(Attempt attempt) {
         boolean away = redis.of(attempt.keys.lock()).silence(clock.nanoTime()) > 0;
-        Remainder rest = new Remainder();
+        Remainder rest = new Remainder(1);
         if (leaves(attempt, away, rest) && !away) {
             await(rest);
         }
@@ -259,11 +269,36 @@ public final class Handoff implements Renewals.Rescue {
         hold.stranded = false;
     }
 
+    /**
+     * Releases holds of which no caller was told. Returns when that is done, or after a moment, and leaves the rest to
+     * the background.
+     */
+    public void giveBack(List<Hold> holdsOfNobody) {
+        Remainder rest = new Remainder(holdsOfNobody.size());
+        boolean away = false;
+        for (Hold hold : holdsOfNobody) {
+            long now = clock.nanoTime();
+            away |= redis.of(hold.lock()).silence(now) > 0;
+            hold.beginRelease(now);
+            if (hold.isReleasing()) {
+                hold.names(successor(hold));
+                watchdog.run(new GivenBack(hold, rest));
+            } else {
+                losses.isValid(hold);
+                rest.end();
+            }
+            holds.remove(hold);
+        }
+        if (!away) {
+            await(rest);
+        }
+    }
+
     /** Waits a moment; an interrupt does not end the wait and is kept. */
     private void await(Remainder rest) {
         long until = clock.nanoTime() + MOMENT_NANOS;
         boolean interrupted = false;
-        while (!rest.over && clock.nanoTime() < until) {
+        while (!rest.isOver() && clock.nanoTime() < until) {
             clock.parkUntil(this, until);
             interrupted |= Thread.interrupted();
         }
@@ -392,6 +427,33 @@ public final class Handoff implements Renewals.Rescue {
             hold.keepFor(0);
             localQueue.exit(hold.keys(), hold.attempt);
             wake(successor);
+        }
+    }
+
+    /** The release of a hold of which no caller was told, for which a departing thread waits a moment. */
+    private final class GivenBack extends Release {
+
+        private final Remainder rest;
+        private boolean ended;
+
+        GivenBack(Hold hold, Remainder rest) {
+            super(hold, Scripts.release(hold, hold.successor(), false, mailbox.isOpen()), hold.successor());
+            this.rest = rest;
+        }
+
+        @Override
+        public long follow(Reply reply, long sentNanos) {
+            long wait = super.follow(reply, sentNanos);
+            unanswered();
+            return wait;
+        }
+
+        @Override
+        public void unanswered() {
+            if (!ended) {
+                ended = true;
+                rest.end();
+            }
         }
     }
 

@@ -2,6 +2,7 @@ package io.github.redislocks.fault;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.MultiLock;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.RedisServers;
@@ -127,6 +128,39 @@ class NoStackTest {
     @Test
     void lock_atTheEndOfTheStack_leavesNothing() throws InterruptedException {
         atEachDepth(false, RedisReentrantLock::lock);
+    }
+
+    @Test
+    void severalLocks_atTheEndOfTheStack_areHadAllOrNone() throws InterruptedException {
+        int[] overflows = {0};
+        for (int i = 0; i < DEPTHS; i++) {
+            int above = i;
+            String name = "stack-" + UUID.randomUUID();
+            MultiLock several = locks.multiLock(name + "a", name + "b");
+            onAThreadOfItsOwn(() -> {
+                several.lock();
+                several.unlock();
+                int bottom = new Diver(() -> {}).bottom();
+                try {
+                    new Diver(() -> {
+                                several.lock();
+                                several.unlock();
+                            })
+                            .diveTo(bottom - 2 * above);
+                } catch (StackOverflowError e) {
+                    overflows[0]++;
+                }
+                while (several.isHeldByCurrentThread()) {
+                    several.unlock();
+                }
+                assertThat(isHadByAnother(name + "a") && isHadByAnother(name + "b"))
+                        .as("%d frames above the bottom", 2 * above)
+                        .isTrue();
+                assertThat(several.tryLock()).as("the local queues are free").isTrue();
+                several.unlock();
+            });
+        }
+        assertThat(overflows[0]).as("the end was met").isBetween(10, DEPTHS);
     }
 
     @Test

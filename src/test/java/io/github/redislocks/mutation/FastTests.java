@@ -54,6 +54,7 @@ final class FastTests {
         return List.of(
                 onTheTwin("ScriptTest"),
                 onTheTwin("ShortScriptTest"),
+                onTheTwin("TakeAllScriptTest"),
                 selectClass(SCRIPT + "QuorumScriptTest"),
                 selectMethod(CORE + "ToldScriptTest#release_onTheTwin_doesAsTheServerThatItImitates"),
                 selectClass(SCRIPT + "LineScriptTest"),

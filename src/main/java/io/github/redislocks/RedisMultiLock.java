@@ -1,0 +1,133 @@
+package io.github.redislocks;
+
+import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.engine.SeveralLocks;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.WaitLimit;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Several locks on Redis as one; {@link RedisLocks#multiLock} makes it. Its holds are those of the calling thread.
+ *
+ * @since 0.1.0
+ */
+public final class RedisMultiLock implements MultiLock {
+
+    private final SeveralLocks several;
+    private final List<String> names;
+
+    RedisMultiLock(SeveralLocks several) {
+        this.several = several;
+        this.names = namesOf(several);
+    }
+
+    static List<String> namesOf(SeveralLocks several) {
+        return several.parts().stream().map(part -> part.keys().name()).toList();
+    }
+
+    /** The number of a name. */
+    static int indexOf(List<String> names, String name) {
+        int index = names.indexOf(name);
+        if (index < 0) {
+            throw new IllegalArgumentException("\"" + name + "\" is none of " + names + ": ask for one of these.");
+        }
+        return index;
+    }
+
+    @Override
+    public List<String> names() {
+        return names;
+    }
+
+    private boolean acquire(@Nullable WaitLimit limit) throws InterruptedException {
+        Hold[] held = several.acquire(null, limit, true);
+        while (held != null && held.length == 0) {
+            held = several.acquire(null, limit, true);
+        }
+        return held != null;
+    }
+
+    @Override
+    public void lock() {
+        try {
+            acquire(several.limit(false));
+        } catch (InterruptedException e) {
+            throw new AssertionError("lock() does not end by an interrupt", e);
+        }
+    }
+
+    @Override
+    public void lockInterruptibly() throws InterruptedException {
+        acquire(several.limit(true));
+    }
+
+    @Override
+    public boolean tryLock() {
+        try {
+            return acquire(null);
+        } catch (InterruptedException e) {
+            throw new AssertionError("tryLock() does not end by an interrupt", e);
+        }
+    }
+
+    @Override
+    public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
+        return acquire(several.limit(unit.toNanos(time)));
+    }
+
+    @Override
+    public void unlock() {
+        several.release(several.possessions());
+    }
+
+    @Override
+    public Condition newCondition() {
+        throw new UnsupportedOperationException("Several locks have no Condition: whoever waits would have to give up "
+                + names + " and to get all of them back. Wait in a Condition of one lock, of"
+                + " reentrantLock(name).newCondition(), and take the others when it has been signalled.");
+    }
+
+    @Override
+    public long fencingToken(String name) {
+        int index = indexOf(names, name);
+        ensureHeld();
+        return several.parts().get(index).ensureHeld().token;
+    }
+
+    @Override
+    public void ensureHeld() {
+        for (LockEngine.Sync part : several.parts()) {
+            part.ensureHeld();
+        }
+    }
+
+    @Override
+    public boolean isHeldByCurrentThread() {
+        for (LockEngine.Sync part : several.parts()) {
+            if (part.held() == null) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    @Override
+    public Duration remainingLease() {
+        long least = Long.MAX_VALUE;
+        for (LockEngine.Sync part : several.parts()) {
+            least = Math.min(least, part.remainingNanos());
+        }
+        return Duration.ofNanos(least);
+    }
+
+    /** Names the locks, and says whether the calling thread holds them. Asks no server. */
+    @Override
+    public String toString() {
+        return "MultiLock " + names
+                + (isHeldByCurrentThread() ? "[Locked by this thread]" : "[Not locked by this thread]");
+    }
+}

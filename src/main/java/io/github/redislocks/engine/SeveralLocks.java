@@ -1,0 +1,374 @@
+package io.github.redislocks.engine;
+
+import io.github.redislocks.LockLostException;
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.StackSpace;
+import io.github.redislocks.script.Answer;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.HandleOwner;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.Owners;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.waiting.Handoff;
+import io.github.redislocks.waiting.Together;
+import io.github.redislocks.watchdog.Watchdog;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Several locks, of which a thread or a handle has all or none. The invariants:
+ *
+ * <ul>
+ *   <li>All owners ask for locks in one order, that of their names, so that nobody waits in a circle; before that by
+ *       one request for all, which waits for nothing.
+ *   <li>Whoever is told that it has all has all: those that it got first are renewed while it waits for the others, and
+ *       looked at again at the end.
+ *   <li>What was had of a call that does not get all is given back, in whatever way the call ends; after an error by
+ *       the watchdog.
+ * </ul>
+ */
+public final class SeveralLocks {
+
+    /** In place of holds: one was lost before all were had. Nothing is held, and there is time for another try. */
+    public static final Hold[] LOST = {};
+
+    private final List<LockEngine.Sync> parts;
+    private final Settings own;
+    private final Clock clock;
+    private final Owners owners;
+    private final Together together;
+    private final Handoff handoff;
+    private final Watchdog watchdog;
+
+    SeveralLocks(
+            List<LockEngine.Sync> parts,
+            Settings own,
+            Clock clock,
+            Owners owners,
+            Together together,
+            Handoff handoff,
+            Watchdog watchdog) {
+        this.parts = List.copyOf(parts);
+        this.own = own;
+        this.clock = clock;
+        this.owners = owners;
+        this.together = together;
+        this.handoff = handoff;
+        this.watchdog = watchdog;
+    }
+
+    /** Each lock, in the order of their names. */
+    public List<LockEngine.Sync> parts() {
+        return parts;
+    }
+
+    /** Waits as long as it takes; an interrupt ends that, or not. */
+    public WaitLimit limit(boolean interruptible) {
+        return interruptible ? WaitLimit.interruptible(own.retryForNanos()) : WaitLimit.endless(own.retryForNanos());
+    }
+
+    /** The limit of a timed try, or null if there is no time: then each is asked for once. */
+    public @Nullable WaitLimit limit(long waitNanos) throws InterruptedException {
+        if (waitNanos > 0) {
+            return WaitLimit.within(clock.nanoTime(), waitNanos, own.retryForNanos());
+        }
+        if (Thread.interrupted()) {
+            throw new InterruptedException();
+        }
+        return null;
+    }
+
+    /**
+     * Acquires all, or none.
+     *
+     * @param owner the handle that wants them, or null for the calling thread, which enters once more what it has
+     * @param limit how long to wait for all of them together, or null to take free ones only
+     * @param renewed whether the watchdog renews them; if not, the lease of each counts from when the last was had
+     * @return the holds in the order of the parts; null if one was busy; or {@link #LOST}
+     */
+    public Hold @Nullable [] acquire(@Nullable HandleOwner owner, @Nullable WaitLimit limit, boolean renewed)
+            throws InterruptedException {
+        StackSpace.ensure();
+        Hold[] had = new Hold[parts.size()];
+        boolean all = false;
+        try {
+            if (!acquire(had, owner, limit, renewed)) {
+                return null;
+            }
+            all = areHeld(had);
+            boolean again = limit != null && limit.remaining(clock.nanoTime()) > 0;
+            return all ? had : again ? LOST : null;
+        } catch (Error e) {
+            strand(had);
+            all = true;
+            throw e;
+        } finally {
+            if (!all) {
+                giveBack(had, limit);
+            }
+        }
+    }
+
+    private boolean acquire(Hold[] had, @Nullable HandleOwner owner, @Nullable WaitLimit limit, boolean renewed)
+            throws InterruptedException {
+        if (mayTakeTogether(owner)) {
+            long began = clock.nanoTime();
+            Answer answer = takeTogether(had, owner, limit, renewed);
+            if (answer instanceof Answer.Granted) {
+                return true;
+            }
+            if (limit == null && answer instanceof Answer.OneBusy busy) {
+                parts.get(busy.index()).notTaken(began);
+                return false;
+            }
+        }
+        return acquireEach(had, owner, limit, renewed);
+    }
+
+    /** Whether one request may take all: a thread that has any of them enters that once more. */
+    private boolean mayTakeTogether(@Nullable HandleOwner owner) {
+        if (Thread.currentThread().isInterrupted() || !together.isPossible(parts.size())) {
+            return false;
+        }
+        for (int i = 0; owner == null && i < parts.size(); i++) {
+            if (parts.get(i).hasPossession()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private Answer takeTogether(Hold[] had, @Nullable HandleOwner handle, @Nullable WaitLimit limit, boolean renewed) {
+        long began = clock.nanoTime();
+        List<LockKeys> locks = new ArrayList<>(parts.size());
+        for (LockEngine.Sync part : parts) {
+            locks.add(part.keys());
+        }
+        Owner owner = handle == null ? owners.caller() : handle;
+        Attempt.Request request = new Attempt.Request(own.leaseMillis(), renewed, false);
+        Answer answer = together.take(locks, owner, request, byNanos(limit) - began, had);
+        for (int i = 0; i < had.length; i++) {
+            if (had[i] != null) {
+                parts.get(i).taken(had[i], began);
+            }
+        }
+        if (!(answer instanceof Answer.Granted)) {
+            giveBack(had, limit);
+            Arrays.fill(had, null);
+        }
+        return answer;
+    }
+
+    private boolean acquireEach(Hold[] had, @Nullable HandleOwner owner, @Nullable WaitLimit limit, boolean renewed)
+            throws InterruptedException {
+        int last = had.length - 1;
+        for (int i = 0; i <= last; i++) {
+            WaitLimit each = limit == null
+                    ? WaitLimit.forAnswer(clock.nanoTime(), own.commandTimeoutNanos(), own.retryForNanos())
+                    : limit;
+            LockEngine.Sync part = parts.get(i);
+            boolean isRenewed = renewed || i < last;
+            Hold hold = owner == null ? part.acquire(each, isRenewed) : part.acquire(owner, each, isRenewed);
+            if (hold == null) {
+                return false;
+            }
+            had[i] = hold;
+        }
+        for (int i = 0; i < last && !renewed; i++) {
+            parts.get(i).fix(had[i], byNanos(limit));
+        }
+        return true;
+    }
+
+    /** By when what follows the last acquisition is to be answered. */
+    private long byNanos(@Nullable WaitLimit limit) {
+        long now = clock.nanoTime();
+        return now + (limit == null ? own.commandTimeoutNanos() : limit.timeoutNanos(now, own.commandTimeoutNanos()));
+    }
+
+    /** Whether all can be relied upon now. */
+    public boolean areHeld(Hold[] held) {
+        for (int i = 0; i < held.length; i++) {
+            if (!parts.get(i).isValid(held[i])) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Throws if one is lost, which the exception names. */
+    public void ensureHeld(Hold[] held) {
+        for (int i = 0; i < held.length; i++) {
+            if (!parts.get(i).isValid(held[i])) {
+                throw LockEngine.lost(held[i]);
+            }
+        }
+    }
+
+    /** Until when all can be relied upon, from now; 0 if one cannot. */
+    public long remainingNanos(Hold[] held) {
+        long least = Long.MAX_VALUE;
+        for (int i = 0; i < held.length; i++) {
+            least = Math.min(least, parts.get(i).remainingNanos(held[i]));
+        }
+        return least;
+    }
+
+    private void giveBack(@Nullable Hold[] had, @Nullable WaitLimit limit) {
+        boolean done = false;
+        try {
+            List<Hold> ending = new ArrayList<>(had.length);
+            List<LockEngine.Sync> ends = new ArrayList<>(had.length);
+            long by = byNanos(limit);
+            for (int i = had.length - 1; i >= 0; i--) {
+                Hold hold = had[i];
+                if (hold == null) {
+                    continue;
+                }
+                if (parts.get(i).undo(hold, by)) {
+                    had[i] = null;
+                } else {
+                    ending.add(hold);
+                    ends.add(parts.get(i));
+                }
+            }
+            handoff.giveBack(ending);
+            for (int i = 0; i < ends.size(); i++) {
+                ends.get(i).undone(ending.get(i));
+            }
+            done = true;
+        } finally {
+            if (!done) {
+                strand(had);
+            }
+        }
+    }
+
+    /** Leaves to the watchdog what is had, after an error. */
+    private void strand(@Nullable Hold[] had) {
+        for (int i = 0; i < had.length; i++) {
+            Hold hold = had[i];
+            if (hold != null) {
+                strand(hold, hold.count());
+            }
+        }
+    }
+
+    /** Ends the last acquisition of a hold, of which there were as many as given before it was to end. */
+    private void strand(Hold hold, int count) {
+        if (count == 1) {
+            hold.stranded = true;
+            watchdog.stranded = true;
+            watchdog.wakeAt(0);
+        } else if (hold.count() == count) {
+            hold.exited();
+        }
+    }
+
+    /** The holds of the calling thread, valid or lost; throws if it has not all. */
+    public Hold[] possessions() {
+        Hold[] held = new Hold[parts.size()];
+        for (int i = 0; i < held.length; i++) {
+            held[i] = parts.get(i).possession();
+        }
+        return held;
+    }
+
+    /**
+     * Ends all, the last first, and then throws what was met: of several the first, to which the others are added as
+     * suppressed. Waits for one command timeout at most.
+     */
+    public void release(Hold[] held) {
+        long by = beginRelease(held);
+        RuntimeException lost = null;
+        Error met = null;
+        for (int i = held.length - 1; i >= 0; i--) {
+            Hold hold = held[i];
+            int count = hold.count();
+            try {
+                parts.get(i).unlock(hold, by);
+            } catch (LockLostException e) {
+                lost = lost == null ? e : with(lost, e);
+            } catch (Error e) {
+                strand(hold, count);
+                met = e;
+            }
+        }
+        if (met != null) {
+            throw met;
+        }
+        if (lost != null) {
+            throw lost;
+        }
+    }
+
+    /** By when Redis has to have answered. After an error here the watchdog releases all. */
+    private long beginRelease(Hold[] held) {
+        try {
+            StackSpace.ensure();
+            return clock.nanoTime() + own.commandTimeoutNanos();
+        } catch (Error e) {
+            strand(held);
+            throw e;
+        }
+    }
+
+    private static RuntimeException with(RuntimeException first, RuntimeException other) {
+        try {
+            first.addSuppressed(other);
+        } catch (OutOfMemoryError e) {
+            // One loss is told, and all the others are still to be released.
+        }
+        return first;
+    }
+
+    /**
+     * As {@link #release}, without waiting.
+     *
+     * @param onEnd told once whether all were released in good order, by the thread that tells handles
+     */
+    public void releaseLater(Hold[] held, Consumer<Boolean> onEnd) {
+        int next = held.length - 1;
+        try {
+            StackSpace.ensure();
+            Ends ends = new Ends(held.length, onEnd);
+            for (; next >= 0; next--) {
+                parts.get(next).releaseHandleLater(held[next], 0, ends);
+            }
+        } finally {
+            for (; next >= 0; next--) {
+                strand(held[next], 1);
+            }
+        }
+    }
+
+    /** The ends of several releases. */
+    private static final class Ends implements Consumer<Boolean> {
+
+        private final AtomicInteger left;
+        private final Consumer<Boolean> onEnd;
+        private volatile boolean inGoodOrder = true;
+
+        Ends(int count, Consumer<Boolean> onEnd) {
+            this.left = new AtomicInteger(count);
+            this.onEnd = onEnd;
+        }
+
+        @Override
+        public void accept(Boolean released) {
+            if (!released) {
+                inGoodOrder = false;
+            }
+            if (left.decrementAndGet() == 0) {
+                onEnd.accept(inGoodOrder);
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+-- Takes several locks that are free and have no waiters, all or none. A fence says of its lock that it is so, as to take.
+-- KEYS     lock and fence of each
+-- ARGV     owner, lease(ms), notAfter(µs), then the attempt for each lock
+-- returns  the token of all, which is the time | BUSY index now: another owner has that one, counted from 0 | LINE now: one
+--          may have waiters, so each has to be asked for | LATE now; none of these takes any
+local call, owner, lease = redis.call, ARGV[1], ARGV[2]
+local time = call('time')
+local now = time[1] * 1000000 + time[2]
+
+-- The caller has given up already.
+if now > tonumber(ARGV[3]) then
+    return {'LATE', now}
+end
+
+local token = string.format('%.0f', now)
+local count = #KEYS / 2
+local fences, mine, earlier = {}, 0, nil
+for i = 1, count do
+    local last = call('get', KEYS[2 * i])
+    fences[i] = last
+    -- Compared as text: see take.
+    if not last or string.byte(last, -1) ~= 43 or #last ~= #token + 1 or last >= token then
+        local held = call('hmget', KEYS[2 * i - 1], 'owner', 'attempt', 'token')
+        if held[1] == owner and held[2] == ARGV[3 + i] then
+            mine, earlier = mine + 1, held[3]
+        elseif held[1] and held[1] ~= owner then
+            return {'BUSY', i - 1, now}
+        elseif held[1] or last then
+            return {'LINE', now}
+        end
+    end
+end
+
+-- An earlier copy of this request took them. If some of them are lost since, the rest is not all.
+if mine > 0 and mine < count then
+    return {'LINE', now}
+end
+if mine > 0 then
+    return tonumber(earlier)
+end
+
+for i = 1, count do
+    local lock, fence, last = KEYS[2 * i - 1], KEYS[2 * i], fences[i]
+    call('hset', lock, 'owner', owner, 'attempt', ARGV[3 + i], 'holds', '1', 'token', token)
+    call('pexpire', lock, lease)
+    if not last then
+        call('set', fence, token, 'px', #lease > 7 and 100000000 + lease or 100000000)
+    else
+        -- The first six digits last 10,000 s and the fence ten times as long, so its expiry is rarely written.
+        call('set', fence, token, 'keepttl')
+        if #lease > 7 then
+            -- A lease of hours: the fence outlasts it by as much as any other lease.
+            call('pexpire', fence, 100000000 + lease)
+        elseif string.sub(last, 1, 6) ~= string.sub(token, 1, 6) then
+            call('pexpire', fence, 100000000)
+        end
+    end
+end
+return now
