@@ -11,10 +11,11 @@ import io.github.redislocks.fixture.RedisServer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -38,7 +39,6 @@ class WatchDelayTest {
         try (RedisServer server = RedisServer.start();
                 RedisLocks watching = locks(server, true);
                 RedisLocks plain = locks(server, false)) {
-            print("a thread that parks for 1 ms is late by", stalls());
             delays(server, watching, 5);
             long[] young = delays(server, watching, 5);
             long[] watched = delays(server, watching, 60);
@@ -46,7 +46,6 @@ class WatchDelayTest {
             print("told, hold of 5 ms to 10 ms, watched", young);
             print("told, hold of 60 ms to 120 ms, watched", watched);
             print("told, hold of 60 ms to 120 ms, not watched", unwatched);
-            print("a thread that parks for 1 ms is late by", stalls());
             assertThat(percentile(watched, 50)).isLessThan(percentile(unwatched, 1));
         }
     }
@@ -69,46 +68,70 @@ class WatchDelayTest {
         }
     }
 
-    /** What this machine adds by itself, whoever waits for whatever. */
-    private static long[] stalls() {
-        long[] nanos = new long[1_000];
-        for (int i = 0; i < nanos.length; i++) {
-            long began = System.nanoTime();
-            LockSupport.parkNanos(1_000_000);
-            nanos[i] = System.nanoTime() - began - 1_000_000;
+    /** When this machine let no thread run, as a thread saw that only parks for a moment again and again. */
+    private static final class Stalls extends Thread {
+
+        private static final long MOMENT_NANOS = 500_000;
+        private static final long STALL_NANOS = 2_000_000;
+
+        private final Queue<long[]> stalls = new ConcurrentLinkedQueue<>();
+
+        Stalls() {
+            setDaemon(true);
+            start();
         }
-        Arrays.sort(nanos);
-        return nanos;
+
+        @Override
+        public void run() {
+            while (!isInterrupted()) {
+                long began = System.nanoTime();
+                LockSupport.parkNanos(MOMENT_NANOS);
+                long end = System.nanoTime();
+                if (end - began > STALL_NANOS) {
+                    stalls.add(new long[] {began + MOMENT_NANOS, end});
+                }
+            }
+        }
+
+        /** How much of a time was no stall. */
+        long without(long began, long end) {
+            long nanos = end - began;
+            for (long[] stall : stalls) {
+                nanos -= Math.max(0, Math.min(end, stall[1]) - Math.max(began, stall[0]));
+            }
+            return nanos;
+        }
     }
 
     private static RedisLocks locks(RedisServer server, boolean watched) {
         return RedisLocks.builder().uri(server.uri()).watchDeletions(watched).build();
     }
 
-    /** All of them at once where it takes long: each is deleted after its time and told in its own. */
+    /** Each is deleted after its time, whether or not those before it have been told. */
     private static long[] delays(RedisServer server, RedisLocks locks, long holdMillis) throws Exception {
         List<LockHandle> handles = new ArrayList<>();
         List<CompletableFuture<Long>> told = new ArrayList<>();
+        long[] deleted = new long[DELETIONS];
+        Stalls stalls = new Stalls();
         try (Jedis admin = server.client()) {
             for (int i = 0; i < DELETIONS; i++) {
                 LockHandle handle = locks.acquire("item " + i, LockOptions.defaults());
                 handles.add(handle);
-                AtomicLong deleted = new AtomicLong();
-                told.add(handle.lost()
-                        .toCompletableFuture()
-                        .thenApply((LockLost loss) -> System.nanoTime() - deleted.get()));
+                told.add(handle.lost().toCompletableFuture().thenApply((LockLost loss) -> System.nanoTime()));
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(
                         holdMillis + ThreadLocalRandom.current().nextLong(holdMillis)));
-                deleted.set(System.nanoTime());
+                deleted[i] = System.nanoTime();
                 admin.del("redis-locks:{item " + i + "}");
             }
             long[] nanos = new long[DELETIONS];
             for (int i = 0; i < DELETIONS; i++) {
-                nanos[i] = told.get(i).get(30, TimeUnit.SECONDS);
+                nanos[i] = stalls.without(deleted[i], told.get(i).get(30, TimeUnit.SECONDS));
                 assertThat(handles.get(i).release()).isFalse();
             }
             Arrays.sort(nanos);
             return nanos;
+        } finally {
+            stalls.interrupt();
         }
     }
 

@@ -197,6 +197,33 @@ class WatchTest {
         }
     }
 
+    /** Many are renewed by one script. */
+    @Test
+    void lost_ofEachOfManyLocks_isTold() throws InterruptedException {
+        RedisServer server = server(Version.V7_0);
+        RedisLocks locks = watching(server);
+        List<CompletableFuture<LockLost>> news = new ArrayList<>();
+        try (RequestCount requests = RequestCount.on(server)) {
+            for (int i = 0; i < 40; i++) {
+                LockHandle handle = locks.acquire("item " + i);
+                handles.add(handle);
+                news.add(news(handle));
+            }
+            await().until(() -> requests.all().stream()
+                            .filter(request -> request.endsWith("\"watched\""))
+                            .mapToInt(request -> request.split("redis-locks:", -1).length - 1)
+                            .sum()
+                    >= 40);
+        }
+        Jedis admin = admin(server);
+        for (int i = 0; i < 40; i++) {
+            admin.del("redis-locks:{item " + i + "}");
+        }
+        for (CompletableFuture<LockLost> each : news) {
+            await().atMost(LONG_BEFORE).until(each::isDone);
+        }
+    }
+
     @Test
     void ensureHeld_ofAThreadWhoseLockWasDeleted_throwsLongBeforeTheNextRenewal() {
         RedisServer server = server(Version.V7_0);
