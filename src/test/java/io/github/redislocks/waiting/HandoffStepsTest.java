@@ -11,11 +11,15 @@ import io.github.redislocks.redis.ServerTimes;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Timing;
+import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.watchdog.PendingCommand;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -68,6 +72,56 @@ class HandoffStepsTest extends StillClient {
         assertThat(client.watchdog.isIdle()).isTrue();
         clock.advanceMillis(401);
         assertThat(client.watchdog.isIdle()).as("its heartbeat is due").isFalse();
+    }
+
+    /** One that stands in the local queue, and counts how often it is woken. */
+    private Attempt enter(AtomicInteger woken) {
+        HandleOwner owner = client.owners.handle(woken, loss -> {});
+        owner.wakes(woken::incrementAndGet);
+        Attempt attempt =
+                client.attempts.make(keys, owner, new Attempt.Request(LEASE, true, false), WaitLimit.endless());
+        client.attempts.begin(attempt);
+        client.localQueue.enter(attempt);
+        return attempt;
+    }
+
+    /** An error may have kept the thread that gave it the turn from waking it. */
+    @Test
+    void successorThatHasTheTurnAlready_isWokenOnceMore() {
+        AtomicInteger woken = new AtomicInteger();
+        Attempt holder = enter();
+        Attempt next = enter(woken);
+        PendingCommand release = releaseLater(holder, next);
+        client.localQueue.exit(keys, holder.number);
+        assertThat(woken).hasValue(1);
+        handOn(holder, next, Answer.Word.HANDED_ON);
+        assertThat(woken).hasValue(2);
+        release.giveUp();
+        assertThat(woken).hasValue(3);
+    }
+
+    @Test
+    void successorThatWasGrantedTheLock_isWokenOnce() {
+        AtomicInteger woken = new AtomicInteger();
+        handOn(enter(), enter(woken), GRANTED);
+        assertThat(woken).hasValue(1);
+    }
+
+    /** It slept on until it had the turn. */
+    @Test
+    void successorThatKnewOfItsGrantBefore_isWokenForTheTurn() {
+        for (Answer answer : List.of(GRANTED, new Answer.Queued(6, 400))) {
+            AtomicInteger woken = new AtomicInteger();
+            Attempt holder = enter();
+            Attempt next = enter(woken);
+            Attempt.Grant told = new Attempt.Grant(6, false, 0, clock.nanoTime(), false);
+            next.decide(told);
+            handOn(holder, next, answer);
+            assertThat(woken).hasValue(2);
+            assertThat(next.verdict()).isSameAs(told);
+            assertThat(next.isBehind()).isFalse();
+            client.localQueue.exit(keys, next.number);
+        }
     }
 
     /** Does something on a thread of its own, which waits a moment for the background. */
@@ -196,6 +250,29 @@ class HandoffStepsTest extends StillClient {
         assertThat(next.undecided()).as("it was not named").isTrue();
     }
 
+    @Test
+    void attemptThatNobodyWaitsFor_leavesInTheBackground_andNamesItsSuccessor() {
+        Attempt leaving = enter();
+        Attempt next = enter();
+        leaving.known();
+        handoff.departLater(leaving);
+        assertThat(client.attempts.isUnderWay(leaving)).isFalse();
+        assertThat(next.isBehind()).as("the leave has the turn").isTrue();
+        answer(command(), "GRANTED", 7L, 0L, 0L);
+        assertThat(next.verdict()).isInstanceOf(Attempt.Grant.class);
+    }
+
+    @Test
+    void attemptThatNobodyWaitsFor_keepsNobodyWaitingWhileItsServerIsAway() {
+        Attempt leaving = enter();
+        Attempt next = enter();
+        leaving.known();
+        silence();
+        handoff.departLater(leaving);
+        assertThat(next.isBehind()).isFalse();
+        assertThat(commands()).hasSize(1);
+    }
+
     /** The date of a request that was sent and is not over. */
     private ServerTimes.Date sent() {
         client.serverTimes.saw(redis.serverOf(keys.lock()), new Reply("CHECKED", List.of(1_000L)), clock.nanoTime());
@@ -318,13 +395,97 @@ class HandoffStepsTest extends StillClient {
         assertThat(next.isBehind()).isFalse();
     }
 
+    private final List<Boolean> inGoodOrder = new ArrayList<>();
+
+    /** Begins a release for which nobody waits, of a hold that is valid for 5 ms more. */
+    private PendingCommand release(Hold hold, Attempt next) {
+        hold.names(next);
+        hold.beginRelease(clock.nanoTime());
+        handoff.release(hold, true, clock.nanoTime() + 5 * MILLI, inGoodOrder::add);
+        return command();
+    }
+
+    @Test
+    void releaseForWhichNobodyWaits_handsOnAndIsToldOnce() {
+        Attempt holder = enter();
+        Attempt next = enter();
+        PendingCommand release = release(hold(holder), next);
+        assertThat(release.call().script().name()).isEqualTo("release");
+        assertThat(inGoodOrder).isEmpty();
+        answer(release, "GRANTED", 6L, 0L, 0L);
+        assertThat(next.verdict()).isInstanceOf(Attempt.Grant.class);
+        assertThat(release.isDone()).isTrue();
+        release.giveUp();
+        assertThat(inGoodOrder).containsExactly(true);
+    }
+
+    @Test
+    void releaseForWhichNobodyWaits_thatFindsNothing_isALoss() {
+        Hold hold = hold(enter());
+        PendingCommand release = release(hold, null);
+        answer(release, "GONE", 0L);
+        assertThat(inGoodOrder).containsExactly(false);
+        assertThat(hold.lossReason()).isEqualTo(LockLost.Reason.TAKEN);
+        assertThat(release.isDone()).isTrue();
+        assertThat(client.localQueue.size()).as("the turn ends with the loss").isEqualTo(1);
+    }
+
+    /** The earlier copy has found it. */
+    @Test
+    void releaseForWhichNobodyWaits_thatWasSentTwiceAndFindsNothing_isNoLoss() {
+        Hold hold = hold(enter());
+        PendingCommand release = release(hold, null);
+        release.begin();
+        release.call(clock.nanoTime(), MILLI);
+        release.answered(new Reply("GONE", List.of(0L)).resentOnce(), clock.nanoTime());
+        assertThat(inGoodOrder).containsExactly(true);
+        assertThat(hold.isLost()).isFalse();
+        assertThat(client.localQueue.size()).isZero();
+    }
+
+    @Test
+    void releaseForWhichNobodyWaits_thatIsNotAnswered_goesOnAndCounts() {
+        Hold hold = hold(enter());
+        PendingCommand release = release(hold, null);
+        clock.advanceMillis(4);
+        release.failed(new RedisException.Unanswered("away", true, null), clock.nanoTime());
+        assertThat(inGoodOrder).containsExactly(true);
+        assertThat(release.isDone()).isFalse();
+        clock.advanceMillis(1_000);
+        answer(release, "GONE", 0L);
+        assertThat(hold.isLost()).as("the first copy may have found it").isFalse();
+        assertThat(client.localQueue.size()).isZero();
+        assertThat(inGoodOrder).containsExactly(true);
+    }
+
+    @Test
+    void releaseForWhichNobodyWaits_thatIsNotAnsweredBeforeTheDeadline_isALoss() {
+        Hold hold = hold(enter());
+        PendingCommand release = release(hold, null);
+        clock.advanceMillis(5);
+        release.failed(new RedisException.Unanswered("away", true, null), clock.nanoTime());
+        assertThat(inGoodOrder).containsExactly(false);
+        assertThat(hold.isReleasedTooLate()).isTrue();
+        answer(release, "FREED", 0L);
+        assertThat(client.localQueue.size()).isZero();
+        assertThat(inGoodOrder).containsExactly(false);
+    }
+
+    @Test
+    void releaseForWhichNobodyWaits_thatIsGivenUp_endsTheTurnAndIsTold() {
+        PendingCommand release = release(hold(enter()), null);
+        release.giveUp();
+        assertThat(client.localQueue.size()).isZero();
+        assertThat(inGoodOrder).containsExactly(true);
+    }
+
     @Test
     void commands_lastAsLongAsWhatTheyWouldEnd() {
         Attempt holder = enter();
         PendingCommand release = releaseLater(holder, null);
-        clock.advanceMillis(2 * 2_000 + LEASE);
+        clock.advanceMillis((2 * client.settings.commandTimeoutNanos() + client.settings.leftoverNanos(LEASE)) / MILLI);
         assertThat(release.isDue(clock.nanoTime())).isTrue();
-        clock.advanceMillis(60_000);
+        clock.advanceMillis(1);
         assertThat(release.isDue(clock.nanoTime())).isFalse();
         assertThat(release.isDone()).isTrue();
     }
