@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.LockEngine;
 import io.github.redislocks.state.HandleOwner;
@@ -9,6 +10,7 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -107,8 +109,10 @@ public final class RedisLockHandle implements LockHandle {
 
     @Override
     public void close() {
+        Hold held = hold();
+        StackSpace.ensure();
         if (ended.compareAndSet(false, true)) {
-            sync.releaseHandle(hold(), 0);
+            sync.releaseHandle(held, 0);
         }
     }
 
@@ -133,11 +137,13 @@ public final class RedisLockHandle implements LockHandle {
     }
 
     private boolean release(long keptMillis) {
+        Hold held = hold();
+        StackSpace.ensure();
         if (!ended.compareAndSet(false, true)) {
             return false;
         }
         try {
-            sync.releaseHandle(hold(), keptMillis);
+            sync.releaseHandle(held, keptMillis);
             return true;
         } catch (LockLostException e) {
             return false;
@@ -145,12 +151,23 @@ public final class RedisLockHandle implements LockHandle {
     }
 
     private CompletionStage<Boolean> releaseAsync(long keptMillis) {
-        if (!ended.compareAndSet(false, true)) {
-            return CompletableFuture.completedStage(false);
-        }
+        Hold held = hold();
         CompletableFuture<Boolean> released = new CompletableFuture<>();
-        sync.releaseHandleLater(hold(), keptMillis, released::complete);
-        return released.minimalCompletionStage();
+        CompletionStage<Boolean> stage = released.minimalCompletionStage();
+        Consumer<Boolean> onEnd = new Consumer<>() {
+            @Override
+            public void accept(Boolean inGoodOrder) {
+                released.complete(inGoodOrder);
+            }
+        };
+        // From here on an error would leave a hold that nobody can end: the engine is told of the end, or strands it.
+        StackSpace.ensure();
+        if (ended.compareAndSet(false, true)) {
+            sync.releaseHandleLater(held, keptMillis, onEnd);
+        } else {
+            released.complete(false);
+        }
+        return stage;
     }
 
     /** Names the lock, and whether it is held, with which token. Asks no server. */

@@ -15,6 +15,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Locks that are released, and stay taken by nobody until a time. */
 class ReleaseAfterTest extends FakeTime {
@@ -182,6 +184,35 @@ class ReleaseAfterTest extends FakeTime {
         await().until(waiter::holds);
         assertThat(server.hash(KEY)).doesNotContainKey("lost");
         waiter.end();
+    }
+
+    /** It has a place behind one that goes, which tells nobody. */
+    @ParameterizedTest
+    @ValueSource(strings = {"leaves", "leaves a fair line", "closes its client"})
+    void waiter_behindOneThatGoes_hasTheLockWhenTheTimeIsOver(String how) {
+        LockOptions options = LockOptions.defaults().fair(how.contains("fair"));
+        LockHandle handle = acquire(others);
+        RedisLocks third = RedisLocks.on(server.another(), Settings.DEFAULTS, List.of(), clock);
+        clients.add(third);
+        CompletableFuture<LockHandle> first = third.acquireAsync("job", options);
+        passUntil(() -> server.zset(KEY + ":queue").size() == 1);
+        CompletableFuture<LockHandle> second = locks.acquireAsync("job", options);
+        passUntil(() -> server.zset(KEY + ":queue").size() == 2);
+        settle();
+        handle.releaseAfter(Duration.ofMillis(600));
+        pass(5);
+        if (how.startsWith("leaves")) {
+            first.cancel(true);
+        } else {
+            clients.remove(third);
+            whileTimePasses(third::close);
+        }
+        passUntil(() -> server.zset(KEY + ":queue").size() == 1);
+        long left = server.pttl(KEY);
+        assertThat(left).isPositive();
+        pass(left + 3);
+        await().until(second::isDone);
+        second.join().close();
     }
 
     @Test

@@ -20,11 +20,14 @@ import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Settlements;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.Jedis;
 
@@ -420,6 +423,27 @@ class ReplicaAcksTest extends FakeTime {
         assertThat(server.pttl(KEY)).as("by all this it lasts no longer").isEqualTo(10_000);
         pass(10_001);
         isFreeAsIfNobodyHadHadIt();
+        assertThat(losses).isEmpty();
+    }
+
+    /** Redis keeps the lock, so it is no loss, however long the replicas took. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void releaseAfter_tooFewBeyondTheDeadline_isNoLoss(boolean async) throws Exception {
+        LockHandle handle = locks.acquire("job", LockOptions.defaults().fixedLease(Duration.ofSeconds(3)));
+        pass(2_955);
+        redis.confirmBy(1);
+        HeldCalls held = redis.hold(verb("release_after"));
+        Duration kept = Duration.ofMinutes(1);
+        CompletableFuture<Boolean> result = async
+                ? handle.releaseAfterAsync(kept).toCompletableFuture()
+                : CompletableFuture.supplyAsync(() -> handle.releaseAfter(kept));
+        held.awaitParked(1, Duration.ofSeconds(10));
+        clock.advanceMillis(25);
+        held.release();
+        whileTimePasses(result::join);
+        assertThat(result.join()).isTrue();
+        assertThat(server.hash(KEY)).containsEntry("owner", "nobody");
         assertThat(losses).isEmpty();
     }
 

@@ -498,7 +498,6 @@ public final class LockEngine {
          * @param keptMillis how long after the hold began the lock stays taken; 0 if not at all
          */
         public void releaseHandle(Hold hold, long keptMillis) {
-            checkValid(hold);
             release(hold, keptMillis, NEVER);
         }
 
@@ -557,20 +556,21 @@ public final class LockEngine {
          * @param onEnd told whether it was released in good order, by the thread that tells handles
          */
         public void releaseHandleLater(Hold hold, long keptMillis, Consumer<Boolean> onEnd) {
-            long sent = clock.nanoTime();
-            hold.keepFor(keptMillis);
-            long until = losses.isValid(hold) ? hold.beginRelease(sent) : 0;
-            if (until == 0) {
-                hold.keepFor(0);
-                losses.isValid(hold);
-                losses.ended(hold);
-                holds.remove(hold);
-                tell(hold, sent, false, onEnd);
-                return;
-            }
-            publish();
             boolean begun = false;
             try {
+                hold.keepFor(keptMillis);
+                long sent = clock.nanoTime();
+                long until = losses.isValid(hold) ? hold.beginRelease(sent) : 0;
+                if (until == 0) {
+                    hold.keepFor(0);
+                    losses.isValid(hold);
+                    losses.ended(hold);
+                    holds.remove(hold);
+                    begun = true;
+                    tell(hold, sent, false, onEnd);
+                    return;
+                }
+                publish();
                 hold.names(handoff.successor(hold));
                 handoff.release(
                         hold, sent - hold.turnStartNanos < Timing.LOCAL_TURN_NANOS, until, new Handoff.ReleaseEnd() {
@@ -653,10 +653,11 @@ public final class LockEngine {
          * release.
          */
         private void release(Hold hold, long keptMillis, long byNanos) {
-            long sent = clock.nanoTime();
             try {
-                StackSpace.ensure();
+                // First: whoever goes on after an error has to know.
                 hold.keepFor(keptMillis);
+                StackSpace.ensure();
+                long sent = clock.nanoTime();
                 long until = hold.beginRelease(sent);
                 if (until == 0) {
                     hold.keepFor(0);
@@ -692,7 +693,10 @@ public final class LockEngine {
                 }
             } catch (RedisException e) {
                 handoff.releaseLater(hold, handoff.releaseOf(hold, keepTurn), hold.successor());
-                found = clock.nanoTime() < until || !hold.releasedTooLate();
+                // Redis has done it if only replicas are missing.
+                found = e instanceof RedisException.Unacknowledged
+                        || clock.nanoTime() < until
+                        || !hold.releasedTooLate();
             }
             if (!found) {
                 losses.ended(hold);

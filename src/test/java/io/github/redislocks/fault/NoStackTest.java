@@ -1,18 +1,24 @@
 package io.github.redislocks.fault;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.LockHandle;
 import io.github.redislocks.MultiLock;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.RedisServers;
+import java.time.Duration;
 import java.util.UUID;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Locking and unlocking at the end of the stack: whatever is thrown, the lock is soon had by others. */
 @Timeout(120)
@@ -128,6 +134,60 @@ class NoStackTest {
     @Test
     void lock_atTheEndOfTheStack_leavesNothing() throws InterruptedException {
         atEachDepth(false, RedisReentrantLock::lock);
+    }
+
+    /** A handle that ends at the end of the stack is held no longer; it is free, or kept as was wanted. */
+    @ParameterizedTest
+    @EnumSource(End.class)
+    void handle_endedAtTheEndOfTheStack_isNotHeldForEver(End end) throws InterruptedException {
+        int[] overflows = {0};
+        for (int i = 0; i < DEPTHS; i++) {
+            int above = i;
+            String name = "stack-" + UUID.randomUUID();
+            LockHandle handle = locks.acquire(name);
+            onAThreadOfItsOwn(() -> {
+                int bottom = new Diver(() -> {}).bottom();
+                try {
+                    new Diver(() -> end.of(handle)).diveTo(bottom - 2 * above);
+                } catch (StackOverflowError e) {
+                    overflows[0]++;
+                }
+            });
+            if (handle.isHeld()) {
+                // It had not begun.
+                end.of(handle);
+            }
+            await().atMost(5, TimeUnit.SECONDS)
+                    .until(() -> others.inspect(name).holder().isEmpty());
+            assertThat(others.inspect(name).keptFor().isPresent()).isEqualTo(end.keeps());
+            others.reentrantLock(name).forceUnlock();
+        }
+        assertThat(overflows[0]).as("the end was met").isBetween(10, DEPTHS);
+    }
+
+    /** Ways to end a handle. */
+    enum End {
+        CLOSE,
+        RELEASE_ASYNC,
+        RELEASE_AFTER,
+        RELEASE_AFTER_ASYNC;
+
+        boolean keeps() {
+            return this == RELEASE_AFTER || this == RELEASE_AFTER_ASYNC;
+        }
+
+        void of(LockHandle handle) {
+            Duration kept = Duration.ofMinutes(1);
+            if (this == CLOSE) {
+                handle.close();
+            } else if (this == RELEASE_ASYNC) {
+                CompletionStage<Boolean> unused = handle.releaseAsync();
+            } else if (this == RELEASE_AFTER) {
+                boolean unused = handle.releaseAfter(kept);
+            } else {
+                CompletionStage<Boolean> unused = handle.releaseAfterAsync(kept);
+            }
+        }
     }
 
     @Test

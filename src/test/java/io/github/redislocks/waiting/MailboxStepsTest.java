@@ -55,6 +55,7 @@ class MailboxStepsTest extends StillClient {
                 number -> told.add("nobody " + number),
                 attempt -> told.add("doubt " + attempt.number),
                 (number, token) -> told.add("forced " + number + " " + token),
+                null,
                 threads);
     }
 

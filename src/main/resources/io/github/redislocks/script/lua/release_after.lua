@@ -31,10 +31,8 @@ redis.call('del', lock)
 redis.call('hset', lock, 'owner', NOBODY, 'attempt', '0', 'holds', '0', 'token', held[3], 'kept', hold_of)
 redis.call('pexpire', lock, left)
 redis.call('set', fence, held[3] .. '-', 'px', memory(left))
--- The first that hears it asks, and learns when to ask again; nobody will publish the end.
+-- Those in front ask, and learn when to ask again: nobody will publish the end, and one of them may leave before it.
 for _, place in ipairs(redis.call('zrange', queue, 0, 15)) do
-    if told(place, 0, 0) then
-        break
-    end
+    told(place, 0, 0)
 end
 return {'KEPT', left}
