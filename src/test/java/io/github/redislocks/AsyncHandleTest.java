@@ -250,7 +250,10 @@ class AsyncHandleTest extends FakeTime {
 
     @Test
     void cancel_afterTheGrantWasSettled_releasesTheLock() throws InterruptedException {
-        // Something of the user's keeps the thread busy that completes the futures.
+        // Something of the user's keeps the thread busy that completes the futures. Its lock is not free until it
+        // depends on the future: of one that is complete it would keep this thread busy.
+        RedisReentrantLock before = others.reentrantLock("slow");
+        before.lock();
         CountDownLatch go = new CountDownLatch(1);
         CountDownLatch busy = new CountDownLatch(1);
         CompletableFuture<Void> slow = locks.acquireAsync("slow").thenAccept(handle -> {
@@ -262,6 +265,8 @@ class AsyncHandleTest extends FakeTime {
             }
             handle.close();
         });
+        passUntil(() -> server.zset(KEY.replace("job", "slow") + ":queue").size() == 1);
+        before.unlock();
         whileTimePasses(() -> await().until(() -> busy.getCount() == 0));
         CompletableFuture<LockHandle> future = acquire();
         // Not passUntil, which waits for that thread.
