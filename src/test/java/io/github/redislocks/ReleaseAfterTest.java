@@ -210,8 +210,10 @@ class ReleaseAfterTest extends FakeTime {
         passUntil(() -> server.zset(KEY + ":queue").size() == 1);
         long left = server.pttl(KEY);
         assertThat(left).isPositive();
-        pass(left + 3);
-        await().until(second::isDone);
+        pass(left);
+        long ended = clock.nanoTime();
+        passUntil(second::isDone);
+        assertThat(clock.nanoTime() - ended).as("ns, less than a heartbeat").isLessThan(500_000_000L);
         second.join().close();
     }
 
@@ -262,10 +264,13 @@ class ReleaseAfterTest extends FakeTime {
         LockHandle handle = acquire(locks);
         handle.releaseAfter(Duration.ofSeconds(40));
         CompletableFuture<LockHandle> next = others.acquireAsync("job");
-        pass(39_999);
+        passUntil(() -> server.zset(KEY + ":queue").size() == 1);
+        settle();
+        pass(server.pttl(KEY) - 1);
         assertThat(next).isNotDone();
-        pass(2);
-        await().until(next::isDone);
+        long began = clock.nanoTime();
+        passUntil(next::isDone);
+        assertThat(clock.nanoTime() - began).as("ns, less than a heartbeat").isLessThan(1_000_000_000L);
         assertThat(next.join().previousHolderLost()).isFalse();
         next.join().close();
     }
