@@ -20,14 +20,16 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import redis.clients.jedis.Jedis;
 
 /**
  * How soon holders are told that their locks were deleted, and what that costs; prints the figures of docs/handles.md.
+ * By hand: {@code mvn test -Dtest=WatchDelayTest -Dwatch.figures=true}.
  */
 @Timeout(240)
 @Tag("server")
-@Tag("long")
+@EnabledIfSystemProperty(named = "watch.figures", matches = "true")
 class WatchDelayTest {
 
     private static final int DELETIONS = 200;

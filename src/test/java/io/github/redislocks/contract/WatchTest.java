@@ -308,7 +308,7 @@ class WatchTest {
         RedisLocks locks = RedisLocks.builder()
                 .uri(server.uri())
                 .watchDeletions(true)
-                .lease(Duration.ofMillis(500))
+                .lease(Duration.ofSeconds(3))
                 .onLockLost(losses::add)
                 .build();
         open.add(locks);
@@ -377,11 +377,11 @@ class WatchTest {
                 RequestCount requests = RequestCount.on(server);
                 RedisLocks locks = RedisLocks.builder()
                         .uri(server.uri())
-                        .lease(Duration.ofMillis(300))
+                        .lease(Duration.ofSeconds(3))
                         .build()) {
             try (LockHandle handle = locks.acquire("item")) {
                 CompletableFuture<LockLost> news = news(handle);
-                await().until(() -> commands.of("evalsha") >= 5);
+                await().until(() -> commands.of("evalsha") >= 3);
                 assertThat(news).isNotDone();
             }
             assertThat(commands.all()).doesNotContainKeys("client|tracking", "client|caching", "client|id");
@@ -434,7 +434,7 @@ class WatchTest {
         RedisLocks locks = RedisLocks.builder()
                 .uri("redis://app:s3cret@" + server.address())
                 .watchDeletions(true)
-                .lease(Duration.ofSeconds(1))
+                .lease(Duration.ofSeconds(3))
                 .onLockLost(losses::add)
                 .build();
         open.add(locks);

@@ -52,8 +52,8 @@ class ScriptMutationTest {
             assertThat(composed.source()).isEqualTo(script.source());
             return composed;
         });
-        assertThat(sound).hasSizeGreaterThan(50);
         sound.forEach((test, result) -> assertThat(result.failure).as(test).isNull());
+        assertThat(sound).hasSizeGreaterThan(50);
     }
 
     @Test
