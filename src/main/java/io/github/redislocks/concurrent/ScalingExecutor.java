@@ -1,7 +1,5 @@
 package io.github.redislocks.concurrent;
 
-import java.io.Serial;
-import java.util.concurrent.LinkedTransferQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadFactory;
@@ -13,8 +11,7 @@ import java.util.concurrent.TimeUnit;
  * thread is started; only if the maximum of threads is reached the task waits. The JDK's executor starts core threads
  * although others are idle, and queues tasks before it starts threads beyond the core.
  *
- * <p>Its queue uses no Condition, since an {@link OutOfMemoryError} at the first signal of a Condition may lose a
- * waiter for good.
+ * <p>Of two tasks that come at the same moment one may wait although there is room for another thread.
  */
 public final class ScalingExecutor extends ThreadPoolExecutor {
 
@@ -30,19 +27,21 @@ public final class ScalingExecutor extends ThreadPoolExecutor {
     }
 
     /** A queue that accepts a task only if an idle thread takes it at once. */
-    private static final class Handover extends LinkedTransferQueue<Runnable> {
-
-        @Serial
-        private static final long serialVersionUID = 1L;
+    private static final class Handover extends ParkingQueue<Runnable> {
 
         @Override
         public boolean offer(Runnable task) {
-            return tryTransfer(task);
+            if (!hasTaker()) {
+                return false;
+            }
+            enqueue(task);
+            return true;
         }
 
         @Override
         public boolean add(Runnable task) {
-            return super.offer(task);
+            enqueue(task);
+            return true;
         }
     }
 

@@ -1,10 +1,10 @@
 package io.github.redislocks.events;
 
 import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.concurrent.ParkingQueue;
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.LinkedTransferQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -17,7 +17,7 @@ import java.util.concurrent.TimeoutException;
 final class TellingThread {
 
     private final String whom;
-    private final BlockingQueue<Runnable> queue = new LinkedTransferQueue<>();
+    private final BlockingQueue<Runnable> queue = new ParkingQueue<>();
     private final ThreadPoolExecutor executor;
 
     /** Whom: who is told, for the log. */

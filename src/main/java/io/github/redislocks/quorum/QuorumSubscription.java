@@ -3,6 +3,7 @@ package io.github.redislocks.quorum;
 import io.github.redislocks.concurrent.Backoff;
 import io.github.redislocks.concurrent.DutyLoop;
 import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.concurrent.ParkingQueue;
 import io.github.redislocks.concurrent.Uninterruptibles;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
@@ -10,7 +11,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.LinkedTransferQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -54,7 +54,7 @@ public final class QuorumSubscription implements Redis.Subscription {
 
     /** Subscribes to all nodes, and returns when a majority has confirmed it. An interrupt is kept. */
     public static QuorumSubscription open(List<QuorumNode> nodes, String channel, long timeoutNanos) {
-        return open(nodes, channel, timeoutNanos, new LinkedTransferQueue<>());
+        return open(nodes, channel, timeoutNanos, new ParkingQueue<>());
     }
 
     /** With a queue for the messages. */
