@@ -21,7 +21,7 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *   java -jar target/jcstress.jar -t 'RenewalRacesReentry'
  *
  *   never renewed     FORBIDDEN   the answer put the renewal off that the re-entry had begun
- *   renewed           acceptable  at the time that either of them named
+ *   renewed           acceptable  at the time that either of them named, or once more at that of the confirmation
  * </pre>
  *
  * The broken twin looks first whether the hold is renewed, and writes then.
@@ -36,6 +36,7 @@ public class RenewalRacesReentry {
     static final String NEVER = "never renewed";
     static final String RENEWED = "renewed";
 
+    private static final long BY_THE_CONFIRMATION = 10;
     private static final long BY_THE_ANSWER = 70;
     private static final long BY_THE_REENTRY = 80;
 
@@ -43,7 +44,9 @@ public class RenewalRacesReentry {
         if (nextRenewalNanos == Long.MAX_VALUE) {
             return NEVER;
         }
-        boolean known = nextRenewalNanos == BY_THE_ANSWER || nextRenewalNanos == BY_THE_REENTRY;
+        boolean known = nextRenewalNanos == BY_THE_ANSWER
+                || nextRenewalNanos == BY_THE_REENTRY
+                || nextRenewalNanos == BY_THE_CONFIRMATION;
         return known ? RENEWED : "renewed at " + nextRenewalNanos;
     }
 
@@ -60,7 +63,7 @@ public class RenewalRacesReentry {
                     new Owner("owner"),
                     new Attempt.Request(30_000, false, false),
                     WaitLimit.endless());
-            return new Hold(attempt, new Attempt.Grant(5, false, 100, 0, false), 0, 10, null);
+            return new Hold(attempt, new Attempt.Grant(5, false, 100, 0, false), 0, BY_THE_CONFIRMATION, null);
         }
 
         @Actor

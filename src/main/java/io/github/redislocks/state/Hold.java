@@ -484,7 +484,9 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
             renewedMillis = Math.max(renewedMillis, wanted);
             if (renewedFrom == 0) {
                 renewedFrom = count;
-                // Redis may have to be asked earlier, for another reason.
+                // Redis may have to be asked earlier, for another reason. If that is answered just now, it is asked
+                // once
+                // more.
                 nextRenewalNanos = Math.min(nextRenewalNanos, renewalNanos);
             }
         }
