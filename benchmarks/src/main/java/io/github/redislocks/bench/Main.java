@@ -1,6 +1,8 @@
 package io.github.redislocks.bench;
 
+import io.github.redislocks.bench.contender.EarlierVersion;
 import io.github.redislocks.bench.work.Work;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -64,6 +66,12 @@ final class Main implements Callable<Integer> {
     @Option(names = "--jvm-arg", description = "An argument for the JVMs that work.", paramLabel = "ARGUMENT")
     private List<String> jvmArguments = List.of();
 
+    @Option(
+            names = "--before",
+            description = "Another jar of redis-locks, measured beside this one as ours-before.",
+            paramLabel = "JAR")
+    private Path before;
+
     public static void main(String[] args) {
         System.exit(new CommandLine(new Main()).execute(args));
     }
@@ -72,7 +80,7 @@ final class Main implements Callable<Integer> {
     public Integer call() {
         int counted = rounds > 0 ? rounds : quick ? 3 : 10;
         int held = locks > 0 ? locks : quick ? 10_000 : 100_000;
-        Settings settings = new Settings(quick, counted, only, held, jvmArguments);
+        Settings settings = new Settings(quick, counted, only, held, argumentsOfChildren());
         List<Work> chosen = chosen();
         try (Server server = new Server(redis == null || redis.isBlank() ? null : redis)) {
             Results results = new Results(out, Environment.of(server, settings));
@@ -96,6 +104,21 @@ final class Main implements Callable<Integer> {
             e.printStackTrace();
         }
         System.out.printf("%s took %.0f s%n%n", work.name(), (System.nanoTime() - begin) / 1e9);
+    }
+
+    private List<String> argumentsOfChildren() {
+        if (before == null) {
+            return jvmArguments;
+        }
+        if (!Files.isRegularFile(before)) {
+            throw new CommandLine.ParameterException(
+                    spec.commandLine(), "--before names no jar: " + before + " is not a file");
+        }
+        String jar = before.toAbsolutePath().normalize().toString();
+        System.setProperty(EarlierVersion.JAR, jar);
+        List<String> arguments = new ArrayList<>(jvmArguments);
+        arguments.add("-D" + EarlierVersion.JAR + "=" + jar);
+        return arguments;
     }
 
     private List<Work> chosen() {

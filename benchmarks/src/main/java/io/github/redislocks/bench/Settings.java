@@ -2,6 +2,7 @@ package io.github.redislocks.bench;
 
 import io.github.redislocks.bench.contender.Contender;
 import io.github.redislocks.bench.contender.Contender.Trait;
+import io.github.redislocks.bench.contender.EarlierVersion;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -38,6 +39,9 @@ public record Settings(boolean quick, int rounds, List<String> only, int locks, 
     }
 
     private boolean chosen(Contender contender) {
+        if (contender == Contender.OURS_BEFORE && System.getProperty(EarlierVersion.JAR) == null) {
+            return false;
+        }
         return only.isEmpty() || only.stream().anyMatch(contender.label()::contains);
     }
 }

@@ -12,6 +12,8 @@ public enum Contender {
     OURS_DEFAULT("ours-default", setting -> new Ours(setting, Ours.Kind.DEFAULT), Trait.ALL),
     OURS_FAIR("ours-fair", setting -> new Ours(setting, Ours.Kind.FAIR), Trait.TWIN),
     OURS_LOCAL("ours-local", setting -> new Ours(setting, Ours.Kind.LOCAL_REENTRY), Trait.TWIN),
+    /** Takes part only where {@code --before} names its jar. */
+    OURS_BEFORE("ours-before", EarlierVersion::new, Trait.TWIN),
     REDISSON("redisson", RedissonLocks::new, Trait.ALL),
     SPRING_SPIN("spring-spin", setting -> new SpringLocks(setting, RedisLockType.SPIN_LOCK), Trait.ALL),
     SPRING_PUBSUB("spring-pubsub", setting -> new SpringLocks(setting, RedisLockType.PUB_SUB_LOCK), Trait.TWIN),

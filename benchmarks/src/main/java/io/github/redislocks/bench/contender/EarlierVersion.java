@@ -1,0 +1,89 @@
+package io.github.redislocks.bench.contender;
+
+import java.io.IOException;
+import java.net.MalformedURLException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Path;
+import java.util.concurrent.locks.Lock;
+
+/**
+ * This library as another jar has it, to see what a change costs: with the same Jedis, in the same JVMs, in the same
+ * rounds. It needs only {@code builder()}, {@code uri}, {@code keyPrefix}, {@code build} and {@code reentrantLock} of
+ * it.
+ */
+public final class EarlierVersion implements LockClient {
+
+    /** The property of each JVM that names the jar. */
+    public static final String JAR = "bench.before";
+
+    private static final String LIBRARY = "io.github.redislocks.";
+    private static final String KEY_PREFIX = "redis-locks-before";
+
+    /** Takes the library from the other jar, and all else from where the benchmarks have it. */
+    private static final class OtherJar extends URLClassLoader {
+
+        OtherJar(URL jar) {
+            super(new URL[] {jar}, EarlierVersion.class.getClassLoader());
+        }
+
+        @Override
+        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+            if (!name.startsWith(LIBRARY)) {
+                return super.loadClass(name, resolve);
+            }
+            synchronized (getClassLoadingLock(name)) {
+                Class<?> loaded = findLoadedClass(name);
+                return loaded == null ? findClass(name) : loaded;
+            }
+        }
+
+        @Override
+        public URL getResource(String name) {
+            URL own = findResource(name);
+            return own == null ? super.getResource(name) : own;
+        }
+    }
+
+    private final OtherJar loader;
+    private final AutoCloseable locks;
+
+    EarlierVersion(Setting setting) {
+        try {
+            loader = new OtherJar(Path.of(System.getProperty(JAR)).toUri().toURL());
+            Class<?> factory = loader.loadClass(LIBRARY + "RedisLocks");
+            Object builder = factory.getMethod("builder").invoke(null);
+            builder.getClass().getMethod("uri", String.class).invoke(builder, setting.uri());
+            builder.getClass().getMethod("keyPrefix", String.class).invoke(builder, KEY_PREFIX);
+            locks = (AutoCloseable) builder.getClass().getMethod("build").invoke(builder);
+        } catch (MalformedURLException | ReflectiveOperationException e) {
+            throw new IllegalStateException("The jar of --before cannot be used: " + System.getProperty(JAR), e);
+        }
+    }
+
+    @Override
+    public Mutex mutex(String key) {
+        try {
+            return Mutex.of((Lock)
+                    locks.getClass().getMethod("reentrantLock", String.class).invoke(locks, key));
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("The jar of --before makes no lock", e);
+        }
+    }
+
+    @Override
+    public String redisKey(String key) {
+        return KEY_PREFIX + ":{" + key + "}";
+    }
+
+    @Override
+    public void close() {
+        try (loader) {
+            locks.close();
+        } catch (IOException e) {
+            throw new IllegalStateException("The jar of --before cannot be closed", e);
+        } catch (Exception e) {
+            throw new IllegalStateException("The client of --before does not close", e);
+        }
+    }
+}
