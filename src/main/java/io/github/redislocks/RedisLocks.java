@@ -8,6 +8,7 @@ import io.github.redislocks.engine.EagerClasses;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.LockEngine;
 import io.github.redislocks.engine.SeveralLocks;
+import io.github.redislocks.events.LossCallback;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.jedis.JedisVersion;
 import io.github.redislocks.state.Attempt;
@@ -597,12 +598,7 @@ public final class RedisLocks implements Locks {
         /** Adds a listener for losses only. Losses are logged as warnings in any case. */
         public Builder onLockLost(Consumer<? super LockLost> action) {
             Objects.requireNonNull(action, "action");
-            return listener(new LockListener() {
-                @Override
-                public void lost(LockLost loss) {
-                    action.accept(loss);
-                }
-            });
+            return listener(new LossCallback(action));
         }
 
         /**

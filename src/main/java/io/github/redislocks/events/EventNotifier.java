@@ -31,7 +31,11 @@ public final class EventNotifier {
     private static final String TO_LISTENERS = "listener";
     private static final String TO_HANDLES = "handles";
 
+    /** Those that are told of losses, which is all. */
     private final LockListener[] listeners;
+    /** Those that are told of all else. */
+    private final LockListener[] attentive;
+
     private final TellingThread toListeners;
     private final TellingThread toHandles;
     /** How many renewals have not been told. */
@@ -43,13 +47,16 @@ public final class EventNotifier {
 
     public EventNotifier(List<LockListener> listeners, Threads threads) {
         this.listeners = listeners.toArray(new LockListener[0]);
+        this.attentive = listeners.stream()
+                .filter(listener -> !(listener instanceof LossCallback))
+                .toArray(LockListener[]::new);
         this.toListeners = new TellingThread("lock listeners", threads.factory(TO_LISTENERS));
         this.toHandles = new TellingThread("lock handles", threads.factory(TO_HANDLES));
     }
 
-    /** Whether there are listeners; if not, no event need be made. */
+    /** Whether there are listeners for more than losses; if not, no other event need be made. */
     public boolean isHeard() {
-        return listeners.length > 0;
+        return attentive.length > 0;
     }
 
     /**
@@ -70,12 +77,16 @@ public final class EventNotifier {
             return true;
         }
 
+        LockListener[] hearers() {
+            return attentive;
+        }
+
         @Override
         public final void run() {
             if (!isDue()) {
                 return;
             }
-            for (LockListener listener : listeners) {
+            for (LockListener listener : hearers()) {
                 try {
                     tell(listener);
                 } catch (Throwable e) {
@@ -120,8 +131,13 @@ public final class EventNotifier {
                 }
             });
         }
-        if (isHeard()) {
+        if (listeners.length > 0) {
             later(new Telling(loss) {
+                @Override
+                LockListener[] hearers() {
+                    return listeners;
+                }
+
                 @Override
                 boolean isDue() {
                     return subject.isToldFirst();

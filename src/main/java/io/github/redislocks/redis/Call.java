@@ -9,7 +9,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param request what the call is for
  * @param acks the replica confirmations to wait for after the call, or null; the reply says how many replicas confirmed
- * @param date the argument that is a time by the server's own clock, or null if there is none
+ * @param notAfter the date by the server's own clock after which the call changes nothing, or null if there is none
+ * @param dated the index of the argument that is this date, known only when the call is sent
  */
 public record Call(
         Request request,
@@ -17,18 +18,13 @@ public record Call(
         List<String> keys,
         List<String> args,
         @Nullable Acks acks,
-        @Nullable Date date) {
+        @Nullable NotAfter notAfter,
+        int dated) {
 
     /**
      * The code of the reply to a call that ran after its date: it changed nothing, and the reply has the server's time.
      */
     public static final String LATE = "LATE";
-
-    /**
-     * The index of an argument that is a time by the clock of the server that runs the call, known only when it is
-     * sent.
-     */
-    public record Date(int argument, NotAfter notAfter) {}
 
     /** The date of a call by the clock of a server, after which the call must change nothing. */
     @FunctionalInterface
@@ -44,7 +40,7 @@ public record Call(
     }
 
     public Call(Request request, Script script, List<String> keys, List<String> args) {
-        this(request, script, keys, args, null, null);
+        this(request, script, keys, args, null, null, 0);
     }
 
     /** Makes a call that only a single server can run, not a quorum. */
@@ -54,12 +50,17 @@ public record Call(
 
     /** A copy that waits for these confirmations. */
     public Call with(@Nullable Acks wanted) {
-        return Objects.equals(wanted, acks) ? this : new Call(request, script, keys, args, wanted, date);
+        return Objects.equals(wanted, acks) ? this : new Call(request, script, keys, args, wanted, notAfter, dated);
     }
 
     /** A copy with a date by the server's clock in place of an argument. */
-    public Call dated(int argument, NotAfter notAfter) {
-        return new Call(request, script, keys, args, acks, new Date(argument, notAfter));
+    public Call dated(int argument, NotAfter date) {
+        return new Call(request, script, keys, args, acks, date, argument);
+    }
+
+    /** A copy that another script runs, with these keys and arguments. */
+    public Call with(Script other, List<String> otherKeys, List<String> otherArgs) {
+        return new Call(request, other, otherKeys, otherArgs, acks, notAfter, dated);
     }
 
     /**
@@ -73,17 +74,15 @@ public record Call(
 
     /** Notes the server's time if the reply has it, and returns whether the call ran too late. */
     public boolean isLate(Reply reply) {
-        boolean late = date != null && reply.is(LATE);
-        if (date != null && !reply.values().isEmpty() && (late || request.wantsLock())) {
-            date.notAfter().saw(reply);
+        boolean late = notAfter != null && reply.is(LATE);
+        if (notAfter != null && !reply.values().isEmpty() && (late || request.wantsLock())) {
+            notAfter.saw(reply);
         }
         return late;
     }
 
     /** An argument as it has to be sent to a server. */
     public String argument(int index, String server) {
-        return date != null && date.argument() == index
-                ? Long.toString(date.notAfter().micros(server))
-                : args.get(index);
+        return notAfter != null && dated == index ? Long.toString(notAfter.micros(server)) : args.get(index);
     }
 }

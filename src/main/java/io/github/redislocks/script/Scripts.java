@@ -47,6 +47,12 @@ public final class Scripts {
     private static final String NO_PLACE = "";
     /** A placeholder for a time that is known only when the call is sent. */
     private static final String DATED = "0";
+    /** A lease as it is sent. */
+    private record Lease(long millis, String text) {}
+
+    /** The lease that was sent last; most requests name the same. */
+    private static volatile Lease lastLease = new Lease(0, "0");
+
     /** In place of the time until which a request may still run. */
     private static final String NOTHING_RUNS = "0";
 
@@ -70,9 +76,19 @@ public final class Scripts {
                 Request.OfOneServer.TAKE,
                 TAKE,
                 List.of(attempt.keys.lock(), attempt.keys.fence()),
-                List.of(attempt.owner.id, Long.toString(attempt.number), Long.toString(attempt.leaseMillis), DATED),
+                List.of(attempt.owner.id, Long.toString(attempt.number), lease(attempt.leaseMillis), DATED),
                 null,
-                new Call.Date(3, notAfter));
+                notAfter,
+                3);
+    }
+
+    private static String lease(long millis) {
+        Lease last = lastLease;
+        if (last.millis != millis) {
+            last = new Lease(millis, Long.toString(millis));
+            lastLease = last;
+        }
+        return last.text;
     }
 
     /** Takes the locks of attempts of one owner that want the same lease, if all are free and nobody waits. */
@@ -227,7 +243,7 @@ public final class Scripts {
     public static Call watched(Call renewal) {
         List<String> args = new ArrayList<>(renewal.args());
         args.add("watched");
-        return new Call(renewal.request(), renewal.script(), renewal.keys(), args, renewal.acks(), renewal.date());
+        return renewal.with(renewal.script(), renewal.keys(), args);
     }
 
     /** Turns a grant into the wanted lease. */

@@ -62,7 +62,7 @@ public final class TokenMemory implements Redis {
         if (keys.size() == 1 && call.request() instanceof Request.Keeping) {
             keys = List.of(keys.get(0), new LockKeys(keys.get(0)).fence());
         }
-        return new Call(call.request(), copy, keys, call.args(), call.acks(), call.date());
+        return call.with(copy, keys, call.args());
     }
 
     @Override

@@ -111,6 +111,9 @@ public record LockKeys(String lock) {
     }
 
     private static String decode(String text) {
+        if (text.indexOf('%') < 0) {
+            return text;
+        }
         return ENCODED.matcher(text)
                 .replaceAll(
                         code -> Matcher.quoteReplacement(String.valueOf((char) Integer.parseInt(code.group(1), 16))));

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LossListener;
 import io.github.redislocks.concurrent.Threads;
@@ -35,6 +36,19 @@ class EventNotifierTest {
         events.lost(last, () -> true);
         await().until(() -> told.size() == 2);
         assertThat(told).containsExactly(first, last);
+    }
+
+    @Test
+    void acquisition_whereOnlyLossesAreHeard_isNoEvent() {
+        List<LockLost> told = new CopyOnWriteArrayList<>();
+        EventNotifier losses = new EventNotifier(List.of(new LossCallback(told::add)));
+        assertThat(losses.isHeard()).isFalse();
+        LockLost loss = LockLost.of("a", 1, "main", LockLost.Reason.EXPIRED);
+        losses.lost(loss, () -> true);
+        losses.awaitTold(Duration.ofSeconds(10));
+        assertThat(told).containsExactly(loss);
+        EventNotifier more = new EventNotifier(List.of(new LossCallback(told::add), new LockListener() {}));
+        assertThat(more.isHeard()).isTrue();
     }
 
     /** By an error, after which it is not known whether it got into the queue. */

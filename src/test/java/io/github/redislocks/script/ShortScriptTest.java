@@ -74,8 +74,7 @@ class ShortScriptTest {
 
     private Reply run(Call call) {
         // The time after which it is late is by the clock of the server.
-        return redis.run(
-                call.date() == null ? call : call.dated(call.date().argument(), server -> FOR_EVER), TIMEOUT_NANOS);
+        return redis.run(call.notAfter() == null ? call : call.dated(call.dated(), server -> FOR_EVER), TIMEOUT_NANOS);
     }
 
     private Reply take(long number, String owner) {
