@@ -136,12 +136,10 @@ public final class JedisServers {
     }
 
     private void checkWatching() {
-        boolean quorum = masters != null;
-        if (quorum || known().topology() instanceof Topology.Cluster) {
-            throw new UnsupportedOperationException(
-                    "watchDeletions(true) needs one server, or the master that Sentinels"
-                            + " name, and this is a " + (quorum ? "quorum" : "cluster")
-                            + ": leave it out. A deleted lock is told by the next renewal then.");
+        if (masters != null) {
+            throw new UnsupportedOperationException("watchDeletions(true) needs one server, the master that Sentinels"
+                    + " name, or a cluster, and this is a quorum: leave it out. A lock that a majority has lost is told"
+                    + " by the next renewal then.");
         }
     }
 

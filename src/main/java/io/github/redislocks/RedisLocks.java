@@ -537,10 +537,11 @@ public final class RedisLocks implements Locks {
          * of held locks to this client, which then asks Redis about the hold; the answer counts. It costs one request
          * in the background for each hold that lasts 20 ms, shared by up to 32 of them, and none for shorter ones; the
          * connection of the mailbox is open from the start. After a broken connection there may be no report until the
-         * next renewal.
+         * next renewal. In a cluster each hold is asked for by itself, and each master that has held locks costs a
+         * connection and a thread besides.
          *
          * <p>The user in Redis needs the rights {@code +client|id +client|tracking +client|caching} and the channel
-         * {@code __redis__:invalidate} besides. On a quorum and in a cluster {@link #build()} throws
+         * {@code __redis__:invalidate} besides. On a quorum {@link #build()} throws
          * {@link UnsupportedOperationException}.
          *
          * <pre>{@code
@@ -608,7 +609,7 @@ public final class RedisLocks implements Locks {
          * @throws LockUnavailableException if the server does not answer, for the time of {@link #connectWithin}; also
          *     if the thread is interrupted meanwhile, which stays interrupted; or if the server refuses
          *     {@link #watchDeletions}
-         * @throws UnsupportedOperationException for {@link #watchDeletions} on a quorum or in a cluster
+         * @throws UnsupportedOperationException for {@link #watchDeletions} on a quorum
          */
         public RedisLocks build() {
             JedisServers chosen = servers == null ? JedisServers.uri(DEFAULT_URI) : servers;

@@ -120,6 +120,25 @@ public final class FailoverGuard {
         return Remedy.of(failure);
     }
 
+    /** Of any of the servers; one of several that does not answer now is left out, as it would be later. */
+    private @Nullable String objectionToWatching() {
+        List<? extends Redis> servers = redis.servers();
+        for (Redis server : servers) {
+            try {
+                String objection =
+                        ServerRequirements.objectionToWatching(server, mailbox, settings.commandTimeoutNanos());
+                if (objection != null) {
+                    return objection;
+                }
+            } catch (RedisException.Unanswered e) {
+                if (servers.size() == 1) {
+                    throw e;
+                }
+            }
+        }
+        return null;
+    }
+
     private void look() {
         Call check = check().with(settings.acks());
         try {
@@ -136,7 +155,7 @@ public final class FailoverGuard {
                         redis, settings.keyPrefix(), settings.commandTimeoutNanos());
             }
             if (objection == null && settings.watchDeletions()) {
-                objection = ServerRequirements.objectionToWatching(redis, mailbox, settings.commandTimeoutNanos());
+                objection = objectionToWatching();
             }
             if (objection != null) {
                 mayPass = server.isReplica();

@@ -43,7 +43,7 @@ public interface Redis extends AutoCloseable {
      * was, and a hint may be lost with a connection.
      *
      * @throws RedisException as {@link #run}; refused if the server does not tell, or not this user
-     * @throws UnsupportedOperationException if there are several servers
+     * @throws UnsupportedOperationException if there are several servers that vote
      */
     default Subscription watch(String channel, Watcher watcher, long timeoutNanos) {
         throw new UnsupportedOperationException(address() + " does not tell of changed keys");

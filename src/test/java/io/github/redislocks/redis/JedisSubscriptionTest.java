@@ -10,6 +10,7 @@ import io.github.redislocks.fixture.RedisServer.Version;
 import io.github.redislocks.redis.RedisException.Refused;
 import io.github.redislocks.redis.RedisException.Unanswered;
 import io.github.redislocks.redis.jedis.JedisRedis;
+import io.github.redislocks.redis.jedis.JedisSubscription;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -19,6 +20,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.Protocol.Command;
@@ -106,6 +108,43 @@ class JedisSubscriptionTest extends JedisRedisFixture {
         Redis.Subscription second = closing(redis.subscribe("news", LONG));
         redis.publish("news", "again", LONG);
         assertThat(second.next()).isEqualTo("again");
+    }
+
+    private static JedisRedis inResp2(HostAndPort address) {
+        return new JedisRedis(
+                address,
+                DefaultJedisClientConfig.builder().protocol(RedisProtocol.RESP2).build(),
+                1);
+    }
+
+    @Test
+    void ping_whereTheServerAnswers_leavesTheSubscriptionAsItIs() throws Exception {
+        FaultyProxy proxy = closing(FaultyProxy.to(shared));
+        JedisRedis redis = closing(inResp2(proxy.address()));
+        JedisSubscription subscription = closing(redis.watch("pinged", key -> {}, LONG));
+        FutureTask<String> next = started(subscription::next);
+        for (int i = 0; i < 3; i++) {
+            long heard = proxy.replyBytes();
+            subscription.ping(0);
+            await().until(() -> !subscription.isPinged() && proxy.replyBytes() > heard);
+        }
+        redis.publish("pinged", "x", LONG);
+        await().until(next::isDone);
+        assertThat(next.get()).isEqualTo("x");
+    }
+
+    @Test
+    void ping_whereNoAnswerCame_endsTheSubscriptionAtTheNext() {
+        FaultyProxy proxy = closing(FaultyProxy.to(shared));
+        JedisRedis redis = closing(inResp2(proxy.address()));
+        JedisSubscription subscription = closing(redis.watch("pinged", key -> {}, LONG));
+        proxy.dropReplies();
+        failsOnce(subscription, () -> {
+            subscription.ping(LONG);
+            subscription.ping(LONG);
+            assertThat(subscription.isPinged()).isTrue();
+            subscription.ping(0);
+        });
     }
 
     @Test

@@ -330,6 +330,22 @@ class LineScriptTest {
         assertThat(redis.pttl(keys.lock())).isEqualTo(30_000);
     }
 
+    /** What a renewal of a lock that is gone has read is forgotten by a write, which must not reach another's lock. */
+    @Test
+    void watchedRenewal_ofWhatIsGone_leavesNothing_andTheLocksOfOthersAsTheyWere() {
+        List<String> lock = List.of(keys.lock());
+        assertThat(run(lock, "renew", "a:1", "1", "90000", "watched").code()).isEqualTo("GONE");
+        assertThat(run(lock, "renew_all", "90000", "a:1", "1", "watched").code())
+                .isEqualTo("GONE");
+        assertThat(redis.pttl(keys.lock())).isEqualTo(-2);
+        acquire("b:1", "1");
+        assertThat(run(lock, "renew", "a:1", "1", "90000", "watched").code()).isEqualTo("GONE");
+        assertThat(run(lock, "renew_all", "90000", "a:1", "1", "watched").code())
+                .isEqualTo("GONE");
+        assertThat(redis.pttl(keys.lock())).isEqualTo(30_000);
+        assertThat(run(lock, "held", "b:1", "1").code()).isEqualTo("OK");
+    }
+
     @Test
     void anotherAttempt_ofTheSameOwner_isAnother() {
         acquire("a:1", "5");

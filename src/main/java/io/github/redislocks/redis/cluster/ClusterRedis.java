@@ -38,6 +38,7 @@ public final class ClusterRedis implements Redis {
     private final ClusterMasters masters;
     private final IoThreads workers;
     private final AtomicInteger subscriptions = new AtomicInteger();
+    private final NodeWatches watches;
 
     public ClusterRedis(Topology.Cluster topology, JedisClientConfig config, int maxConnections, long timeoutNanos) {
         this(topology, config, maxConnections, timeoutNanos, Threads.DAEMONS);
@@ -58,6 +59,7 @@ public final class ClusterRedis implements Redis {
                 address,
                 node -> new JedisRedis(node, config, maxConnections, threads),
                 news -> new ClusterWatch(topology.nodes(), config, timeoutNanos, news, threads));
+        watches = new NodeWatches(masters::all, threads, timeoutNanos);
     }
 
     /** Begins to ask the nodes; does not wait for a reply. */
@@ -130,6 +132,7 @@ public final class ClusterRedis implements Redis {
                     redirected.ends(nobody);
                 }
             }
+            plain.forEach(this::watch);
             List<Runnable> batches = new ArrayList<>();
             plain.forEach((server, part) -> batches.add(
                     () -> told(part, server.runAll(calls(part), part.get(0).left()))));
@@ -139,6 +142,12 @@ public final class ClusterRedis implements Redis {
             open = open.stream().filter(redirected -> !redirected.hasEnded()).toList();
         }
         return all.stream().map(RedirectedCall::outcome).toList();
+    }
+
+    private void watch(JedisRedis server, List<RedirectedCall> calls) {
+        if (calls.stream().anyMatch(each -> each.call().request().renews())) {
+            watches.want(server);
+        }
     }
 
     private static List<Call> calls(List<RedirectedCall> all) {
@@ -195,6 +204,14 @@ public final class ClusterRedis implements Redis {
                 }
             }
         }
+    }
+
+    /** Each master tells of the keys that renewals read there, by a subscription of its own. */
+    @Override
+    public Subscription watch(String channel, Watcher watcher, long timeoutNanos) {
+        Subscription subscription = subscribe(channel, timeoutNanos);
+        watches.begin(watcher);
+        return subscription;
     }
 
     @Override

@@ -166,7 +166,7 @@ public final class JedisRedis implements Redis {
     }
 
     @Override
-    public Subscription watch(String channel, Watcher watcher, long timeoutNanos) {
+    public JedisSubscription watch(String channel, Watcher watcher, long timeoutNanos) {
         return new Subscribing(channel, watcher, timeoutNanos).perform(endpoint.callersConnect());
     }
 
@@ -310,7 +310,7 @@ public final class JedisRedis implements Redis {
         }
     }
 
-    private final class Subscribing extends TimedRequest<Subscription> {
+    private final class Subscribing extends TimedRequest<JedisSubscription> {
 
         private final String channel;
         private final @Nullable Watcher watcher;
@@ -327,7 +327,7 @@ public final class JedisRedis implements Redis {
         }
 
         @Override
-        public Subscription on(PooledConnection link) {
+        public JedisSubscription on(PooledConnection link) {
             Tracking.Listener listener = null;
             try {
                 if (watcher == null) {

@@ -17,6 +17,8 @@ public final class JedisSubscription implements Redis.Subscription {
     private final Tracking.@Nullable Listener listener;
 
     private volatile boolean closed;
+    /** When the server was asked whether it is there and has not answered since; 0 if it has. */
+    private volatile long pingedNanos;
 
     public JedisSubscription(
             Endpoint endpoint, String channel, PooledConnection link, Tracking.@Nullable Listener listener) {
@@ -30,7 +32,9 @@ public final class JedisSubscription implements Redis.Subscription {
     public String next() {
         try {
             while (true) {
-                if (link.receive() instanceof List<?> parts
+                Object heard = link.receive();
+                pingedNanos = 0;
+                if (heard instanceof List<?> parts
                         && parts.size() == MESSAGE_PARTS
                         && parts.get(0) instanceof byte[] kind
                         && parts.get(1) instanceof byte[] from
@@ -49,6 +53,31 @@ public final class JedisSubscription implements Redis.Subscription {
                     ? endpoint.closed(false)
                     : endpoint.failed(e, "the subscription to " + channel, true, false, 0);
         }
+    }
+
+    /**
+     * Asks the server whether the subscription is there on its side too, without waiting; ends it if the question
+     * before was not answered in this time. Not in RESP3, and by one thread at a time.
+     */
+    public void ping(long patienceNanos) {
+        long now = System.nanoTime();
+        long before = pingedNanos;
+        try {
+            if (before == 0) {
+                pingedNanos = now == 0 ? 1 : now;
+                link.send(Commands.ping());
+                link.answers(0);
+            } else if (now - before > patienceNanos) {
+                link.cut();
+            }
+        } catch (JedisException broken) {
+            link.cut();
+        }
+    }
+
+    /** Whether a ping has not been answered yet. */
+    public boolean isPinged() {
+        return pingedNanos != 0;
     }
 
     @Override

@@ -3,9 +3,13 @@
 -- ARGV     owner, attempt, lease(ms), and 'watched' if the lock has to be read at the end
 -- returns  OK | GONE
 --@include extend
+--@include forget
 
 local held = redis.call('hmget', KEYS[1], 'owner', 'attempt')
 if held[1] ~= ARGV[1] or held[2] ~= ARGV[2] then
+    if ARGV[4] and redis.call('exists', KEYS[1]) == 0 then
+        forget(KEYS[1])
+    end
     return {'GONE'}
 end
 extend(KEYS[1], ARGV[3])

@@ -3,19 +3,27 @@
 -- ARGV     lease(ms), then for each lock: owner, attempt; and 'watched' if the locks have to be read at the end
 -- returns  the number of holds, if all are there | GONE, then the index of each that is not, counted from 0
 --@include extend
+--@include forget
 
 local call, lease = redis.call, ARGV[1]
-local gone = {'GONE'}
+local watched = ARGV[2 * #KEYS + 2]
+local gone, missing = {'GONE'}, {}
 for i, lock in ipairs(KEYS) do
     local held = call('hmget', lock, 'owner', 'attempt')
     if held[1] == ARGV[2 * i] and held[2] == ARGV[2 * i + 1] then
         extend(lock, lease)
     else
+        if watched and call('exists', lock) == 0 then
+            missing[#missing + 1] = lock
+        end
         gone[#gone + 1] = i - 1
     end
 end
-if ARGV[2 * #KEYS + 2] then
+if watched then
     -- Behind the last write: see renew.lua.
     call('exists', unpack(KEYS))
+    for _, lock in ipairs(missing) do
+        forget(lock)
+    end
 end
 return #gone == 1 and #KEYS or gone

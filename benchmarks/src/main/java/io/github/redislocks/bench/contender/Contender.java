@@ -12,6 +12,8 @@ public enum Contender {
     OURS_DEFAULT("ours-default", setting -> new Ours(setting, Ours.Kind.DEFAULT), Trait.ALL),
     OURS_FAIR("ours-fair", setting -> new Ours(setting, Ours.Kind.FAIR), Trait.TWIN),
     OURS_LOCAL("ours-local", setting -> new Ours(setting, Ours.Kind.LOCAL_REENTRY), Trait.TWIN),
+    OURS_WATCHING(
+            "ours-watching", setting -> new Ours(setting, Ours.Kind.WATCHING), EnumSet.of(Trait.LOCKS, Trait.RENEWS)),
     /** Takes part only where {@code --before} names its jar. */
     OURS_BEFORE("ours-before", EarlierVersion::new, Trait.TWIN),
     REDISSON("redisson", RedissonLocks::new, Trait.ALL),

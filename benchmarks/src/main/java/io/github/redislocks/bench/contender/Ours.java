@@ -12,7 +12,9 @@ final class Ours implements LockClient {
         DEFAULT,
         FAIR,
         /** Re-entries are not written to Redis. */
-        LOCAL_REENTRY
+        LOCAL_REENTRY,
+        /** Redis tells of keys that are deleted. */
+        WATCHING
     }
 
     private static final String KEY_PREFIX = "redis-locks";
@@ -28,6 +30,7 @@ final class Ours implements LockClient {
             builder.lease(Duration.ofMillis(setting.leaseMillis()));
         }
         locks = builder.localReentry(kind == Kind.LOCAL_REENTRY)
+                .watchDeletions(kind == Kind.WATCHING)
                 .onLockLost(loss -> losses.increment())
                 .build();
     }
