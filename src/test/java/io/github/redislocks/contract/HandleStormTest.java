@@ -18,6 +18,8 @@ import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.stream.Collectors;
@@ -55,12 +57,16 @@ class HandleStormTest {
     private final RedisServer server = RedisServer.start();
     private final RedisLocks locks = RedisLocks.connect(server.uri());
     private final RedisLocks others = RedisLocks.connect(server.uri());
+    /** One's own: that of the JDK may be a thread for each task. */
+    private final ExecutorService users = Executors.newFixedThreadPool(2);
+
     private final Jedis redis = new Jedis(URI.create(server.uri()));
 
     @AfterEach
     void close() {
         locks.close();
         others.close();
+        users.shutdown();
         redis.close();
         server.close();
     }
@@ -132,7 +138,7 @@ class HandleStormTest {
             int name = i % NAMES;
             all.add(pending.get(i).thenCompose(handle -> {
                 assertThat(inside.incrementAndGet(name)).as("at a time").isOne();
-                return CompletableFuture.supplyAsync(() -> inside.decrementAndGet(name))
+                return CompletableFuture.supplyAsync(() -> inside.decrementAndGet(name), users)
                         .thenCompose(left -> handle.releaseAsync());
             }));
         }
