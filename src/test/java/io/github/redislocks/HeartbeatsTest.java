@@ -25,13 +25,12 @@ class HeartbeatsTest extends FakeTime {
 
     private static final long SOON = 2_000_000_000;
 
+    private static final Attempt.Request REQUEST = new Attempt.Request(30_000, true, false);
+
     private final LockClient client = locks.client();
     private final Heartbeats heartbeats = client.heartbeats();
     private final Attempt attempt = client.attempts.make(
-            LockKeys.of("redis-locks", "job"),
-            client.owners.caller(),
-            new Attempt.Request(30_000, true, false),
-            WaitLimit.endless());
+            LockKeys.of("redis-locks", "job"), client.owners.caller(), REQUEST, WaitLimit.endless());
 
     @BeforeEach
     void beginAttempt() {
@@ -59,6 +58,23 @@ class HeartbeatsTest extends FakeTime {
         assertThat(due()).isEmpty();
         first.end();
         assertThat(due()).hasSize(1);
+    }
+
+    /** A walk looks at all waiters, and each answer would begin another one. */
+    @Test
+    void rest_ofTheWatchdog_growsWithTheWaiters_toWhatAnyLeaseBears() {
+        List<Attempt> waiters = new ArrayList<>();
+        for (int count : List.of(999, 1_000, 10_000)) {
+            for (int i = 0; i < count; i++) {
+                Attempt waiter = client.attempts.make(attempt.keys, attempt.owner, REQUEST, WaitLimit.endless());
+                client.attempts.begin(waiter);
+                waiters.add(waiter);
+            }
+            assertThat(heartbeats.restNanos())
+                    .as(waiters.size() + " waiters and one")
+                    .isEqualTo(Math.min((waiters.size() - 999) * 1_000L, 4_166_666));
+        }
+        waiters.forEach(client.attempts::end);
     }
 
     @Test

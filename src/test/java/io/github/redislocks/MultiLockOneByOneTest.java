@@ -1,5 +1,7 @@
 package io.github.redislocks;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -18,5 +20,14 @@ class MultiLockOneByOneTest extends MultiLockTest {
         multi.lock();
         multi.unlock();
         assertTakenOneByOne();
+    }
+
+    @Test
+    @Override
+    void locksThatNobodyWaitsFor_areFreedByOneRequest_andTheOthersHandedOn() {
+        multi.lock();
+        multi.unlock();
+        assertThat(redis.log().count("free_all")).isZero();
+        assertThat(redis.log().count("free", "release")).isEqualTo(3);
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.twin.Fault;
+import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -128,6 +129,42 @@ class MultiLockTest extends FakeTime {
         theirs.unlock();
         acquireElsewhere(Duration.ZERO, true);
         assertNothingLeft();
+    }
+
+    private boolean isWaitedForHere() {
+        return locks.client().attempts.all().stream().anyMatch(Attempt::isInLocalQueue);
+    }
+
+    @Test
+    void locksThatNobodyWaitsFor_areFreedByOneRequest_andTheOthersHandedOn() {
+        multi.lock();
+        multi.unlock();
+        assertThat(redis.log().count("free_all")).isEqualTo(1);
+        assertThat(redis.log().count("free", "release")).isZero();
+        multi.lock();
+        AtomicReference<Throwable> thrown = new AtomicReference<>();
+        FencedLock theirs = others.reentrantLock("b");
+        Thread there = start(thrown, () -> {
+            theirs.lock();
+            theirs.unlock();
+        });
+        FencedLock ours = locks.reentrantLock("c");
+        Thread here = start(thrown, () -> {
+            ours.lock();
+            ours.unlock();
+        });
+        passUntil(() -> isWaitedFor("b") && isWaitedForHere());
+        long before = redis.log().count("release");
+        multi.unlock();
+        join(there);
+        join(here);
+        assertThat(thrown.get()).isNull();
+        assertThat(redis.log().count("free_all")).isEqualTo(2);
+        assertThat(redis.log().count("release") - before)
+                .as("of b and c, and then of theirs")
+                .isBetween(2L, 4L);
+        assertNothingLeft();
+        assertThat(losses).isEmpty();
     }
 
     private void acquireElsewhere(Duration wait, boolean isFree) {
@@ -521,6 +558,16 @@ class MultiLockTest extends FakeTime {
                 .satisfies(e -> assertThat(e.getSuppressed()).hasSize(1));
         assertThatThrownBy(multi::unlock).isExactlyInstanceOf(IllegalMonitorStateException.class);
         assertNothingLeft();
+    }
+
+    @Test
+    void loss_thatTheReleaseFindsFirst_isToldWhenAllAreReleased() {
+        multi.lock();
+        others.reentrantLock("b").forceUnlock();
+        assertThatThrownBy(multi::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("\"b\"");
+        assertThatThrownBy(multi::unlock).isExactlyInstanceOf(IllegalMonitorStateException.class);
+        assertNothingLeft();
+        assertThat(losses).hasSize(1);
     }
 
     @Test

@@ -149,6 +149,7 @@ class TokenMemoryTest extends FakeTime {
                 "take_all",
                 "acquire",
                 "free",
+                "free_all",
                 "release",
                 "release_after",
                 "renew",

@@ -130,6 +130,15 @@ public final class LockEngine {
         return new LockLostException(hold.loss(reason == null ? LockLost.Reason.EXPIRED : reason));
     }
 
+    /**
+     * A hold whose end has begun, with others.
+     *
+     * @param sentNanos when it began
+     * @param untilNanos the deadline of the hold
+     * @param byNanos by when Redis has to have answered
+     */
+    record Ending(Hold hold, long sentNanos, long untilNanos, long byNanos) {}
+
     /** One lock, with the settings of one lock object. */
     public final class Sync {
 
@@ -674,6 +683,60 @@ public final class LockEngine {
             }
         }
 
+        /** Whether a hold may end with others by one request: nobody here waits for its lock. */
+        boolean mayEndWithOthers(Hold hold) {
+            return hold.count() == 1
+                    && !hold.isToKeep()
+                    && losses.isValid(hold)
+                    && localQueue.successor(keys, hold.attempt) == null;
+        }
+
+        /** Begins the end of a hold, which is to be answered by the given time; null if it is lost. */
+        @Nullable
+        Ending beginEnd(Hold hold, long sent, long byNanos) {
+            long until = hold.beginRelease(sent);
+            publish();
+            return until == 0 ? null : new Ending(hold, sent, until, byNanos);
+        }
+
+        /** Ends here a hold that has ended in Redis, with others. */
+        void freed(Ending ending) {
+            localQueue.exit(keys, ending.hold.attempt);
+            holds.remove(ending.hold);
+            events.released(keys, ending.hold, ending.sentNanos);
+        }
+
+        /**
+         * Ends a hold that did not end with others.
+         *
+         * @param mayHaveRun whether a copy of the request for all of them may have ended it
+         * @param failure what became of that request; null if the answer was that somebody may wait for this lock
+         */
+        void end(Ending ending, boolean mayHaveRun, @Nullable RedisException failure) {
+            Hold hold = ending.hold;
+            long sent = ending.sentNanos;
+            boolean keepTurn = sent - hold.turnStartNanos < Timing.LOCAL_TURN_NANOS;
+            try {
+                boolean found;
+                try {
+                    if (failure != null) {
+                        throw failure;
+                    }
+                    crowded = true;
+                    hold.names(handoff.successor(hold));
+                    found = handOn(hold, sent, ending.byNanos, keepTurn, mayHaveRun);
+                } catch (RedisException e) {
+                    found = goesOnLater(hold, ending.untilNanos, keepTurn, e);
+                }
+                ended(hold, sent, found);
+            } catch (Throwable e) {
+                hold.stranded = true;
+                watchdog.stranded = true;
+                watchdog.wakeAt(0);
+                throw e;
+            }
+        }
+
         private void release(Hold hold, long sent, long until, long byNanos) {
             boolean keepTurn = sent - hold.turnStartNanos < Timing.LOCAL_TURN_NANOS;
             boolean found = true;
@@ -692,12 +755,21 @@ public final class LockEngine {
                     found = handOn(hold, sent, byNanos, keepTurn, freed.resent());
                 }
             } catch (RedisException e) {
-                handoff.releaseLater(hold, handoff.releaseOf(hold, keepTurn), hold.successor());
-                // Redis has done it if only replicas are missing.
-                found = e instanceof RedisException.Unacknowledged
-                        || clock.nanoTime() < until
-                        || !hold.releasedTooLate();
+                found = goesOnLater(hold, until, keepTurn, e);
             }
+            ended(hold, sent, found);
+        }
+
+        /** Leaves a release without an answer to the background; whether the hold ended in good order nevertheless. */
+        private boolean goesOnLater(Hold hold, long until, boolean keepTurn, RedisException failure) {
+            handoff.releaseLater(hold, handoff.releaseOf(hold, keepTurn), hold.successor());
+            // Redis has done it if only replicas are missing.
+            return failure instanceof RedisException.Unacknowledged
+                    || clock.nanoTime() < until
+                    || !hold.releasedTooLate();
+        }
+
+        private void ended(Hold hold, long sent, boolean found) {
             if (!found) {
                 losses.ended(hold);
                 throw unlockLost(hold);

@@ -3,6 +3,9 @@ package io.github.redislocks.engine;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.StackSpace;
+import io.github.redislocks.engine.LockEngine.Ending;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.HandleOwner;
@@ -282,18 +285,28 @@ public final class SeveralLocks {
     }
 
     /**
-     * Ends all, the last first, and then throws what was met: of several the first, to which the others are added as
-     * suppressed. Waits for one command timeout at most.
+     * Ends all, those behind which nobody waits by one request, and the others the last first. Then throws what was
+     * met: of several losses the first, to which the others are added as suppressed. Waits for one command timeout at
+     * most.
      */
     public void release(Hold[] held) {
         long by = beginRelease(held);
+        @Nullable Ending[] begun = new Ending[held.length];
+        Freed freed = freeTogether(held, begun, by);
         RuntimeException lost = null;
         Error met = null;
         for (int i = held.length - 1; i >= 0; i--) {
             Hold hold = held[i];
             int count = hold.count();
             try {
-                parts.get(i).unlock(hold, by);
+                Ending ending = begun[i];
+                if (ending == null) {
+                    parts.get(i).unlock(hold, by);
+                } else if (freed.has(hold)) {
+                    parts.get(i).freed(ending);
+                } else {
+                    parts.get(i).end(ending, freed.mayHaveRun(), freed.failure);
+                }
             } catch (LockLostException e) {
                 lost = lost == null ? e : with(lost, e);
             } catch (Error e) {
@@ -306,6 +319,58 @@ public final class SeveralLocks {
         }
         if (lost != null) {
             throw lost;
+        }
+    }
+
+    /** What came of the request that frees several: those that it was for, and its answer, if there was one. */
+    private record Freed(
+            List<Hold> holds,
+            @Nullable Reply reply,
+            @Nullable RedisException failure) {
+
+        static final Freed NONE = new Freed(List.of(), null, null);
+
+        boolean has(Hold hold) {
+            return reply != null && Answer.isFreed(reply, holds.indexOf(hold));
+        }
+
+        boolean mayHaveRun() {
+            return reply != null && reply.resent();
+        }
+    }
+
+    /**
+     * Frees by one request those locks for which nobody waits.
+     *
+     * @param begun where those are put whose end has begun; after an error all are left to the watchdog
+     */
+    private Freed freeTogether(Hold[] held, @Nullable Ending[] begun, long by) {
+        try {
+            List<Hold> ending = new ArrayList<>(held.length);
+            if (!together.isPossible(held.length)) {
+                return Freed.NONE;
+            }
+            long sent = clock.nanoTime();
+            for (int i = 0; i < held.length; i++) {
+                if (parts.get(i).mayEndWithOthers(held[i])) {
+                    begun[i] = parts.get(i).beginEnd(held[i], sent, by);
+                    if (begun[i] != null) {
+                        ending.add(held[i]);
+                    }
+                }
+            }
+            return ending.isEmpty() ? Freed.NONE : free(ending, Math.max(1, by - sent));
+        } catch (Error e) {
+            strand(held);
+            throw e;
+        }
+    }
+
+    private Freed free(List<Hold> ending, long timeoutNanos) {
+        try {
+            return new Freed(ending, together.free(ending, timeoutNanos), null);
+        } catch (RedisException e) {
+            return new Freed(ending, null, e);
         }
     }
 

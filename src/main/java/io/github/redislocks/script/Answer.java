@@ -71,6 +71,11 @@ public sealed interface Answer {
         return reply.is("OK");
     }
 
+    /** Reads the reply to {@link Scripts#freeAll}: whether the hold at {@code index} has ended. */
+    static boolean isFreed(Reply reply, int index) {
+        return isFreed(reply) || !reply.values().contains((long) index);
+    }
+
     /** Reads the reply to a renewal or re-entry: whether the hold is there. */
     static boolean isKept(Reply reply) {
         return reply.is("OK");

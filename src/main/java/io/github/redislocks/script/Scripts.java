@@ -23,6 +23,7 @@ public final class Scripts {
     private static final Script TAKE = script("take");
     private static final Script TAKE_ALL = script("take_all");
     private static final Script FREE = script("free");
+    private static final Script FREE_ALL = script("free_all");
     private static final Script ACQUIRE = script("acquire");
     private static final Script REENTER = script("reenter");
     private static final Script RELEASE = script("release");
@@ -259,6 +260,19 @@ public final class Scripts {
     public static Call free(Hold hold) {
         return new Call(
                 FREE, List.of(hold.lock(), hold.keys().fence()), List.of(hold.owner.id, Long.toString(hold.attempt)));
+    }
+
+    /** Ends those of an owner's holds behind which nobody waits. */
+    public static Call freeAll(List<Hold> holds) {
+        List<String> keys = new ArrayList<>(2 * holds.size());
+        List<String> args = new ArrayList<>(1 + holds.size());
+        args.add(holds.get(0).owner.id);
+        for (Hold hold : holds) {
+            keys.add(hold.lock());
+            keys.add(hold.keys().fence());
+            args.add(Long.toString(hold.attempt));
+        }
+        return new Call(FREE_ALL, keys, args);
     }
 
     public static Call release(Hold hold, @Nullable Attempt successor, boolean keep, boolean takePlace) {

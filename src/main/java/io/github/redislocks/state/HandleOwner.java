@@ -12,7 +12,6 @@ import org.jspecify.annotations.Nullable;
  */
 public class HandleOwner extends Owner {
 
-    private final String name;
     /** Weakly: the hold refers to this, and must not keep alive what only its user has. */
     private final WeakReference<Object> handle;
 
@@ -30,7 +29,6 @@ public class HandleOwner extends Owner {
      */
     public HandleOwner(String clientId, long number, Object handle, Consumer<LockLost> onLost) {
         super(clientId + ":h" + number, HandleOwner.class);
-        this.name = "handle h" + number;
         this.handle = new WeakReference<>(handle);
         this.onLost = onLost;
     }
@@ -88,7 +86,8 @@ public class HandleOwner extends Owner {
 
     @Override
     public String description() {
-        return name;
+        // Made when asked for: very many handles may wait.
+        return "handle " + id.substring(id.lastIndexOf(':') + 1);
     }
 
     /** Tells the handle that its hold was lost. */

@@ -87,6 +87,11 @@ public final class Attempts {
         return underWay.get(number);
     }
 
+    /** How many are under way. */
+    public int count() {
+        return underWay.size();
+    }
+
     public boolean isEmpty() {
         return underWay.isEmpty();
     }

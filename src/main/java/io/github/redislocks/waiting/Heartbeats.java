@@ -12,6 +12,7 @@ import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.FailoverEpoch;
+import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.watchdog.Batch;
 import io.github.redislocks.watchdog.Job;
@@ -24,6 +25,13 @@ import io.github.redislocks.watchdog.Task;
 public final class Heartbeats implements Task {
 
     private static final long PAUSE_NANOS = 100_000_000;
+
+    /** How long the watchdog rests after a walk, for each waiter beyond the first thousand. */
+    private static final long REST_NANOS = 1_000;
+
+    private static final long FEW = 1_000;
+    /** The longest rest, which holds of any lease bear. */
+    private static final long MOST_REST_NANOS = Timing.renewalNanos(Settings.MIN_LEASE.toMillis()) / 8;
 
     private final Clock clock;
     private final MonitoredRedis redis;
@@ -48,6 +56,13 @@ public final class Heartbeats implements Task {
         this.attempts = attempts;
         this.handoff = handoff;
         this.unavailable = unavailable;
+    }
+
+    /** A walk looks at each waiter, also at those that wait behind another of their client. */
+    @Override
+    public long restNanos() {
+        long many = Math.max(0, attempts.count() - FEW);
+        return Math.min(many * REST_NANOS, MOST_REST_NANOS);
     }
 
     @Override

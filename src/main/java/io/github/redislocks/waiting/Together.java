@@ -22,8 +22,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes several free locks by one request, all or none. Its attempts are over with it: whoever then asks for the locks
- * one by one does so by others, and what the request may have taken after all is left.
+ * Takes several free locks by one request, all or none, and frees them by one. Its attempts are over with it: whoever
+ * then asks for the locks one by one does so by others, and what the request may have taken after all is left.
  */
 public final class Together {
 
@@ -98,6 +98,20 @@ public final class Together {
             if (!done) {
                 end(all);
             }
+        }
+    }
+
+    /**
+     * Frees by one request, of an owner's holds whose end has begun, those behind which nobody waits.
+     *
+     * @throws RedisException if there was no answer: it may have run, or may still run
+     */
+    public Reply free(List<Hold> holds, long timeoutNanos) {
+        try {
+            return monitored.run(Scripts.freeAll(holds), timeoutNanos);
+        } catch (RedisException e) {
+            monitored.refused(e);
+            throw e;
         }
     }
 

@@ -138,6 +138,47 @@ class TakeAllScriptTest {
         assertHeld(15, Long.toString(second.number(0)));
     }
 
+    private Reply freeAll(long firstAttempt) {
+        List<Hold> held = new ArrayList<>();
+        for (LockKeys keys : locks) {
+            held.add(hold(keys, firstAttempt + held.size()));
+        }
+        return run(Scripts.freeAll(held));
+    }
+
+    @Test
+    void freeAll_endsAllHolds_andAgainNone() {
+        String token = Long.toString(takeAll(5).number(0));
+        assertThat(freeAll(5).is("OK")).isTrue();
+        for (LockKeys keys : locks) {
+            assertThat(peek(keys).get(0)).isNotEqualTo(ME);
+            assertThat(peek(keys).get(7)).as("released").hasToString(token + "+");
+        }
+        Reply again = freeAll(5);
+        assertThat(again.is("LINE")).isTrue();
+        assertThat(again.values()).containsExactly(0L, 1L, 2L);
+        assertThat(peek(locks.get(0)).get(7)).hasToString(token + "+");
+    }
+
+    @Test
+    void freeAll_leavesWhatIsWaitedFor_orIsOfAnotherAttempt() {
+        takeAll(5);
+        Attempt waiter = new Attempt(
+                7, locks.get(1), new Owner("b:1"), new Attempt.Request(30_000, true, false), WaitLimit.endless());
+        assertThat(run(Scripts.acquire(waiter, FOR_EVER, true, 0)).is("QUEUED")).isTrue();
+        free(locks.get(2), 7);
+        assertThat(run(Scripts.acquire(attempt(locks.get(2), 17, 30_000), FOR_EVER, false, 0))
+                        .is("OK"))
+                .isTrue();
+        Reply reply = freeAll(5);
+        assertThat(reply.is("LINE")).isTrue();
+        assertThat(reply.values()).containsExactly(1L, 2L);
+        assertThat(List.of(Answer.isFreed(reply, 0), Answer.isFreed(reply, 1))).containsExactly(true, false);
+        assertThat(peek(locks.get(0)).get(0)).isNotEqualTo(ME);
+        assertThat(peek(locks.get(1)).get(1)).hasToString("6");
+        assertThat(peek(locks.get(2)).get(1)).hasToString("17");
+    }
+
     @Test
     void earlierCopy_isAnsweredAgain() {
         Reply first = takeAll(5);

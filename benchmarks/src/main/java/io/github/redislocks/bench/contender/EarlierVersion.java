@@ -5,6 +5,7 @@ import java.net.MalformedURLException;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.locks.Lock;
 
 /**
@@ -68,6 +69,17 @@ public final class EarlierVersion implements LockClient {
                     locks.getClass().getMethod("reentrantLock", String.class).invoke(locks, key));
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException("The jar of --before makes no lock", e);
+        }
+    }
+
+    @Override
+    public Mutex mutex(List<String> keys) {
+        try {
+            return Mutex.of((Lock)
+                    locks.getClass().getMethod("multiLock", String[].class).invoke(locks, (Object)
+                            keys.toArray(String[]::new)));
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("The jar of --before makes no lock of several names", e);
         }
     }
 

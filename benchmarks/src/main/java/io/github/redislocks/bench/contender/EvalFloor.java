@@ -14,17 +14,23 @@ final class EvalFloor implements LockClient {
 
     private static final Script LOCK = Script.load(EvalFloor.class, "floor_lock");
     private static final Script UNLOCK = Script.load(EvalFloor.class, "floor_unlock");
+    private static final Script LOCK_ALL = Script.load(EvalFloor.class, "floor_lock_all");
+    private static final Script UNLOCK_ALL = Script.load(EvalFloor.class, "floor_unlock_all");
     private static final String LEASE_MILLIS = "30000";
     private static final Long DONE = 1L;
 
     private final RedisClient redis;
     private final String lock;
     private final String unlock;
+    private final String lockAll;
+    private final String unlockAll;
 
     EvalFloor(Setting setting) {
         redis = jedis(setting);
         lock = redis.scriptLoad(LOCK.source());
         unlock = redis.scriptLoad(UNLOCK.source());
+        lockAll = redis.scriptLoad(LOCK_ALL.source());
+        unlockAll = redis.scriptLoad(UNLOCK_ALL.source());
     }
 
     /** A client of Jedis with a pool for all threads. */
@@ -42,18 +48,26 @@ final class EvalFloor implements LockClient {
 
     @Override
     public Mutex mutex(String key) {
-        List<String> keys = List.of(key);
+        return mutex(List.of(key), lock, unlock);
+    }
+
+    @Override
+    public Mutex mutex(List<String> keys) {
+        return mutex(keys, lockAll, unlockAll);
+    }
+
+    private Mutex mutex(List<String> keys, String take, String give) {
         List<String> me = List.of(UUID.randomUUID().toString());
         List<String> meAndLease = List.of(me.get(0), LEASE_MILLIS);
         return new Mutex() {
             @Override
             public void lock() {
-                call(lock, keys, meAndLease);
+                call(take, keys, meAndLease);
             }
 
             @Override
             public void unlock() {
-                call(unlock, keys, me);
+                call(give, keys, me);
             }
         };
     }

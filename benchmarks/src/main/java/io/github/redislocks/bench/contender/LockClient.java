@@ -1,10 +1,17 @@
 package io.github.redislocks.bench.contender;
 
+import java.util.List;
+
 /** What one process has of a contender: its connections, and the locks that it makes. */
 public interface LockClient extends AutoCloseable {
 
     /** A lock, for the calling thread. */
     Mutex mutex(String key);
+
+    /** The locks of several keys as one, for the calling thread; of those that have such locks. */
+    default Mutex mutex(List<String> keys) {
+        throw new UnsupportedOperationException(library() + " has no locks of several keys");
+    }
 
     /** Brings what the lock needs before its first use, once for all processes. */
     default void seed(String key) {}

@@ -2,6 +2,7 @@ package io.github.redislocks.bench.contender;
 
 import io.github.redislocks.RedisLocks;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
 
 /** This library. */
@@ -38,6 +39,11 @@ final class Ours implements LockClient {
     @Override
     public Mutex mutex(String key) {
         return Mutex.of(kind == Kind.FAIR ? locks.fairLock(key) : locks.reentrantLock(key));
+    }
+
+    @Override
+    public Mutex mutex(List<String> keys) {
+        return Mutex.of(locks.multiLock(keys.toArray(String[]::new)));
     }
 
     @Override

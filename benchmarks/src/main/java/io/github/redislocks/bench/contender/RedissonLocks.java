@@ -1,6 +1,8 @@
 package io.github.redislocks.bench.contender;
 
+import java.util.List;
 import org.redisson.Redisson;
+import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
@@ -21,6 +23,12 @@ final class RedissonLocks implements LockClient {
     @Override
     public Mutex mutex(String key) {
         return Mutex.of(redisson.getLock(key));
+    }
+
+    @Override
+    public Mutex mutex(List<String> keys) {
+        return Mutex.of(
+                redisson.getMultiLock(keys.stream().map(redisson::getLock).toArray(RLock[]::new)));
     }
 
     @Override

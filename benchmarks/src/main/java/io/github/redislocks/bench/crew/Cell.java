@@ -33,7 +33,8 @@ public final class Cell {
         return CELLS.computeIfAbsent(file, name -> name.equals(OWN) ? own() : shared(Path.of(name)));
     }
 
-    private static Cell own() {
+    /** One of this JVM alone, which nobody else has. */
+    static Cell own() {
         return new Cell(ByteBuffer.allocateDirect(Long.BYTES));
     }
 

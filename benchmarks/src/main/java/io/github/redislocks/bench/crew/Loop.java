@@ -67,6 +67,12 @@ public record Loop(
             }));
         }
         ready.await();
+        return measured(go, threads);
+    }
+
+    /** Lets threads go that are ready, and adds up what they and their JVM did. */
+    static Tally measured(CountDownLatch go, List<Future<Tally>> threads)
+            throws InterruptedException, ExecutionException {
         long allocated = allocatedBytes();
         long cpu = processCpuNanos();
         long start = System.nanoTime();

@@ -36,34 +36,6 @@ record Throughput(
 
     private static final Path CELL = newCell();
 
-    /** What came of a round: what the JVMs did, and what Redis needed for it. */
-    private record Round(Tally tally, double redisMicros, double scriptMicros) {
-
-        double opsPerSecond() {
-            return tally.opsPerSecond();
-        }
-
-        double redisMicrosPerOp() {
-            return redisMicros / tally.ops();
-        }
-
-        double scriptMicrosPerOp() {
-            return scriptMicros / tally.ops();
-        }
-
-        double callingMicrosPerOp() {
-            return tally.threadCpuNanos / 1e3 / tally.ops();
-        }
-
-        double clientMicrosPerOp() {
-            return tally.cpuNanos / 1e3 / tally.ops();
-        }
-
-        double allocatedPerOp() {
-            return (double) tally.allocatedBytes / tally.ops();
-        }
-    }
-
     /** Each thread of one JVM has a lock of its own. */
     static Throughput alone(String name, String title, How how, int threads, Trait... traits) {
         return new Throughput(name, title, how, 1, threads, LockKeys.OWN, Contender.FLOOR_EVAL, traits);
@@ -82,7 +54,10 @@ record Throughput(
                     Rounds.of(bench, name, crew, contenders, (contender, round) -> round(bench, crew, contender));
             Map<String, Map<String, Figure>> rows = new LinkedHashMap<>();
             for (Contender contender : rounds.contenders()) {
-                Map<String, Figure> row = row(rounds, contender);
+                Map<String, Figure> row = Round.row(rounds, contender, "over floor");
+                if (keys == LockKeys.COMMON) {
+                    Round.putWaits(row, rounds, contender);
+                }
                 Requests.count(bench, row, () -> loop(bench, crew, contender).ops());
                 rows.put(contender.label(), row);
             }
@@ -91,19 +66,11 @@ record Throughput(
     }
 
     private Round round(Bench bench, Crew crew, Contender contender) {
-        double scripts = bench.server().scripts().micros();
-        double before = bench.server().cpuMicros();
-        Tally tally = loop(bench, crew, contender);
-        double micros = bench.server().cpuMicros() - before;
-        if (tally.violations > 0) {
-            bench.results()
-                    .fail(name + ", " + contender.label() + ": " + tally.violations
-                            + " times two threads had the lock");
+        Round round = Round.of(bench, name, contender, () -> loop(bench, crew, contender));
+        if (round.tally().opsOfThreads.size() != jvms * threads) {
+            throw new IllegalStateException("not all threads took part");
         }
-        if (tally.opsOfThreads.size() != jvms * threads || tally.ops() == 0) {
-            throw new IllegalStateException("nothing was done");
-        }
-        return new Round(tally, micros, bench.server().scripts().micros() - scripts);
+        return round;
     }
 
     private Tally loop(Bench bench, Crew crew, Contender contender) {
@@ -135,25 +102,6 @@ record Throughput(
             return "";
         }
         return jvms == 1 ? Cell.OWN : CELL.toString();
-    }
-
-    private Map<String, Figure> row(Rounds<Round> rounds, Contender contender) {
-        Map<String, Figure> row = new LinkedHashMap<>();
-        row.put("over floor", rounds.overFloor(contender, Round::opsPerSecond));
-        row.put("ops/s", rounds.figure(contender, Round::opsPerSecond));
-        Tally all = Tally.of(rounds.of(contender).stream().map(Round::tally).toList());
-        Percentiles.put(row, all.latency);
-        row.put("Redis CPU µs/op", rounds.figure(contender, Round::redisMicrosPerOp));
-        row.put("Redis scripts µs/op", rounds.figure(contender, Round::scriptMicrosPerOp));
-        row.put("calling threads CPU µs/op", rounds.figure(contender, Round::callingMicrosPerOp));
-        row.put("client CPU µs/op", rounds.figure(contender, Round::clientMicrosPerOp));
-        row.put("allocated B/op", rounds.figure(contender, Round::allocatedPerOp));
-        if (keys == LockKeys.COMMON) {
-            row.put("Jain", rounds.figure(contender, round -> round.tally.jain()));
-            row.put("slowest/fastest", rounds.figure(contender, round -> round.tally.slowestShare()));
-            row.put("longest wait ms", Figure.of(all.waits.getMaxValue() / 1e6));
-        }
-        return row;
     }
 
     private static Path newCell() {

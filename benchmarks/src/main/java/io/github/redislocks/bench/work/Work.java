@@ -25,6 +25,7 @@ public interface Work {
                 new Handoff(),
                 new Renewal(),
                 new Crowd(),
+                new Several(),
                 new Growth(),
                 new Breakdown());
     }

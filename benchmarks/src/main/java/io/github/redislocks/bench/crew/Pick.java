@@ -1,0 +1,91 @@
+package io.github.redislocks.bench.crew;
+
+import io.github.redislocks.bench.contender.Contender;
+import io.github.redislocks.bench.contender.LockClient;
+import io.github.redislocks.bench.contender.Mutex;
+import io.github.redislocks.bench.contender.Setting;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
+
+/**
+ * Takes several locks at once and gives them back, in a loop, by all threads of the setting, for a while. Each turn is
+ * for some of the locks, chosen at random.
+ *
+ * @param most how many locks there are
+ * @param some how many a turn takes
+ */
+public record Pick(Contender contender, Setting setting, String prefix, int most, int some, long nanos)
+        implements Task<Tally> {
+
+    /** Choices that a thread makes in advance, since it is not choosing that is measured. */
+    private static final int CHOICES = 256;
+
+    /** Some of the locks, and the cells of these. */
+    private record Choice(Mutex mutex, List<Cell> cells) {}
+
+    @Override
+    public Tally run(Worker worker) throws Exception {
+        LockClient client = worker.client(contender, setting);
+        List<Cell> cells = new ArrayList<>();
+        for (int i = 0; i < most; i++) {
+            cells.add(Cell.own());
+        }
+        CountDownLatch ready = new CountDownLatch(setting.threads());
+        CountDownLatch go = new CountDownLatch(1);
+        List<Future<Tally>> threads = new ArrayList<>();
+        for (int i = 0; i < setting.threads(); i++) {
+            int visitor = 1 + i;
+            threads.add(worker.threads().submit(() -> {
+                List<Choice> choices = choices(client, cells, new Random(visitor));
+                ready.countDown();
+                go.await();
+                return turn(choices, visitor);
+            }));
+        }
+        ready.await();
+        return Loop.measured(go, threads);
+    }
+
+    private List<Choice> choices(LockClient client, List<Cell> cells, Random random) {
+        List<Choice> choices = new ArrayList<>();
+        for (int i = 0; i < CHOICES; i++) {
+            int[] chosen = random.ints(0, most).distinct().limit(some).toArray();
+            List<String> keys = new ArrayList<>();
+            List<Cell> own = new ArrayList<>();
+            for (int each : chosen) {
+                keys.add(prefix + ":" + each);
+                own.add(cells.get(each));
+            }
+            choices.add(new Choice(client.mutex(keys), own));
+        }
+        return choices;
+    }
+
+    private Tally turn(List<Choice> choices, long visitor) {
+        Tally tally = new Tally();
+        long cpu = Loop.threadCpuNanos();
+        long ops = 0;
+        long called = System.nanoTime();
+        long end = called + nanos;
+        while (called < end) {
+            Choice choice = choices.get((int) (ops % CHOICES));
+            choice.mutex().lock();
+            long entered = System.nanoTime();
+            for (Cell cell : choice.cells()) {
+                tally.violations += cell.visit(visitor);
+            }
+            choice.mutex().unlock();
+            long left = System.nanoTime();
+            ops++;
+            tally.waits.recordValue(entered - called);
+            tally.latency.recordValue(left - called);
+            called = left;
+        }
+        tally.opsOfThreads.add(ops);
+        tally.threadCpuNanos = Loop.threadCpuNanos() - cpu;
+        return tally;
+    }
+}

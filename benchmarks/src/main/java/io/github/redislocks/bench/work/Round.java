@@ -1,0 +1,79 @@
+package io.github.redislocks.bench.work;
+
+import io.github.redislocks.bench.Bench;
+import io.github.redislocks.bench.Figure;
+import io.github.redislocks.bench.contender.Contender;
+import io.github.redislocks.bench.crew.Tally;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Supplier;
+
+/** What came of a round of turns: what the JVMs did, and what Redis needed for it. */
+record Round(Tally tally, double redisMicros, double scriptMicros) {
+
+    /** Measures turns, and fails the run if two had one lock. */
+    static Round of(Bench bench, String work, Contender contender, Supplier<Tally> turns) {
+        double scripts = bench.server().scripts().micros();
+        double before = bench.server().cpuMicros();
+        Tally tally = turns.get();
+        double micros = bench.server().cpuMicros() - before;
+        if (tally.violations > 0) {
+            bench.results()
+                    .fail(work + ", " + contender.label() + ": " + tally.violations
+                            + " times two threads had the lock");
+        }
+        if (tally.ops() == 0) {
+            throw new IllegalStateException("nothing was done");
+        }
+        return new Round(tally, micros, bench.server().scripts().micros() - scripts);
+    }
+
+    private double opsPerSecond() {
+        return tally.opsPerSecond();
+    }
+
+    private double redisMicrosPerOp() {
+        return redisMicros / tally.ops();
+    }
+
+    private double scriptMicrosPerOp() {
+        return scriptMicros / tally.ops();
+    }
+
+    private double callingMicrosPerOp() {
+        return tally.threadCpuNanos / 1e3 / tally.ops();
+    }
+
+    private double clientMicrosPerOp() {
+        return tally.cpuNanos / 1e3 / tally.ops();
+    }
+
+    private double allocatedPerOp() {
+        return (double) tally.allocatedBytes / tally.ops();
+    }
+
+    /** The figures of a contender; {@code over} names the column of those over the first one's. */
+    static Map<String, Figure> row(Rounds<Round> rounds, Contender contender, String over) {
+        Map<String, Figure> row = new LinkedHashMap<>();
+        row.put(over, rounds.overFloor(contender, Round::opsPerSecond));
+        row.put("ops/s", rounds.figure(contender, Round::opsPerSecond));
+        Percentiles.put(row, all(rounds, contender).latency);
+        row.put("Redis CPU µs/op", rounds.figure(contender, Round::redisMicrosPerOp));
+        row.put("Redis scripts µs/op", rounds.figure(contender, Round::scriptMicrosPerOp));
+        row.put("calling threads CPU µs/op", rounds.figure(contender, Round::callingMicrosPerOp));
+        row.put("client CPU µs/op", rounds.figure(contender, Round::clientMicrosPerOp));
+        row.put("allocated B/op", rounds.figure(contender, Round::allocatedPerOp));
+        return row;
+    }
+
+    /** How those fared who had to wait. */
+    static void putWaits(Map<String, Figure> row, Rounds<Round> rounds, Contender contender) {
+        row.put("Jain", rounds.figure(contender, round -> round.tally.jain()));
+        row.put("slowest/fastest", rounds.figure(contender, round -> round.tally.slowestShare()));
+        row.put("longest wait ms", Figure.of(all(rounds, contender).waits.getMaxValue() / 1e6));
+    }
+
+    private static Tally all(Rounds<Round> rounds, Contender contender) {
+        return Tally.of(rounds.of(contender).stream().map(Round::tally).toList());
+    }
+}
