@@ -450,4 +450,17 @@ class MaxHoldTest extends FakeTime {
         assertThat(log).doesNotContain("will be lost").contains("was lost: HELD_TOO_LONG");
         lostOnce(LockLost.Reason.HELD_TOO_LONG);
     }
+
+    @Test
+    void severalLocks_thatAreTakenByOneRequest_areLimitedAsWell() throws InterruptedException {
+        MultiLockHandle both = locks.acquireAll(List.of("a", "b"));
+        assertThat(redis.log().count("take_all")).isEqualTo(1);
+        pass(59_000);
+        both.ensureHeld();
+        pass(1_000);
+        assertThat(both.isHeld()).isFalse();
+        await().until(() -> losses.size() == 2);
+        assertThat(losses).extracting(LockLost::reason).containsOnly(LockLost.Reason.HELD_TOO_LONG);
+        assertThat(both.release()).isFalse();
+    }
 }

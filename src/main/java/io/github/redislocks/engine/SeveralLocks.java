@@ -152,7 +152,7 @@ public final class SeveralLocks {
             locks.add(part.keys());
         }
         Owner owner = handle == null ? owners.caller() : handle;
-        Attempt.Request request = new Attempt.Request(own.leaseMillis(), renewed, false);
+        Attempt.Request request = new Attempt.Request(own.leaseMillis(), renewed, false, own.maxHoldMillis());
         Answer answer = together.take(locks, owner, request, byNanos(limit) - began, had);
         for (int i = 0; i < had.length; i++) {
             if (had[i] != null) {
