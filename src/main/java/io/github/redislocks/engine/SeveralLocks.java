@@ -203,13 +203,22 @@ public final class SeveralLocks {
         return true;
     }
 
-    /** Throws if one is lost, which the exception names. */
-    public void ensureHeld(Hold[] held) {
+    /**
+     * Throws if one is lost, which the exception names.
+     *
+     * @return false if none is lost, but one is just being released
+     */
+    public boolean ensureHeld(Hold[] held) {
+        boolean valid = true;
         for (int i = 0; i < held.length; i++) {
             if (!parts.get(i).isValid(held[i])) {
-                throw LockEngine.lost(held[i]);
+                if (held[i].lossReason() != null) {
+                    throw LockEngine.lost(held[i]);
+                }
+                valid = false;
             }
         }
+        return valid;
     }
 
     /** Until when all can be relied upon, from now; 0 if one cannot. */
