@@ -57,11 +57,6 @@ final class Doubts {
         return Long.MAX_VALUE;
     }
 
-    /** Whether anything was taken last. */
-    boolean hasTaken() {
-        return allTaken || !taken.isEmpty();
-    }
-
     /** Whether the lock of a hold was among what was taken last. */
     boolean has(Hold hold) {
         return allTaken || taken.contains(hold.lock());

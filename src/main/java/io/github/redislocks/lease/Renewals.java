@@ -133,7 +133,7 @@ public final class Renewals implements Task {
 
     @Override
     public long inspect(long now, long horizon, Batch due) {
-        long next = takeDoubts(now);
+        long next = doubts.take(now);
         int failoverEpoch = epoch.count();
         boolean moved = failoverEpoch != lastFailoverEpoch;
         lastFailoverEpoch = failoverEpoch;
@@ -163,8 +163,8 @@ public final class Renewals implements Task {
             if (!renewing && hold.failoverEpoch() != failoverEpoch && (moved || !isAskedSoon(hold))) {
                 hold.renewAt(now);
             }
-            if (hold.isDoubted() && !renewing) {
-                // Its owner may have set another time since the message came.
+            if (doubts.has(hold)) {
+                hold.doubted(true);
                 hold.renewAt(now);
             }
             long renewal = hold.nextRenewalNanos();
@@ -192,19 +192,6 @@ public final class Renewals implements Task {
         losses.tellLosses();
         // A hold may have ended meanwhile.
         return next <= 0 ? now : next;
-    }
-
-    /** Notes at the holds that they are doubted, before anything can end the walk; returns when to do it again. */
-    private long takeDoubts(long now) {
-        long next = doubts.take(now);
-        if (doubts.hasTaken()) {
-            for (Hold hold : holds.all()) {
-                if (doubts.has(hold)) {
-                    hold.doubted(true);
-                }
-            }
-        }
-        return next;
     }
 
     private void add(List<Hold> holds, int batch, Batch due) {

@@ -1,7 +1,6 @@
 package io.github.redislocks.lease;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.redislocks.LockLost;
 import io.github.redislocks.events.EventNotifier;
@@ -49,13 +48,9 @@ class RenewalsTest {
             new Losses(clock, (keys, attempt) -> turnsEnded.add(attempt), new EventNotifier(List.of()));
     private final List<Hold> rescued = new ArrayList<>();
     private final List<Hold> left = new ArrayList<>();
-    private boolean failing;
     private final Renewals.Rescue rescue = new Renewals.Rescue() {
         @Override
         public void rescue(Hold hold) {
-            if (failing) {
-                throw new InternalError("of the test");
-            }
             rescued.add(hold);
         }
 
@@ -536,36 +531,5 @@ class RenewalsTest {
         assertThat(walk()).isEqualTo(Long.MAX_VALUE);
         assertThat(due).isEmpty();
         assertThat(turnsEnded).isEmpty();
-    }
-
-    /** By a re-entry, or its end, just when the message came. */
-    @Test
-    void holdThatIsSaidToBeForced_whoseNextRenewalIsSetMeanwhile_isAskedForAtOnceAllTheSame() {
-        Hold hold = hold(RENEWAL);
-        assertThat(renewals.askAtOnce(hold.attempt, hold.token)).isTrue();
-        hold.renewAt(Long.MAX_VALUE);
-        walk();
-        assertThat(due).containsOnlyKeys(hold.lock());
-        job().begin();
-        job().failed(new RedisException.Unanswered("lost", true, null), clock.nanoTime());
-        job().end();
-        walk();
-        assertThat(due).as("not before the pause").isEmpty();
-    }
-
-    @Test
-    void changeThatIsTold_whenAnErrorEndsTheWalk_isNotForgotten() {
-        Hold first = hold(RENEWAL);
-        Hold second = hold(RENEWAL);
-        failing = true;
-        first.stranded = true;
-        second.stranded = true;
-        renewals.doubt(null);
-        assertThatThrownBy(this::walk).isInstanceOf(InternalError.class);
-        failing = false;
-        first.stranded = false;
-        second.stranded = false;
-        walk();
-        assertThat(job().size()).isEqualTo(2);
     }
 }
