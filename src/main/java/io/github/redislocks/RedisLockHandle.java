@@ -25,6 +25,8 @@ public final class RedisLockHandle implements LockHandle {
     private final CompletableFuture<LockLost> lost = new CompletableFuture<>();
     private final HandleOwner owner;
     private final AtomicBoolean ended = new AtomicBoolean();
+    /** What {@link #lost} returns; null before its first call. */
+    private volatile @Nullable CompletionStage<LockLost> told;
     /** Null until it is acquired, which is before anybody else has it. */
     private volatile @Nullable Hold hold;
 
@@ -32,8 +34,8 @@ public final class RedisLockHandle implements LockHandle {
         this.client = client;
         this.sync = sync;
         // The library refers to this weakly, to see whether anybody still has it.
-        CompletableFuture<LockLost> told = lost;
-        this.owner = client.owners.handle(this, told::complete);
+        CompletableFuture<LockLost> news = lost;
+        this.owner = client.owners.handle(this, news::complete);
     }
 
     LockEngine.Sync sync() {
@@ -57,11 +59,13 @@ public final class RedisLockHandle implements LockHandle {
     /** Its hold, if it can be relied upon. */
     private Hold held() {
         Hold held = hold();
-        if (ended.get() && held.lossReason() == null) {
-            throw new IllegalMonitorStateException(this + ": a handle is for one possession, so acquire another.");
-        }
-        if (!sync.isValid(held)) {
+        boolean valid = sync.isValid(held);
+        if (!valid && held.lossReason() != null) {
             throw LockEngine.lost(held);
+        }
+        if (!valid || ended.get()) {
+            // Released, also if another thread does so at this moment.
+            throw new IllegalMonitorStateException(this + ": a handle is for one possession, so acquire another.");
         }
         return held;
     }
@@ -104,7 +108,13 @@ public final class RedisLockHandle implements LockHandle {
     @Override
     public CompletionStage<LockLost> lost() {
         client.listen();
-        return lost.minimalCompletionStage();
+        CompletionStage<LockLost> stage = told;
+        if (stage == null) {
+            // One for all calls: each would be kept for as long as the handle.
+            stage = lost.minimalCompletionStage();
+            told = stage;
+        }
+        return stage;
     }
 
     @Override

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The handle of several locks on Redis; {@link RedisLocks#acquireAll} makes it. Thread-safe.
@@ -23,6 +24,8 @@ public final class RedisMultiLockHandle implements MultiLockHandle {
     private final CompletableFuture<LockLost> lost = new CompletableFuture<>();
     private final HandleOwner owner;
     private final AtomicBoolean ended = new AtomicBoolean();
+    /** What {@link #lost} returns; null before its first call. */
+    private volatile @Nullable CompletionStage<LockLost> told;
     /** None until they are acquired, which is before anybody else has this. */
     private volatile Hold[] holds = {};
 
@@ -31,8 +34,8 @@ public final class RedisMultiLockHandle implements MultiLockHandle {
         this.several = several;
         this.names = RedisMultiLock.namesOf(several);
         // The library refers to this weakly, to see whether anybody still has it.
-        CompletableFuture<LockLost> told = lost;
-        this.owner = client.owners.handle(this, told::complete);
+        CompletableFuture<LockLost> news = lost;
+        this.owner = client.owners.handle(this, news::complete);
     }
 
     HandleOwner handleOwner() {
@@ -69,10 +72,9 @@ public final class RedisMultiLockHandle implements MultiLockHandle {
 
     @Override
     public void ensureHeld() {
-        if (ended.get()) {
+        if (ended.get() || !several.ensureHeld(holds)) {
             throw new IllegalMonitorStateException(this + ": a handle is for one possession, so acquire another.");
         }
-        several.ensureHeld(holds);
     }
 
     @Override
@@ -94,7 +96,13 @@ public final class RedisMultiLockHandle implements MultiLockHandle {
     @Override
     public CompletionStage<LockLost> lost() {
         client.listen();
-        return lost.minimalCompletionStage();
+        CompletionStage<LockLost> stage = told;
+        if (stage == null) {
+            // One for all calls: each would be kept for as long as the handle.
+            stage = lost.minimalCompletionStage();
+            told = stage;
+        }
+        return stage;
     }
 
     @Override

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.twin.InMemoryRedis;
+import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -345,5 +346,31 @@ class AsyncHandleTest extends FakeTime {
         pass(Duration.ofSeconds(1).toMillis());
         other.unlock();
         assertNothingLeft();
+    }
+
+    /** Whoever gives up is not kept until the time at which it would have asked. */
+    @Test
+    void acquisition_thatIsCancelledInAGrace_isNotKeptInMemory() {
+        locks.client().epoch.next(clock.nanoTime() + TimeUnit.HOURS.toNanos(1));
+        WeakReference<CompletableFuture<LockHandle>> cancelled = cancelled();
+        await().until(() -> {
+            System.gc();
+            return cancelled.refersTo(null);
+        });
+    }
+
+    private WeakReference<CompletableFuture<LockHandle>> cancelled() {
+        CompletableFuture<LockHandle> future = acquire();
+        Thread async = Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith("redis-locks-async")
+                        && thread.getName()
+                                .endsWith(locks.clientId()
+                                        .substring(locks.clientId().lastIndexOf(':') + 1)))
+                .findFirst()
+                .orElseThrow();
+        await().until(() -> clock.isParked(async) && clock.wakeOf(async) != Long.MAX_VALUE);
+        future.cancel(true);
+        await().until(() -> locks.client().async.count() == 0);
+        return new WeakReference<>(future);
     }
 }

@@ -176,6 +176,8 @@ abstract class FakeTime {
         long end = clock.nanoTime() + TimeUnit.MINUTES.toNanos(10);
         while (!condition.getAsBoolean()) {
             assertThat(clock.nanoTime()).as("nothing came of ten minutes").isLessThan(end);
+            // What the time limit of the test says, which a parked thread does not hear otherwise.
+            assertThat(Thread.currentThread().isInterrupted()).as("interrupted").isFalse();
             long began = System.nanoTime();
             pass(STEP_MILLIS);
             while (!condition.getAsBoolean() && System.nanoTime() - began < STEP_MILLIS * 1_000_000) {

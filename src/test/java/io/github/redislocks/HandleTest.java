@@ -325,4 +325,29 @@ class HandleTest extends FakeTime {
         handle.close();
         assertThat(handle.toString()).contains("job", "released");
     }
+
+    /** As when another thread releases it just after this one has looked whether it was. */
+    @Test
+    void ensureHeld_ofAHandleThatIsJustBeingReleased_isNoLoss() throws InterruptedException {
+        LockHandle handle = acquire();
+        MultiLockHandle both = locks.acquireAll(List.of("a", "b"));
+        locks.client().holds.all().forEach(hold -> hold.beginRelease(clock.nanoTime()));
+        assertThatThrownBy(handle::ensureHeld)
+                .isInstanceOf(IllegalMonitorStateException.class)
+                .isNotInstanceOf(LockLostException.class);
+        assertThatThrownBy(both::ensureHeld)
+                .isInstanceOf(IllegalMonitorStateException.class)
+                .isNotInstanceOf(LockLostException.class);
+    }
+
+    /** Each stage would stay until the handle goes. */
+    @Test
+    void lost_thatIsAskedForAgainAndAgain_isOneStage() throws InterruptedException {
+        LockHandle handle = acquire();
+        assertThat((Object) handle.lost()).isSameAs(handle.lost());
+        handle.close();
+        MultiLockHandle both = locks.acquireAll(List.of("a", "b"));
+        assertThat((Object) both.lost()).isSameAs(both.lost());
+        both.close();
+    }
 }

@@ -4,15 +4,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.engine.HandledWork;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -325,6 +329,67 @@ class HandledWorkTest extends FakeTime {
         long token = first.fencingToken();
         first.close();
         whileTimePasses(() -> assertThat(result.join()).isGreaterThan(token));
+        assertFree();
+    }
+
+    @Test
+    void interruptOnLoss_ofAnActionThatClosesItsHandle_isTheLossToo() {
+        Worker worker = new Worker(INTERRUPTED, held -> {
+                    try (held) {
+                        sleepForEver(held);
+                    }
+                })
+                .begun();
+        redis.down(true);
+        pass(31_000);
+        worker.ended();
+        assertThat(worker.outcome.get())
+                .isInstanceOfSatisfying(
+                        LockLostException.class,
+                        e -> assertThat(e.getSuppressed()).hasExactlyElementsOfTypes(InterruptedException.class));
+        assertThat(worker.interruptedAfter).isFalse();
+    }
+
+    @Test
+    void callWithHandle_ofAnActionThatReleasesALostLock_throwsTheLoss() {
+        assertThatThrownBy(() -> locks.callWithHandle("job", held -> {
+                    other.forceUnlock();
+                    pass(10_000);
+                    return held.release();
+                }))
+                .isInstanceOf(LockLostException.class);
+    }
+
+    /** As one that completes its stage where its stack has no room. */
+    @Test
+    void withLockAsync_whoseReleaseMeetsAnError_releasesAllTheSame() throws InterruptedException {
+        LockHandle real = locks.acquire("job");
+        AtomicBoolean failed = new AtomicBoolean();
+        LockHandle handle = (LockHandle) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {LockHandle.class}, (proxy, method, args) -> {
+                    if (method.getName().equals("releaseAsync") && failed.compareAndSet(false, true)) {
+                        throw new StackOverflowError("of the test");
+                    }
+                    return method.invoke(real, args);
+                });
+        CompletableFuture<String> result = HandledWork.begin(
+                CompletableFuture.completedFuture(handle), held -> CompletableFuture.completedFuture("done"));
+        whileTimePasses(() -> await().until(result::isDone));
+        assertThat(result.join()).isEqualTo("done");
+        assertFree();
+    }
+
+    @Test
+    void withLockAsync_ofAStageThatTakesNoDependents_failsAndReleases() {
+        CompletionStage<String> deaf = new CompletableFuture<>() {
+            @Override
+            public CompletableFuture<String> whenComplete(BiConsumer<? super String, ? super Throwable> action) {
+                throw new UnsupportedOperationException("of the test");
+            }
+        };
+        CompletableFuture<String> result = locks.withLockAsync("job", held -> deaf);
+        whileTimePasses(() -> await().until(result::isDone));
+        assertThatThrownBy(result::join).hasCauseInstanceOf(UnsupportedOperationException.class);
         assertFree();
     }
 }

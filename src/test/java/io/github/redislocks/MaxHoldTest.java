@@ -5,16 +5,24 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.fixture.Logged;
 import io.github.redislocks.fixture.twin.Fault;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.Timing;
+import io.github.redislocks.state.WaitLimit;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 
 /** Holds that may last for a minute, of a client whose lease is 30 s. */
@@ -36,6 +44,13 @@ class MaxHoldTest extends FakeTime {
 
     private void lostOnce(LockLost.Reason reason) {
         assertThat(losses).extracting(LockLost::reason).containsExactly(reason);
+    }
+
+    /** Within a few seconds, so that a hold without an end fails a test at once. */
+    private void passUntilSoon(BooleanSupplier condition) {
+        long latest = clock.nanoTime() + TimeUnit.SECONDS.toNanos(5);
+        passUntil(() -> condition.getAsBoolean() || clock.nanoTime() > latest);
+        assertThat(condition.getAsBoolean()).as("soon").isTrue();
     }
 
     @Test
@@ -75,7 +90,7 @@ class MaxHoldTest extends FakeTime {
         await().until(() -> lock.hasQueuedThread(waiter) && clock.isParked(waiter));
         pass(59_000);
         assertThat(waiter.holds()).isFalse();
-        passUntil(waiter::holds);
+        passUntilSoon(waiter::holds);
         assertThat(clock.nanoTime()).isBetween(59_900_000_000L, 62_000_000_000L);
         lostOnce(LockLost.Reason.HELD_TOO_LONG);
         assertThat(hung.release()).isFalse();
@@ -90,12 +105,12 @@ class MaxHoldTest extends FakeTime {
         waiter.startAndQueue();
         pass(59_000);
         assertThat(waiter.holds()).isFalse();
-        passUntil(waiter::holds);
+        passUntilSoon(waiter::holds);
         long since = clock.nanoTime();
         assertThat(since).isBetween(60_000_000_000L, 60_100_000_000L);
         pass(59_000);
         assertThat(losses).isEmpty();
-        passUntil(() -> !losses.isEmpty());
+        passUntilSoon(() -> !losses.isEmpty());
         lostOnce(LockLost.Reason.HELD_TOO_LONG);
         assertThat(clock.nanoTime() - since).isBetween(59_800_000_000L, 60_000_000_000L);
         waiter.setUncaughtExceptionHandler((thread, e) -> {});
@@ -449,5 +464,34 @@ class MaxHoldTest extends FakeTime {
         });
         assertThat(log).doesNotContain("will be lost").contains("was lost: HELD_TOO_LONG");
         lostOnce(LockLost.Reason.HELD_TOO_LONG);
+    }
+
+    @Test
+    void severalLocks_thatAreTakenByOneRequest_areLimitedAsWell() throws InterruptedException {
+        MultiLockHandle both = locks.acquireAll(List.of("a", "b"));
+        assertThat(redis.log().count("take_all")).isEqualTo(1);
+        pass(59_000);
+        both.ensureHeld();
+        pass(1_000);
+        assertThat(both.isHeld()).isFalse();
+        await().until(() -> losses.size() == 2);
+        assertThat(losses).extracting(LockLost::reason).containsOnly(LockLost.Reason.HELD_TOO_LONG);
+        assertThat(both.release()).isFalse();
+    }
+
+    /** The more holds there are, the more seldom all are looked at, but not too seldom for the shortest. */
+    @Test
+    void maxHold_shorterThanAllLeases_isHowOftenAllAreLookedAt() {
+        LockClient still = new LockClient("client", Settings.DEFAULTS, List.of(), clock, server);
+        for (int i = 0; i < 3_000; i++) {
+            Attempt.Request endless = new Attempt.Request(30_000, true, false);
+            Attempt attempt =
+                    new Attempt(i, LockKeys.of("p", "many" + i), still.owners.caller(), endless, WaitLimit.endless());
+            Attempt.Grant grant = new Attempt.Grant(5, false, Long.MAX_VALUE, 0, true);
+            still.holds.put(new Hold(attempt, grant, clock.nanoTime(), Long.MAX_VALUE, null));
+        }
+        assertThat(still.renewals.restNanos()).isEqualTo(2_000 * 4_000);
+        still.lock("job", false, Settings.DEFAULTS.withMaxHold(Duration.ofMillis(150)));
+        assertThat(still.renewals.restNanos()).isEqualTo(Timing.renewalNanos(150) / 8);
     }
 }

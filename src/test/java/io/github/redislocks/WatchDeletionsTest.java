@@ -1,6 +1,7 @@
 package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.twin.HeldCalls;
@@ -127,6 +128,22 @@ class WatchDeletionsTest extends FakeTime {
         assertThat(handles.stream().filter(LockHandle::isHeld)).hasSize(49);
     }
 
+    /** Not only of the first of each batch. */
+    @Test
+    void deletion_ofEachOfSomeLocksThatAreRenewedTogether_isToldAtOnce() {
+        List<LockHandle> handles = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            handles.add(acquire("job " + i, LockOptions.defaults()));
+        }
+        count();
+        pass(WATCHED_MILLIS);
+        assertThat(redis.log().count("renew_all")).isEqualTo(1);
+        for (int i = 0; i < 5; i++) {
+            server.del("redis-locks:{job " + i + "}");
+            isTold(news(handles.get(i)));
+        }
+    }
+
     @Test
     void flush_isToldToAllHolders() {
         List<LockHandle> handles = new ArrayList<>();
@@ -166,6 +183,7 @@ class WatchDeletionsTest extends FakeTime {
         LockHandle handle = watched();
         count();
         server.touch(KEY);
+        passUntil(() -> renewals() > 0);
         pass(100);
         handle.ensureHeld();
         assertThat(renewals()).isEqualTo(1);
@@ -221,5 +239,41 @@ class WatchDeletionsTest extends FakeTime {
         pass(6_000);
         assertThat(news.join().reason()).isEqualTo(LockLost.Reason.TAKEN);
         assertThat(handle.isHeld()).isFalse();
+    }
+
+    /** The first question ends with the renewal that the inner acquisition has asked for. */
+    @Test
+    void deletion_afterARenewedReentryWasLeftAtOnce_isToldAtOnce() {
+        for (boolean local : new boolean[] {false, true}) {
+            losses.clear();
+            RedisReentrantLock named = locks.lock("job", LockOptions.defaults().localReentry(local));
+            named.lock(Duration.ofMinutes(1));
+            named.lock();
+            named.unlock();
+            pass(WATCHED_MILLIS);
+            server.del(KEY);
+            long began = clock.nanoTime();
+            passUntil(() -> !losses.isEmpty());
+            assertThat(clock.nanoTime() - began)
+                    .as("ns, local: " + local)
+                    .isLessThan(BEFORE_THE_NEXT_RENEWAL * 1_000_000);
+            assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.TAKEN);
+            assertThatThrownBy(named::unlock).isInstanceOf(LockLostException.class);
+        }
+    }
+
+    @Test
+    void deletion_ofOneOfSeveralLocksWithAFixedLease_isToldAtOnce() throws InterruptedException {
+        List<String> names = new ArrayList<>();
+        for (int i = 0; i < 33; i++) {
+            names.add("job " + (10 + i));
+        }
+        // More than one request takes.
+        MultiLockHandle all = locks.acquireAll(names, LockOptions.defaults().fixedLease(Duration.ofMinutes(1)));
+        CompletableFuture<LockLost> news = all.lost().toCompletableFuture();
+        pass(WATCHED_MILLIS);
+        server.del("redis-locks:{job 17}");
+        isTold(news);
+        assertThat(all.release()).isFalse();
     }
 }

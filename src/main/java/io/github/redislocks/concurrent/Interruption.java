@@ -12,6 +12,8 @@ import org.jspecify.annotations.Nullable;
  *   AT_WORK       to INTERRUPTING, to INTERRUPTED  interrupt; the end of the work waits until that is done
  *   AT_WORK       to IDLE                          end: nobody interrupts any more
  * </pre>
+ *
+ * <p>Pieces of work may be nested, on one thread. What the inner one takes back at its end is its own interrupt only.
  */
 public final class Interruption {
 
@@ -20,13 +22,19 @@ public final class Interruption {
     private static final int INTERRUPTING = 2;
     private static final int INTERRUPTED = 3;
 
+    private static final ThreadLocal<@Nullable Interruption> INNERMOST = new ThreadLocal<>();
+
     private final AtomicInteger state = new AtomicInteger(IDLE);
     private volatile @Nullable Thread thread;
     /** Whether others had interrupted the thread before. Written before INTERRUPTED. */
     private boolean wasInterrupted;
+    /** That of the work inside of which this one is done; of the thread. */
+    private @Nullable Interruption outer;
 
     /** The work begins, on the calling thread. */
     public void begin() {
+        outer = INNERMOST.get();
+        INNERMOST.set(this);
         thread = Thread.currentThread();
         state.set(AT_WORK);
     }
@@ -58,19 +66,47 @@ public final class Interruption {
      * @return whether {@link #interrupt} has interrupted the work
      */
     public boolean end() {
+        if (INNERMOST.get() == this) {
+            leave();
+        }
         if (state.compareAndSet(AT_WORK, IDLE)) {
             return false;
         }
         // The interrupt is on its way, in another thread, and must not arrive after this method has returned.
-        while (state.get() == INTERRUPTING) {
-            Thread.onSpinWait();
-        }
+        awaitInterrupt();
         if (!state.compareAndSet(INTERRUPTED, IDLE)) {
             return false;
         }
-        if (!wasInterrupted) {
+        if (!wasInterrupted && !isOfOuterToo()) {
             boolean unused = Thread.interrupted();
         }
+        outer = null;
         return true;
+    }
+
+    private void leave() {
+        if (outer == null) {
+            INNERMOST.remove();
+        } else {
+            INNERMOST.set(outer);
+        }
+    }
+
+    private void awaitInterrupt() {
+        while (state.get() == INTERRUPTING) {
+            Thread.onSpinWait();
+        }
+    }
+
+    /** Whether outer work was interrupted while the flag was set by this one: then it is the outer's to take back. */
+    private boolean isOfOuterToo() {
+        for (Interruption each = outer; each != null; each = each.outer) {
+            each.awaitInterrupt();
+            if (each.state.get() == INTERRUPTED && each.wasInterrupted) {
+                each.wasInterrupted = false;
+                return true;
+            }
+        }
+        return false;
     }
 }

@@ -84,7 +84,18 @@ public final class AsyncAcquisitions {
         void failed(Throwable failure);
     }
 
-    private record Timer(long atNanos, Pending pending) implements Comparable<Timer> {
+    /** A time at which one is to be looked at, unless that is no more wanted by then; of the thread. */
+    private static final class Timer implements Comparable<Timer> {
+
+        final long atNanos;
+        /** Null if it is not wanted any more: then the time alone is kept until it has come. */
+        @Nullable
+        Pending pending;
+
+        Timer(long atNanos, Pending pending) {
+            this.atNanos = atNanos;
+            this.pending = pending;
+        }
 
         @Override
         public int compareTo(Timer other) {
@@ -143,7 +154,10 @@ public final class AsyncAcquisitions {
         Timer timer = timers.peek();
         if (timer != null && timer.atNanos <= now) {
             timers.remove();
-            timer.pending.due(timer);
+            Pending due = timer.pending;
+            if (due != null) {
+                due.due();
+            }
         } else {
             clock.parkUntil(this, timer == null ? Long.MAX_VALUE : timer.atNanos);
         }
@@ -250,10 +264,16 @@ public final class AsyncAcquisitions {
             watchdog.wakeAt(0);
         }
 
-        private void due(Timer passed) {
-            if (passed.equals(timer)) {
-                timer = null;
-                advance();
+        private void due() {
+            timer = null;
+            advance();
+        }
+
+        private void forgetTimer() {
+            Timer unwanted = timer;
+            timer = null;
+            if (unwanted != null) {
+                unwanted.pending = null;
             }
         }
 
@@ -323,6 +343,7 @@ public final class AsyncAcquisitions {
         }
 
         private void lookAgain(long pauseNanos) {
+            forgetTimer();
             Timer next = new Timer(clock.nanoTime() + pauseNanos, this);
             timer = next;
             timers.add(next);
@@ -352,28 +373,33 @@ public final class AsyncAcquisitions {
         private void succeed(Hold hold) {
             LockEngine.publish();
             end();
-            boolean given = false;
-            try {
-                if (told.compareAndSet(false, true)) {
-                    events.tellHandle(new Runnable() {
-                        @Override
-                        public void run() {
-                            if (events.isHeard()) {
-                                events.acquired(keys, hold, beganNanos);
-                            }
-                            caller.acquired(hold);
-                        }
-                    });
-                    given = true;
-                }
-            } finally {
-                if (!given) {
-                    // Nobody will have it: the watchdog releases it.
-                    hold.stranded = true;
-                    watchdog.stranded = true;
-                    watchdog.wakeAt(0);
-                }
+            if (!told.compareAndSet(false, true)) {
+                strand(hold);
+                return;
             }
+            try {
+                events.tellHandle(new Runnable() {
+                    @Override
+                    public void run() {
+                        if (events.isHeard()) {
+                            events.acquired(keys, hold, beganNanos);
+                        }
+                        caller.acquired(hold);
+                    }
+                });
+            } catch (Throwable e) {
+                strand(hold);
+                // There was no memory for a task: the user's code runs here, late rather than never.
+                caller.failed(e);
+                throw e;
+            }
+        }
+
+        /** Nobody will have it: the watchdog releases it. */
+        private void strand(Hold unwanted) {
+            unwanted.stranded = true;
+            watchdog.stranded = true;
+            watchdog.wakeAt(0);
         }
 
         private void fail(Throwable failure, LockNotAcquired.Outcome outcome) {
@@ -409,7 +435,7 @@ public final class AsyncAcquisitions {
             open.remove(this);
             owner.rests();
             acquisition = null;
-            timer = null;
+            forgetTimer();
         }
     }
 }

@@ -28,11 +28,18 @@ public final class HandledWork {
         Interruption interruption = null;
         T result;
         try {
-            interruption = interruptOnLoss ? interruptOnLoss(held) : null;
+            interruption = interruptOnLoss ? new Interruption() : null;
+            if (interruption != null) {
+                begin(interruption, held);
+            }
             result = action.call(held);
         } catch (Throwable e) {
             boolean interrupted = interruption != null && interruption.end();
             LockLostException lost = releaseAfter(held, e);
+            if (interrupted && lost == null) {
+                // The work has closed its handle.
+                lost = lossOf(held);
+            }
             if (interrupted && lost != null && e instanceof InterruptedException) {
                 // Nobody else interrupted the caller.
                 lost.addSuppressed(e);
@@ -44,11 +51,15 @@ public final class HandledWork {
             interruption.end();
         }
         held.close();
+        LockLostException lost = lossOf(held);
+        if (lost != null) {
+            // The work has released the lock, or tried to.
+            throw lost;
+        }
         return result;
     }
 
-    private static Interruption interruptOnLoss(LockHandle held) {
-        Interruption interruption = new Interruption();
+    private static void begin(Interruption interruption, LockHandle held) {
         interruption.begin();
         CompletionStage<Void> unused = held.lost().thenAccept(new Consumer<LockLost>() {
             @Override
@@ -56,7 +67,6 @@ public final class HandledWork {
                 boolean unused = interruption.interrupt();
             }
         });
-        return interruption;
     }
 
     /**
@@ -74,6 +84,18 @@ public final class HandledWork {
             return e;
         } catch (RuntimeException | Error e) {
             thrown.addSuppressed(e);
+            return null;
+        }
+    }
+
+    /** How the lock was lost; null if the work released it by itself. */
+    private static @Nullable LockLostException lossOf(LockHandle held) {
+        try {
+            held.ensureHeld();
+            return null;
+        } catch (LockLostException e) {
+            return e;
+        } catch (IllegalMonitorStateException e) {
             return null;
         }
     }
@@ -122,17 +144,37 @@ public final class HandledWork {
         }
 
         private void run(LockHandle held) {
-            CompletionStage<T> stage;
             try {
-                stage = Objects.requireNonNull(action.apply(held), "The action under the lock returned no stage: null");
+                CompletionStage<T> stage =
+                        Objects.requireNonNull(action.apply(held), "The action under the lock returned no stage: null");
+                CompletionStage<T> unused = stage.whenComplete((value, thrown) -> release(held, value, thrown));
             } catch (Throwable e) {
                 release(held, null, e);
-                return;
             }
-            CompletionStage<T> unused = stage.whenComplete((value, thrown) -> release(held, value, thrown));
         }
 
         private void release(LockHandle held, @Nullable T value, @Nullable Throwable thrown) {
+            try {
+                begin(held, value, thrown);
+            } catch (Throwable e) {
+                // Whoever completes a stage may have no room on its stack: once more, on another.
+                try {
+                    CompletableFuture<?> unused = CompletableFuture.runAsync(() -> begin(held, value, thrown))
+                            .whenComplete((begun, again) -> failIf(again));
+                } catch (Throwable again) {
+                    failIf(again);
+                }
+            }
+        }
+
+        private void failIf(@Nullable Throwable thrown) {
+            if (thrown != null) {
+                result.completeExceptionally(thrown);
+            }
+        }
+
+        /** Begins the release, whose end is that of the work. */
+        private void begin(LockHandle held, @Nullable T value, @Nullable Throwable thrown) {
             CompletionStage<?> unused = held.releaseAsync().whenComplete((released, e) -> {
                 LockLostException lost = Boolean.TRUE.equals(released) ? null : lossOf(held);
                 if (thrown != null) {
@@ -151,18 +193,6 @@ public final class HandledWork {
         @SuppressWarnings("NullAway") // Null only where the stage's value is.
         private void complete(@Nullable T value) {
             result.complete(value);
-        }
-
-        /** How the lock was lost; null if the work released it by itself. */
-        private static @Nullable LockLostException lossOf(LockHandle held) {
-            try {
-                held.ensureHeld();
-                return null;
-            } catch (LockLostException e) {
-                return e;
-            } catch (IllegalMonitorStateException e) {
-                return null;
-            }
         }
     }
 }

@@ -75,11 +75,11 @@ public final class LockClient {
     public final Settlements settlements;
     public final Acquisitions acquisitions;
     public final AsyncAcquisitions async;
+    public final Renewals renewals;
     private final LockEngine engine;
     private final Together together;
     private final Conditions conditions;
     private final LockQueries queries;
-    private final Renewals renewals;
     private final FailoverGuard failoverGuard;
     private final AtomicBoolean closing = new AtomicBoolean();
     /** Until when holds may last while the client closes. */

@@ -519,7 +519,7 @@ public final class LockEngine {
                 if (!own.localReentry() && isTaken(hold, byNanos)) {
                     losses.lose(hold, LockLost.Reason.TAKEN);
                 }
-                hold.exited();
+                exited(hold);
                 return true;
             }
             if (losses.isValid(hold)) {
@@ -551,6 +551,7 @@ public final class LockEngine {
                 // It has what is left of its last renewal.
             }
             hold.fixed(extended);
+            watch(hold);
         }
 
         /** How long a request may take that is to be answered by the given time. */
@@ -569,7 +570,8 @@ public final class LockEngine {
             try {
                 hold.keepFor(keptMillis);
                 long sent = clock.nanoTime();
-                long until = losses.isValid(hold) ? hold.beginRelease(sent) : 0;
+                // Also of one that an error left to the watchdog.
+                long until = hold.beginRelease(sent);
                 if (until == 0) {
                     hold.keepFor(0);
                     losses.isValid(hold);
@@ -644,7 +646,24 @@ public final class LockEngine {
             if (!losses.isValid(hold)) {
                 throw unlockLost(hold);
             }
+            exited(hold);
+        }
+
+        private void exited(Hold hold) {
+            boolean wasRenewed = hold.isRenewed();
             hold.exited();
+            if (wasRenewed && !hold.isRenewed()) {
+                watch(hold);
+            }
+        }
+
+        /** Has a hold that is not renewed any more asked for once: it may not be watched yet. */
+        private void watch(Hold hold) {
+            if (settings.watchDeletions()) {
+                long soon = clock.nanoTime() + Timing.UNWATCHED_NANOS;
+                hold.renewAt(Math.min(hold.nextRenewalNanos(), soon));
+                watchdog.wakeAt(soon);
+            }
         }
 
         /** Counts the inner unlock in Redis; returns whether the hold is gone there. */

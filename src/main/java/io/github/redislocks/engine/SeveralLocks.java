@@ -155,7 +155,7 @@ public final class SeveralLocks {
             locks.add(part.keys());
         }
         Owner owner = handle == null ? owners.caller() : handle;
-        Attempt.Request request = new Attempt.Request(own.leaseMillis(), renewed, false);
+        Attempt.Request request = new Attempt.Request(own.leaseMillis(), renewed, false, own.maxHoldMillis());
         Answer answer = together.take(locks, owner, request, byNanos(limit) - began, had);
         for (int i = 0; i < had.length; i++) {
             if (had[i] != null) {
@@ -206,13 +206,22 @@ public final class SeveralLocks {
         return true;
     }
 
-    /** Throws if one is lost, which the exception names. */
-    public void ensureHeld(Hold[] held) {
+    /**
+     * Throws if one is lost, which the exception names.
+     *
+     * @return false if none is lost, but one is just being released
+     */
+    public boolean ensureHeld(Hold[] held) {
+        boolean valid = true;
         for (int i = 0; i < held.length; i++) {
             if (!parts.get(i).isValid(held[i])) {
-                throw LockEngine.lost(held[i]);
+                if (held[i].lossReason() != null) {
+                    throw LockEngine.lost(held[i]);
+                }
+                valid = false;
             }
         }
+        return valid;
     }
 
     /** Until when all can be relied upon, from now; 0 if one cannot. */

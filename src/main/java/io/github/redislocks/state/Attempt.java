@@ -379,6 +379,11 @@ public final class Attempt {
         nextHeartbeatNanos = 0;
     }
 
+    /** Whether a message has said to ask since the last request. */
+    public boolean isDoubted() {
+        return doubted;
+    }
+
     /** Notes that something in Redis may bear the attempt's number from now on. */
     public void known() {
         known = true;

@@ -241,7 +241,11 @@ public final class Mailbox implements Ping {
         long number = Long.parseLong(parts[0]);
         Attempt attempt = attempts.apply(number);
         long token = Long.parseLong(parts[1]);
-        if (attempt == null && token == 0 && !parts[2].equals("0")) {
+        if (token == 0 && !parts[2].equals("0")) {
+            if (attempt != null) {
+                // First: it may become a hold at this moment, which knows of the doubt or is found below.
+                onDoubt.accept(attempt);
+            }
             onForced.forced(number, Long.parseLong(parts[2]));
         } else if (attempt == null) {
             onGrantToNobody.accept(number);

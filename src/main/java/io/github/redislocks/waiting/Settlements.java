@@ -265,6 +265,11 @@ public final class Settlements {
             if (!leaves && attempt.mayRun()) {
                 handoff.leaveLater(attempt);
             }
+            if (attempt.isDoubted()) {
+                // A message came before this was a hold, and may have said that it was forced.
+                hold.doubted(true);
+                hold.renewAt(now);
+            }
             if (hold.failoverEpoch() != epoch.count()) {
                 // The new server is asked about the hold at once.
                 hold.renewAt(now);

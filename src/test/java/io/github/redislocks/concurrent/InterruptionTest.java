@@ -61,6 +61,43 @@ class InterruptionTest {
         assertThat(Thread.interrupted()).isTrue();
     }
 
+    @Test
+    void end_ofInnerWork_leavesTheInterruptOfTheOuter_whoseEndTakesItBack() {
+        Interruption inner = new Interruption();
+        interruption.begin();
+        inner.begin();
+        assertThat(inner.interrupt()).isTrue();
+        assertThat(interruption.interrupt()).isTrue();
+        assertThat(inner.end()).isTrue();
+        assertThat(Thread.currentThread().isInterrupted()).isTrue();
+        assertThat(interruption.end()).isTrue();
+        assertThat(Thread.interrupted()).isFalse();
+    }
+
+    @Test
+    void end_ofInnerWork_leavesTheInterruptOfTheOuterThatCameBefore() {
+        Interruption inner = new Interruption();
+        interruption.begin();
+        inner.begin();
+        assertThat(interruption.interrupt()).isTrue();
+        assertThat(inner.interrupt()).isTrue();
+        assertThat(inner.end()).isTrue();
+        assertThat(Thread.currentThread().isInterrupted()).isTrue();
+        assertThat(interruption.end()).isTrue();
+        assertThat(Thread.interrupted()).isFalse();
+    }
+
+    @Test
+    void end_ofInnerWorkAlone_takesItsInterruptBack() {
+        Interruption inner = new Interruption();
+        interruption.begin();
+        inner.begin();
+        assertThat(inner.interrupt()).isTrue();
+        assertThat(inner.end()).isTrue();
+        assertThat(Thread.interrupted()).isFalse();
+        assertThat(interruption.end()).isFalse();
+    }
+
     /** Others interrupt it all the time: the flag that is read after the end is never set. */
     @Test
     void interrupt_thatRacesTheEnd_neverComesAfterIt() throws InterruptedException {

@@ -150,8 +150,17 @@ class MailboxStepsTest extends StillClient {
         Attempt attempt = known(begin(true));
         attempt.queued(clock.nanoTime(), 4, 100);
         mailbox.open(TIMEOUT_NANOS);
-        assertThat(deliver(attempt.number + " 0 7")).containsExactly("doubt " + attempt.number);
+        assertThat(deliver(attempt.number + " 0 0")).containsExactly("doubt " + attempt.number);
         assertThat(attempt.mayAsk()).isFalse();
+    }
+
+    /** Its grant may have become a hold since the attempt was looked for. */
+    @Test
+    void forcedHold_whoseAttemptIsStillUnderWay_isADoubtOfBoth() {
+        Attempt attempt = known(begin(true));
+        mailbox.open(TIMEOUT_NANOS);
+        assertThat(deliver(attempt.number + " 0 7"))
+                .containsExactly("doubt " + attempt.number, "forced " + attempt.number + " 7");
     }
 
     @Test

@@ -171,4 +171,15 @@ class SettlementsTest extends StillClient {
         assertThat(attempt.had()).isSameAs(settlement.made);
         assertThat(command().call().script().name()).isEqualTo("leave");
     }
+
+    /** The message came before the grant had become a hold. */
+    @Test
+    void holdThatWasSaidToBeForcedBefore_isAskedForAtOnce() {
+        Attempt attempt = enter();
+        client.attempts.hurry(attempt);
+        Settlements.Settlement settlement = of(attempt);
+        settlement.settle(grant(10_000, true));
+        assertThat(settlement.made.nextRenewalNanos()).isLessThanOrEqualTo(clock.nanoTime());
+        assertThat(settlement.made.isDoubted()).isTrue();
+    }
 }
