@@ -63,7 +63,8 @@ public interface MultiLock extends Lock {
     void lockInterruptibly() throws InterruptedException;
 
     /**
-     * Acquires all if all are free now. Does not wait: asks for each once, until one is busy.
+     * Acquires all if all are free now. Does not wait: asks for all, or for each once until one is busy; each answer is
+     * waited for one command timeout at most.
      *
      * @throws IllegalStateException if the {@link Locks} that it came from is closed
      * @throws LockUnavailableException if Redis did not answer, so that nobody knows whether they are free

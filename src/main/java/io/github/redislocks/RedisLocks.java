@@ -244,7 +244,7 @@ public final class RedisLocks implements Locks {
     }
 
     private SeveralLocks several(Collection<String> names, LockOptions options) {
-        return client.several(names, options.isFair(), options.over(client.settings));
+        return client.several(names, options.withoutAction().isFair(), options.over(client.settings));
     }
 
     /** Null if one of them was busy. Each try is of a handle of its own, which has lost nothing yet. */

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.SeveralLocks;
 import io.github.redislocks.state.HandleOwner;
@@ -9,6 +10,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -107,6 +109,7 @@ public final class RedisMultiLockHandle implements MultiLockHandle {
 
     @Override
     public void close() {
+        StackSpace.ensure();
         if (ended.compareAndSet(false, true)) {
             several.release(holds);
         }
@@ -114,6 +117,7 @@ public final class RedisMultiLockHandle implements MultiLockHandle {
 
     @Override
     public boolean release() {
+        StackSpace.ensure();
         if (!ended.compareAndSet(false, true)) {
             return false;
         }
@@ -127,12 +131,22 @@ public final class RedisMultiLockHandle implements MultiLockHandle {
 
     @Override
     public CompletionStage<Boolean> releaseAsync() {
-        if (!ended.compareAndSet(false, true)) {
-            return CompletableFuture.completedStage(false);
-        }
         CompletableFuture<Boolean> released = new CompletableFuture<>();
-        several.releaseLater(holds, released::complete);
-        return released.minimalCompletionStage();
+        CompletionStage<Boolean> stage = released.minimalCompletionStage();
+        Consumer<Boolean> onEnd = new Consumer<>() {
+            @Override
+            public void accept(Boolean inGoodOrder) {
+                released.complete(inGoodOrder);
+            }
+        };
+        // From here on an error would leave holds that nobody can end: the engine is told of the end, or strands them.
+        StackSpace.ensure();
+        if (ended.compareAndSet(false, true)) {
+            several.releaseLater(holds, onEnd);
+        } else {
+            released.complete(false);
+        }
+        return stage;
     }
 
     /** Names the locks, and whether they are held. Asks no server. */

@@ -70,7 +70,7 @@ class ArchitectureTest {
      */
     private static final String TOLD_TO_USERS =
             "io\\.github\\.redislocks\\.(Lock(Inspection|Listener|Lost|LostException|UnavailableException|Acquired|NotAcquired|Released|Expiring)"
-                    + "|LocksRenewed|RedisOutage|RedisRequestException|LockHandle|HandleCall)(\\$.*)?";
+                    + "|LocksRenewed|RedisOutage|RedisRequestException|LockHandle|HandleCall|LeaderTerm|LeaderWork)(\\$.*)?";
 
     /**
      * The rooms from the ground up, and what each may know of the library besides itself. What users are told, such as

@@ -210,6 +210,47 @@ class LeadershipTest extends FakeTime {
         }
     }
 
+    /** A lock that comes while it closes is not wanted, and it has not ended before that is released. */
+    @Test
+    void close_thatMeetsTheElection_endsWhenTheLockIsReleased() {
+        CompletableFuture<Boolean> released = new CompletableFuture<>();
+        CountDownLatch releasing = new CountDownLatch(1);
+        LockHandle handle = (LockHandle) Proxy.newProxyInstance(
+                Locks.class.getClassLoader(), new Class<?>[] {LockHandle.class}, (proxy, method, args) -> {
+                    assertThat(method.getName()).isEqualTo("releaseAsync");
+                    releasing.countDown();
+                    return released.minimalCompletionStage();
+                });
+        AtomicReference<Leadership> leadership = new AtomicReference<>();
+        CompletableFuture<LockHandle> granted = new CompletableFuture<>() {
+            @Override
+            public boolean isDone() {
+                // The candidate is about to look at the answer.
+                while (leadership.get() == null) {
+                    Thread.onSpinWait();
+                }
+                leadership.get().closeAsync();
+                return super.isDone();
+            }
+        };
+        granted.complete(handle);
+        Leadership made = Leadership.run(
+                "job",
+                new Work(),
+                LeaderOptions.defaults(),
+                Leadership.agenda(clock, Threads.DAEMONS),
+                () -> granted,
+                () -> false);
+        leadership.set(made);
+        await().until(() -> releasing.getCount() == 0);
+        CompletableFuture<Void> ended = made.closeAsync().toCompletableFuture();
+        assertThat(made.close(Duration.ZERO)).isFalse();
+        assertThat(ended).isNotDone();
+        released.complete(true);
+        ended.join();
+        assertThat(made.close(Duration.ZERO)).isTrue();
+    }
+
     @Test
     void work_thatReturns_runsAgain_atOnce() {
         Work work = new Work();

@@ -7,6 +7,7 @@ import io.github.redislocks.concurrent.Backoff;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.health.Availability;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.health.UnavailableMessages;
@@ -478,6 +479,23 @@ public final class LockEngine {
         /** Tells the listeners that the lock was busy, so that none of several was taken. */
         void notTaken(long beganNanos) {
             events.notAcquired(keys, clock, beganNanos, LockNotAcquired.Outcome.BUSY);
+        }
+
+        /**
+         * Ends a try of several locks whose only request was not answered: returns if Redis has answered others
+         * meanwhile, so that only the time was too short, and throws otherwise.
+         *
+         * @param timed whether the time was the caller's
+         */
+        void notAnswered(long beganNanos, boolean timed) {
+            Availability server = monitored.of(keys.lock());
+            long now = clock.nanoTime();
+            boolean known = timed && server.answeredSince(beganNanos) && server.age(now) == 0;
+            events.notAcquired(
+                    keys, clock, beganNanos, known ? LockNotAcquired.Outcome.BUSY : LockNotAcquired.Outcome.FAILED);
+            if (!known) {
+                throw unavailable.notAcquired(keys, now - beganNanos, true, server.cause());
+            }
         }
 
         /** Unlocks a hold once; without Redis, and in the background, if it has not answered by the given time. */

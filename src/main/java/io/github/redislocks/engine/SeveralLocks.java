@@ -77,22 +77,16 @@ public final class SeveralLocks {
         return interruptible ? WaitLimit.interruptible(own.retryForNanos()) : WaitLimit.endless(own.retryForNanos());
     }
 
-    /** The limit of a timed try, or null if there is no time: then each is asked for once. */
-    public @Nullable WaitLimit limit(long waitNanos) throws InterruptedException {
-        if (waitNanos > 0) {
-            return WaitLimit.within(clock.nanoTime(), waitNanos, own.retryForNanos());
-        }
-        if (Thread.interrupted()) {
-            throw new InterruptedException();
-        }
-        return null;
+    /** The limit of a timed try; without time it takes free ones only. */
+    public WaitLimit limit(long waitNanos) {
+        return WaitLimit.within(clock.nanoTime(), waitNanos, own.retryForNanos());
     }
 
     /**
      * Acquires all, or none.
      *
      * @param owner the handle that wants them, or null for the calling thread, which enters once more what it has
-     * @param limit how long to wait for all of them together, or null to take free ones only
+     * @param limit how long to wait for all of them together, or null to ask for each once
      * @param renewed whether the watchdog renews them; if not, the lease of each counts from when the last was had
      * @return the holds in the order of the parts; null if one was busy; or {@link #LOST}
      */
@@ -121,18 +115,39 @@ public final class SeveralLocks {
 
     private boolean acquire(Hold[] had, @Nullable HandleOwner owner, @Nullable WaitLimit limit, boolean renewed)
             throws InterruptedException {
+        long began = clock.nanoTime();
         if (mayTakeTogether(owner)) {
-            long began = clock.nanoTime();
             Answer answer = takeTogether(had, owner, limit, renewed);
             if (answer instanceof Answer.Granted) {
                 return true;
             }
-            if (limit == null && answer instanceof Answer.OneBusy busy) {
+            boolean ends = limit == null || limit.remaining(clock.nanoTime()) <= 0;
+            if (ends && answer instanceof Answer.OneBusy busy) {
                 parts.get(busy.index()).notTaken(began);
                 return false;
             }
+            if (ends && !hasTimeToAsk(limit, began)) {
+                parts.get(0).notAnswered(began, limit != null);
+                return false;
+            }
         }
-        return acquireEach(had, owner, limit, renewed);
+        WaitLimit first = limit == null ? limitOfOne(began) : limit;
+        return acquireEach(had, new Request(owner, limit, renewed), first);
+    }
+
+    /** What is asked for, as by {@link #acquire(HandleOwner, WaitLimit, boolean)}. */
+    private record Request(
+            @Nullable HandleOwner owner, @Nullable WaitLimit limit, boolean renewed) {}
+
+    /** Of a request to a lock that is asked for once. */
+    private WaitLimit limitOfOne(long beganNanos) {
+        return WaitLimit.forAnswer(beganNanos, own.commandTimeoutNanos(), own.retryForNanos());
+    }
+
+    /** Whether an answer to a first request for one of them could still come in time. */
+    private boolean hasTimeToAsk(@Nullable WaitLimit limit, long beganNanos) {
+        WaitLimit present = limit == null ? limitOfOne(beganNanos) : limit;
+        return present.timeoutNanos(clock.nanoTime(), own.commandTimeoutNanos()) > 1;
     }
 
     /** Whether one request may take all: a thread that has any of them enters that once more. */
@@ -169,22 +184,28 @@ public final class SeveralLocks {
         return answer;
     }
 
-    private boolean acquireEach(Hold[] had, @Nullable HandleOwner owner, @Nullable WaitLimit limit, boolean renewed)
-            throws InterruptedException {
+    private boolean acquireEach(Hold[] had, Request request, WaitLimit first) throws InterruptedException {
+        HandleOwner owner = request.owner();
+        WaitLimit limit = request.limit();
         int last = had.length - 1;
         for (int i = 0; i <= last; i++) {
-            WaitLimit each = limit == null
-                    ? WaitLimit.forAnswer(clock.nanoTime(), own.commandTimeoutNanos(), own.retryForNanos())
-                    : limit;
+            WaitLimit each = i == 0 ? first : limit == null ? limitOfOne(clock.nanoTime()) : limit;
             LockEngine.Sync part = parts.get(i);
-            boolean isRenewed = renewed || i < last;
+            boolean isRenewed = request.renewed() || i < last;
             Hold hold = owner == null ? part.acquire(each, isRenewed) : part.acquire(owner, each, isRenewed);
             if (hold == null) {
                 return false;
             }
             had[i] = hold;
+            if (i < last) {
+                hold.waitsForOthers();
+            }
         }
-        for (int i = 0; i < last && !renewed; i++) {
+        for (int i = 0; i < last; i++) {
+            had[i].hasOthers(clock.nanoTime());
+            watchdog.wakeAt(had[i].warningNanos());
+        }
+        for (int i = 0; i < last && !request.renewed(); i++) {
             parts.get(i).fix(had[i], byNanos(limit));
         }
         return true;
@@ -317,6 +338,10 @@ public final class SeveralLocks {
                     parts.get(i).end(ending, freed.mayHaveRun(), freed.failure);
                 }
             } catch (LockLostException e) {
+                lost = lost == null ? e : with(lost, e);
+            } catch (RuntimeException e) {
+                // Nothing throws one, but if anything did, the others would stay taken for ever.
+                strand(hold, count);
                 lost = lost == null ? e : with(lost, e);
             } catch (Error e) {
                 strand(hold, count);

@@ -160,7 +160,7 @@ public final class EventNotifier {
     /** Reports and logs that a hold ends soon, since it may not last for ever. */
     public void expiring(Hold hold, long now) {
         long maxHoldMillis = hold.maxHoldMillis();
-        Duration left = since(now, hold.acquiredNanos + maxHoldMillis * 1_000_000);
+        Duration left = since(now, hold.endNanos());
         LockExpiring event = LockExpiring.of(hold.keys().name(), hold.token, hold.owner.description(), left);
         Loggers.LOSS.warn(
                 "The lock \"{}\" (token {}) of {} will be lost in {} ms, since its maxHold is {}: name a longer maxHold if"

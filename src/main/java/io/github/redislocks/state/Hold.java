@@ -316,6 +316,17 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         return wantedMillis;
     }
 
+    /** Its owner waits for other locks, and does not work under it yet: that may last. Of the owner's thread. */
+    public void waitsForOthers() {}
+
+    /** Its owner has those too: from now on it may last as long as a hold may. */
+    public void hasOthers(long nanos) {}
+
+    /** Until when the hold may last; {@link Long#MAX_VALUE} if for ever. */
+    public long endNanos() {
+        return Long.MAX_VALUE;
+    }
+
     /** When to warn that the hold may not last much longer; {@link Long#MAX_VALUE} if not, or not again. */
     public long warningNanos() {
         return Long.MAX_VALUE;

@@ -3,14 +3,18 @@ package io.github.redislocks.state;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A hold that may last for a time only, counted from when its owner got it: no lease is asked for beyond that. A class
- * of its own, so that other holds have no field for it.
+ * A hold that may last for a time only, counted from when its owner got it, or got the last of several: no lease is
+ * asked for beyond that. A class of its own, so that other holds have no field for it.
  */
 public final class LimitedHold extends Hold {
 
     private static final long MILLI = 1_000_000;
+    /** In place of a beginning. */
+    private static final long NOT_YET = Long.MAX_VALUE;
 
     private final long maxHoldMillis;
+    /** From when on the time counts. */
+    private volatile long beganNanos;
     /** Whether a lease was given that lasts to the end. Set after the deadline, which the reader finds in the past. */
     private volatile boolean lastLease;
     /** Used by the watchdog only. */
@@ -19,12 +23,32 @@ public final class LimitedHold extends Hold {
     public LimitedHold(Attempt attempt, Attempt.Grant grant, long now, long nextRenewalNanos, @Nullable Hold below) {
         super(attempt, grant, now, nextRenewalNanos, below);
         this.maxHoldMillis = attempt.maxHoldMillis;
+        this.beganNanos = now;
         // It counts from when the grant was asked for, which is a little before the owner got it.
         this.lastLease = grant.confirmed() && attempt.leaseMillis >= maxHoldMillis;
     }
 
-    private long endNanos() {
-        return acquiredNanos + maxHoldMillis * MILLI;
+    @Override
+    public long endNanos() {
+        long began = beganNanos;
+        return began == NOT_YET ? NOT_YET : began + maxHoldMillis * MILLI;
+    }
+
+    @Override
+    public void waitsForOthers() {
+        // Not of what its thread had before, and works under.
+        if (count() == 1) {
+            beganNanos = NOT_YET;
+            lastLease = false;
+        }
+    }
+
+    @Override
+    public void hasOthers(long nanos) {
+        // The lease that it has was asked for before, and is no longer than all its time from now on.
+        if (beganNanos == NOT_YET) {
+            beganNanos = nanos;
+        }
     }
 
     @Override
@@ -34,7 +58,9 @@ public final class LimitedHold extends Hold {
 
     @Override
     public long leaseAt(long nanos, long wantedMillis) {
-        return Math.max(1, Math.min(wantedMillis, (endNanos() - nanos) / MILLI));
+        long began = beganNanos;
+        long left = began == NOT_YET ? maxHoldMillis : (began + maxHoldMillis * MILLI - nanos) / MILLI;
+        return Math.max(1, Math.min(wantedMillis, left));
     }
 
     @Override
@@ -50,7 +76,8 @@ public final class LimitedHold extends Hold {
 
     @Override
     public long warningNanos() {
-        return warned ? Long.MAX_VALUE : acquiredNanos + maxHoldMillis * MILLI / 3 * 2;
+        long began = beganNanos;
+        return warned || began == NOT_YET ? Long.MAX_VALUE : began + maxHoldMillis * MILLI / 3 * 2;
     }
 
     @Override

@@ -5,10 +5,12 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.MultiLock;
+import io.github.redislocks.MultiLockHandle;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.RedisServers;
 import java.time.Duration;
+import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -19,6 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Locking and unlocking at the end of the stack: whatever is thrown, the lock is soon had by others. */
 @Timeout(120)
@@ -161,6 +164,40 @@ class NoStackTest {
                     .until(() -> others.inspect(name).holder().isEmpty());
             assertThat(others.inspect(name).keptFor().isPresent()).isEqualTo(end.keeps());
             others.reentrantLock(name).forceUnlock();
+        }
+        assertThat(overflows[0]).as("the end was met").isBetween(10, DEPTHS);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void handleOfSeveral_endedAtTheEndOfTheStack_isNotHeldForEver(boolean later) throws InterruptedException {
+        int[] overflows = {0};
+        for (int i = 0; i < DEPTHS; i++) {
+            int above = i;
+            String name = "stack-" + UUID.randomUUID();
+            MultiLockHandle handle = locks.acquireAll(List.of(name + "a", name + "b"));
+            Runnable end = () -> {
+                if (later) {
+                    CompletionStage<Boolean> unused = handle.releaseAsync();
+                } else {
+                    handle.close();
+                }
+            };
+            onAThreadOfItsOwn(() -> {
+                int bottom = new Diver(() -> {}).bottom();
+                try {
+                    new Diver(end).diveTo(bottom - 2 * above);
+                } catch (StackOverflowError e) {
+                    overflows[0]++;
+                }
+            });
+            if (handle.isHeld()) {
+                // It had not begun.
+                end.run();
+            }
+            assertThat(isHadByAnother(name + "a") && isHadByAnother(name + "b"))
+                    .as("%d frames above the bottom", 2 * above)
+                    .isTrue();
         }
         assertThat(overflows[0]).as("the end was met").isBetween(10, DEPTHS);
     }

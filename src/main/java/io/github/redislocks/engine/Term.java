@@ -1,0 +1,205 @@
+package io.github.redislocks.engine;
+
+import io.github.redislocks.LeaderTerm;
+import io.github.redislocks.LockHandle;
+import io.github.redislocks.LockLost;
+import io.github.redislocks.LockLostException;
+import io.github.redislocks.concurrent.Interruption;
+import io.github.redislocks.concurrent.Log;
+import io.github.redislocks.concurrent.Loggers;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/** One term of a candidate, and what its thread runs: the work, and the release of the lock after it. */
+public final class Term implements LeaderTerm, Runnable {
+
+    private static final Log LOG = Loggers.LEADERSHIP;
+
+    private final Candidacy candidacy;
+    private final LockHandle handle;
+    final long sinceNanos;
+    private final Interruption interruption = new Interruption();
+    private final CompletableFuture<Optional<LockLost>> stopping = new CompletableFuture<>();
+    private final AtomicBoolean stopped = new AtomicBoolean();
+    private final AtomicBoolean claimed = new AtomicBoolean();
+
+    private volatile boolean atWork;
+    private volatile boolean failed;
+    private volatile boolean over;
+
+    Term(Candidacy candidacy, LockHandle handle, long now) {
+        this.candidacy = candidacy;
+        this.handle = handle;
+        this.sinceNanos = now;
+    }
+
+    /** Whether the caller is the first that claims it: its thread, or who could not start one. */
+    boolean claim() {
+        return claimed.compareAndSet(false, true);
+    }
+
+    /** Whether its work is done now. */
+    public boolean isAtWork() {
+        return atWork;
+    }
+
+    /** Whether the calling thread is that of the work. */
+    public boolean isOfCaller() {
+        return interruption.isOfCaller();
+    }
+
+    /** Whether its work failed. */
+    boolean hasFailed() {
+        return failed;
+    }
+
+    /** Whether the lock has been released, or is lost. */
+    boolean isOver() {
+        return over;
+    }
+
+    @Override
+    public void run() {
+        if (!claim()) {
+            return;
+        }
+        Throwable failure = null;
+        try {
+            failure = lead();
+            handle.release();
+        } catch (Throwable e) {
+            failure = failure == null ? e : failure;
+        } finally {
+            failed = failure != null;
+            over = true;
+            candidacy.news();
+        }
+        if (failure == null) {
+            LOG.info("No longer the leader of \"{}\": {}", name(), handle);
+        } else {
+            LOG.warn("The work of the leader of \"{}\" failed; it runs again after a pause", name(), failure);
+        }
+    }
+
+    /** Returns why the work failed, or null. */
+    private @Nullable Throwable lead() {
+        try {
+            CompletionStage<LockLost> unused = handle.lost().whenComplete(onLoss());
+            interruption.begin();
+            if (!isStopping()) {
+                atWork = true;
+                LOG.info("Elected leader of \"{}\": {}", name(), handle);
+                candidacy.work().lead(this);
+            }
+            return null;
+        } catch (Throwable e) {
+            boolean told = (e instanceof InterruptedException || e instanceof LockLostException) && isStopping();
+            return told ? null : e;
+        } finally {
+            interruption.end();
+            // Of whoever interrupted it besides: what follows is not for the work.
+            Thread.interrupted();
+            atWork = false;
+        }
+    }
+
+    /** Not a lambda: a lambda whose first linking meets an error may fail for ever. */
+    private BiConsumer<LockLost, Throwable> onLoss() {
+        return new BiConsumer<>() {
+            @Override
+            public void accept(LockLost loss, @Nullable Throwable failure) {
+                stop(Optional.of(loss));
+            }
+        };
+    }
+
+    /** Tells the work to stop, once. */
+    void stop(Optional<LockLost> loss) {
+        if (stopped.compareAndSet(false, true)) {
+            if (candidacy.isInterrupting() && !interruption.isOfCaller()) {
+                interruption.interrupt();
+            }
+            stopping.complete(loss);
+        }
+    }
+
+    @Override
+    public String name() {
+        return candidacy.name();
+    }
+
+    @Override
+    public long fencingToken() {
+        return handle.fencingToken();
+    }
+
+    @Override
+    public boolean isHeld() {
+        return handle.isHeld();
+    }
+
+    @Override
+    public void ensureHeld() {
+        handle.ensureHeld();
+    }
+
+    @Override
+    public Duration remainingLease() {
+        return handle.remainingLease();
+    }
+
+    @Override
+    public boolean previousHolderLost() {
+        return handle.previousHolderLost();
+    }
+
+    @Override
+    public boolean isStopping() {
+        return candidacy.isClosing() || stopped.get() || !handle.isHeld();
+    }
+
+    @Override
+    public boolean awaitStopping(Duration time) throws InterruptedException {
+        boolean ofWork = interruption.isOfCaller();
+        try {
+            Optional<LockLost> unused = stopping.get(TimeUnit.NANOSECONDS.convert(time), TimeUnit.NANOSECONDS);
+        } catch (TimeoutException e) {
+            // The question below is asked in any case.
+        } catch (ExecutionException e) {
+            throw new AssertionError("Nothing fails", e);
+        } catch (InterruptedException e) {
+            if (!ofWork || !isStopping()) {
+                throw e;
+            }
+        }
+        boolean stop = isStopping();
+        if (stop && ofWork) {
+            interruption.end();
+            Thread.interrupted();
+        }
+        return stop;
+    }
+
+    @Override
+    public CompletionStage<Optional<LockLost>> stopping() {
+        return stopping.minimalCompletionStage();
+    }
+
+    /** What it is now, in words. */
+    public String state() {
+        return handle.isHeld() ? "leader" : "leader that has lost the lock";
+    }
+
+    @Override
+    public String toString() {
+        return "LeaderTerm " + name() + '[' + handle + (isStopping() ? ", stopping]" : "]");
+    }
+}

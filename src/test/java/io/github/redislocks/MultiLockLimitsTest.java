@@ -1,0 +1,175 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.redislocks.LockLost.Reason;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.state.Settings;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What limits several locks: their time to last, their options, and the time of a try. */
+class MultiLockLimitsTest extends FakeTime {
+
+    private static final List<String> NAMES = List.of("a", "b", "c");
+    private static final LockOptions MINUTE = LockOptions.defaults().maxHold(Duration.ofMinutes(1));
+
+    private void keepToSlots(boolean oneByOne) {
+        if (oneByOne) {
+            locks.client().monitored.hasSlots();
+        }
+    }
+
+    private static String key(String name) {
+        return "redis-locks:{" + name + "}";
+    }
+
+    private void assertLostAfterAMinute(MultiLockHandle handle) {
+        pass(59_000);
+        handle.ensureHeld();
+        assertThat(losses).isEmpty();
+        pass(1_001);
+        assertThat(handle.isHeld()).isFalse();
+        assertThat(losses)
+                .hasSize(3)
+                .allSatisfy(loss -> assertThat(loss.reason()).isEqualTo(Reason.HELD_TOO_LONG));
+        assertThat(NAMES).allSatisfy(name -> assertThat(server.keys()).doesNotContain(key(name)));
+        assertThat(handle.release()).isFalse();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void maxHold_endsEach(boolean oneByOne) throws InterruptedException {
+        keepToSlots(oneByOne);
+        assertLostAfterAMinute(locks.acquireAll(NAMES, MINUTE));
+    }
+
+    /** What is had first may be had for longer, while nobody works under it. */
+    @Test
+    void maxHold_countsFromWhenTheLastWasHad() {
+        FencedLock theirs = others.reentrantLock("b");
+        theirs.lock();
+        CompletableFuture<MultiLockHandle> held = new CompletableFuture<>();
+        Thread waiter = new Thread(() -> {
+            try {
+                held.complete(locks.acquireAll(NAMES, MINUTE));
+            } catch (InterruptedException e) {
+                held.completeExceptionally(e);
+            }
+        });
+        waiter.start();
+        passUntil(() -> server.zset(key("b") + ":queue").size() == 1);
+        pass(150_000);
+        assertThat(server.keys()).contains(key("a"));
+        assertThat(losses).isEmpty();
+        theirs.unlock();
+        passUntil(held::isDone);
+        assertLostAfterAMinute(held.join());
+    }
+
+    @Test
+    void interruptOnLoss_isRefused() {
+        LockOptions options = LockOptions.defaults().interruptOnLoss(true);
+        assertThatThrownBy(() -> locks.acquireAll(NAMES, options))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("interruptOnLoss");
+        assertThatThrownBy(() -> locks.tryAcquireAll(NAMES, Duration.ZERO, options))
+                .isInstanceOf(IllegalArgumentException.class);
+    }
+
+    /** What befalls the requests of callers. */
+    private interface Harm {
+        void befall(Call call, long timeoutNanos);
+    }
+
+    /** A client whose callers meet a harm once there is one. */
+    private RedisLocks harmed(AtomicReference<Harm> harm) {
+        InvocationHandler handler = (proxy, method, args) -> {
+            if (harm.get() != null && method.getName().equals("run")) {
+                harm.get().befall((Call) args[0], (Long) args[1]);
+            }
+            try {
+                return method.invoke(redis, args);
+            } catch (InvocationTargetException e) {
+                throw e.getCause();
+            }
+        };
+        Redis port =
+                (Redis) Proxy.newProxyInstance(Redis.class.getClassLoader(), new Class<?>[] {Redis.class}, handler);
+        return RedisLocks.on(port, Settings.DEFAULTS, LossListener.to(losses::add), clock);
+    }
+
+    /** Each request waits for its whole timeout, by the test's clock. */
+    private void hang(Call call, long timeoutNanos) {
+        clock.advanceMillis(TimeUnit.NANOSECONDS.toMillis(timeoutNanos));
+        throw new RedisException.Unanswered("No answer to " + call.script(), true, null);
+    }
+
+    /** No request throws such a thing; if one did, that would be no reason to keep the other locks. */
+    @Test
+    void unlock_thatMeetsAnUnknownException_releasesAll() throws InterruptedException {
+        AtomicReference<Harm> harm = new AtomicReference<>();
+        RedisLocks client = harmed(harm);
+        clients.add(client);
+        MultiLock multi = client.multiLock("a", "b", "c");
+        multi.lock();
+        MultiLockHandle handle = client.acquireAll(List.of("d", "e"));
+        harm.set((call, timeout) -> {
+            throw new IllegalStateException("of the test");
+        });
+        assertThatThrownBy(multi::unlock)
+                .hasMessage("of the test")
+                .satisfies(e -> assertThat(e.getSuppressed()).hasSize(2));
+        assertThatThrownBy(handle::close).hasMessage("of the test");
+        passUntil(() -> server.keys().stream().allMatch(key -> key.endsWith(":fence")));
+        assertThat(losses).isEmpty();
+        harm.set(null);
+        whileTimePasses(client::close);
+    }
+
+    /** A try by one of several ways. */
+    private interface Try {
+        void go() throws InterruptedException;
+    }
+
+    private long millisUnanswered(Try way) {
+        long began = clock.nanoTime();
+        whileTimePasses(() -> assertThatThrownBy(way::go)
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("gave no usable answer"));
+        return TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - began);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void tries_whileRedisHangs_endInTime(boolean oneByOne) {
+        AtomicReference<Harm> harm = new AtomicReference<>();
+        RedisLocks deaf = harmed(harm);
+        if (oneByOne) {
+            deaf.client().monitored.hasSlots();
+        }
+        MultiLock multi = deaf.multiLock("a", "b", "c");
+        pass(100);
+        harm.set(this::hang);
+        redis.down(true);
+        assertThat(millisUnanswered(() -> multi.tryLock(0, TimeUnit.SECONDS))).isLessThanOrEqualTo(200);
+        assertThat(millisUnanswered(() -> deaf.tryAcquireAll(NAMES, Duration.ZERO)))
+                .isLessThanOrEqualTo(200);
+        assertThat(millisUnanswered(() -> multi.tryLock(500, TimeUnit.MILLISECONDS)))
+                .isBetween(500L, 700L);
+        assertThat(millisUnanswered(multi::tryLock)).isBetween(1_000L, 1_200L);
+        whileTimePasses(deaf::close);
+    }
+}
