@@ -8,8 +8,10 @@ import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.UnaryOperator;
 
 /** The in-memory twins of Redis that all states of a test share, and clients of them. */
@@ -77,6 +79,45 @@ final class OnTwin {
         static final LockClient THERE = Still.client("there", CLOCK, redis -> redis);
 
         private Hand() {}
+    }
+
+    /**
+     * Two clients that do their background work, as two JVMs have, by a clock that goes slowly: no heartbeat, which is
+     * due every 1.5 s, makes up for a wake-up that is lost, while whoever waits for it still waits; and by the time of
+     * the twin, which stands still, nothing that is left there ever ends by itself.
+     */
+    static final class Slow {
+        /** For how long a test waits for what needs no heartbeat: shorter than one. */
+        static final Duration LIMIT = Duration.ofSeconds(12);
+
+        private static final int SLOWER = 10;
+        private static final Clock CLOCK = new Clock() {
+            private final long origin = System.nanoTime() - SLOWER;
+
+            @Override
+            public long nanoTime() {
+                return (System.nanoTime() - origin) / SLOWER;
+            }
+
+            @Override
+            public void park(Object blocker, long nanos) {
+                if (nanos == Long.MAX_VALUE) {
+                    LockSupport.park(blocker);
+                } else {
+                    LockSupport.parkNanos(blocker, nanos > Long.MAX_VALUE / SLOWER ? Long.MAX_VALUE : nanos * SLOWER);
+                }
+            }
+        };
+
+        static final RedisLocks HERE = client(redis -> redis);
+        static final RedisLocks THERE = client(redis -> redis);
+
+        private Slow() {}
+
+        /** A client whose Redis may be tampered with. */
+        static RedisLocks client(UnaryOperator<Redis> tampering) {
+            return RedisLocks.on(tampering.apply(Still.SERVER.another()), Settings.DEFAULTS, List.of(), CLOCK);
+        }
     }
 
     /** Removes what a lock leaves behind, so that the twin does not grow. */

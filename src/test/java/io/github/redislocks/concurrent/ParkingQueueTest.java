@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -18,6 +20,8 @@ class ParkingQueueTest {
 
     private static final int ELEMENTS = 100_000;
     private static final int TAKERS = 3;
+    /** A thread may be woken without a reason, and a little too early. */
+    private static final long MOST_PARKED = 5;
 
     private final ParkingQueue<Integer> queue = new ParkingQueue<>();
 
@@ -45,6 +49,25 @@ class ParkingQueueTest {
         assertThat(queue.offer(7)).isTrue();
         taker.join();
         assertThat(taken).hasValue(7);
+    }
+
+    /**
+     * A wait that asks again and again would be seen by how often the thread was parked, and one that spins by the time
+     * of its processor. A stall of the machine makes neither greater.
+     */
+    @Test
+    void poll_thatWaits_parksOnce_andUsesNoProcessor() throws InterruptedException {
+        assertThat(queue.poll(1, TimeUnit.MILLISECONDS)).isNull();
+        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+        long parked = parked(threads);
+        long used = threads.getCurrentThreadCpuTime();
+        assertThat(queue.poll(400, TimeUnit.MILLISECONDS)).isNull();
+        assertThat(threads.getCurrentThreadCpuTime() - used).isLessThan(TimeUnit.MILLISECONDS.toNanos(10));
+        assertThat(parked(threads) - parked).isBetween(1L, MOST_PARKED);
+    }
+
+    private static long parked(ThreadMXBean threads) {
+        return threads.getThreadInfo(Thread.currentThread().getId()).getWaitedCount();
     }
 
     @Test

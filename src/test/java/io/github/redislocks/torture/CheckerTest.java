@@ -213,6 +213,32 @@ class CheckerTest {
     }
 
     @Test
+    void waiterThatIsCancelled_isNotRefused() {
+        at(0, "a/t0", Kind.ASK, -1, "CANCEL");
+        at(1, "a/t0", Kind.CANCELLED, 0, "");
+        assertThat(check().violations()).isEmpty();
+    }
+
+    @Test
+    void lockThatIsKept_isTakenUntilThen_andNoLonger() {
+        at(0, "a/t0", Kind.ASK, -1, "LOCK");
+        at(0, "a/t0", Kind.IN, 1, Event.RENEWED);
+        at(10, "a/t0", Kind.OUT, 0, Event.UNLOCK);
+        at(10, "a/t0", Kind.FREED, 1_000_000_000, "");
+        at(990, "b/t0", Kind.ASK, 0, "TRY");
+        at(991, "b/t0", Kind.NO, 0, "");
+        at(20, "c/t0", Kind.ASK, -1, "LOCK");
+        at(1_010, "c/t0", Kind.IN, 2, Event.RENEWED);
+        at(1_020, "c/t0", Kind.OUT, 0, Event.UNLOCK);
+        at(1_020, "c/t0", Kind.FREED, 0, "");
+        assertThat(check().violations()).isEmpty();
+
+        at(1_030, "b/t0", Kind.ASK, 0, "TRY");
+        at(1_031, "b/t0", Kind.NO, 0, "");
+        assertThat(check().violations()).singleElement().asString().contains("was refused though nobody had");
+    }
+
+    @Test
     void callWithoutEnd_hangs() {
         at(0, "a/t0", Kind.ASK, -1, "LOCK");
         assertThat(check().violations()).anyMatch(text -> text.contains("hangs"));

@@ -31,7 +31,7 @@ record Event(long nanos, String actor, Kind kind, String lock, long number, Stri
         REFUSED,
         /** It is about to give the lock up; text: {@link #UNLOCK} or {@link #AWAIT}. */
         OUT,
-        /** It has given the lock up. */
+        /** It has given the lock up; number: how long after its beginning it keeps the lock taken, in ns. */
         FREED,
         /** It was told that it has lost the lock; text: how. */
         LOST,
@@ -39,6 +39,8 @@ record Event(long nanos, String actor, Kind kind, String lock, long number, Stri
         TOLD,
         /** A try that got nothing. */
         NO,
+        /** An acquisition was cancelled before it had the lock. */
+        CANCELLED,
         /** An exception by which the library said that Redis is away; text: its class. */
         FAIL,
         /** What must not happen at all. */

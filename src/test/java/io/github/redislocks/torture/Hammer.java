@@ -2,6 +2,7 @@ package io.github.redislocks.torture;
 
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockUnavailableException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
@@ -22,12 +23,18 @@ final class Hammer implements Runnable {
     private static final long STEP_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long FAILURE_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final int AWAIT_MILLIS = 200;
+    /** One acquisition without a thread in so many may be cancelled. */
+    private static final int CANCELS = 8;
+
+    private static final int CANCEL_MICROS = 3_000;
+    private static final Duration KEPT = Duration.ofMillis(10);
     /** One hold in so many is entered once more. */
     private static final int REENTRIES = 4;
 
     private final String actor;
     private final Worker.Order order;
     private final boolean holdsLong;
+    private final boolean byHandles;
     private final TestLocks locks;
     private final EventLog log;
     private final AtomicBoolean stop;
@@ -39,6 +46,7 @@ final class Hammer implements Runnable {
         this.actor = order.name() + "/t" + number;
         this.order = order;
         this.holdsLong = number == Worker.SHORT_THREADS;
+        this.byHandles = number % 2 == 1;
         this.locks = locks;
         this.log = log;
         this.stop = stop;
@@ -51,7 +59,9 @@ final class Hammer implements Runnable {
             while (!stop.get()) {
                 String name = holdsLong ? LONG : SHORT.get(random.nextInt(SHORT.size()));
                 try {
-                    once(name, locks.lock(name, name.equals("fair")), resource);
+                    boolean fair = name.equals("fair");
+                    TestLock lock = usesHandles(name) ? locks.handles(name, fair) : locks.lock(name, fair);
+                    once(name, lock, resource);
                 } catch (LockUnavailableException e) {
                     log(Event.Kind.FAIL, name, 0, e.getClass().getSimpleName());
                     LockSupport.parkNanos(FAILURE_PAUSE_NANOS);
@@ -64,13 +74,31 @@ final class Hammer implements Runnable {
         }
     }
 
+    /** Some threads do, and each thread that holds for long now and then: it is there that losses are seen soonest. */
+    private boolean usesHandles(String name) {
+        return holdsLong ? random.nextBoolean() : byHandles && !name.equals(CONDITIONS);
+    }
+
     private void once(String name, TestLock lock, Resource resource) throws InterruptedException {
         TestLock.Way way = way(name);
+        if (!lock.isReentrant() && way == TestLock.Way.LOCK && random.nextInt(CANCELS) == 0) {
+            log(Event.Kind.ASK, name, way.limit, "CANCEL");
+            if (lock.acquireOrCancel(random.nextInt(CANCEL_MICROS) * 1_000L)) {
+                inside(name, lock, way, resource);
+            } else {
+                log(Event.Kind.CANCELLED, name, 0, "");
+            }
+            return;
+        }
         log(Event.Kind.ASK, name, way.limit, way.name());
         if (!lock.acquire(way)) {
             log(Event.Kind.NO, name, 0, "");
             return;
         }
+        inside(name, lock, way, resource);
+    }
+
+    private void inside(String name, TestLock lock, TestLock.Way way, Resource resource) throws InterruptedException {
         depth = 1;
         if (!entered(name, lock, way.isRenewed() ? Event.RENEWED : way.name())) {
             mustBeTold(name, lock);
@@ -101,6 +129,9 @@ final class Hammer implements Runnable {
 
     /** Enters once more, meets others in the Condition, goes out again; false if nothing is held any more. */
     private boolean goOn(String name, TestLock lock, TestLock.Way way) throws InterruptedException {
+        if (!lock.isReentrant()) {
+            return true;
+        }
         return (random.nextInt(REENTRIES) > 0 || reenter(name, lock, way))
                 && (!name.equals(CONDITIONS) || meet(name, lock))
                 && (depth == 1 || exit(name, lock));
@@ -253,9 +284,14 @@ final class Hammer implements Runnable {
 
     private void giveUp(String name, TestLock lock) {
         log(Event.Kind.OUT, name, 0, Event.UNLOCK);
+        boolean keeps = !lock.isReentrant() && random.nextInt(CANCELS) == 0;
         try {
-            lock.release();
-            log(Event.Kind.FREED, name, 0, "");
+            if (keeps) {
+                lock.releaseAfter(KEPT);
+            } else {
+                lock.release();
+            }
+            log(Event.Kind.FREED, name, keeps ? KEPT.toNanos() : 0, "");
         } catch (LockLostException e) {
             log(Event.Kind.LOST, name, 0, e.reason().name());
         }

@@ -19,6 +19,7 @@ final class History {
         LOST,
         KILLED,
         ACQUIRED,
+        CANCELLED,
         REFUSED,
         FAILED
     }
@@ -38,6 +39,8 @@ final class History {
         Ending ending = Ending.OPEN;
         /** Whether Redis gave no answer to its release, which may have run or not. */
         boolean releaseUnknown;
+        /** How long after its beginning its release keeps the lock taken. */
+        long keptNanos;
         /** Whether it was told that the hold before was not released. */
         boolean alarmed;
         /** What it was told of its hold count, in order. */
@@ -52,6 +55,11 @@ final class History {
         /** From when on Redis may have had it: a grant is on its way before its thread can say so. */
         long begunNanos() {
             return Math.max(askedNanos, in.nanos() - ON_ITS_WAY_NANOS);
+        }
+
+        /** Until when the lock is taken: by the hold, or by nobody since its release keeps it. */
+        long takenUntilNanos() {
+            return ending == Ending.FREED ? Math.max(endNanos, in.nanos() + keptNanos) : endNanos;
         }
 
         /** When its thread did no more under it. */
@@ -142,11 +150,13 @@ final class History {
                 if (hold != null) {
                     // It returned in order, so the lock was held when the call began.
                     hold.believedNanos = hold.outNanos;
+                    hold.keptNanos = event.number();
                     end(hold, event, Ending.FREED);
                 }
             }
             case LOST -> lost(event);
             case NO -> endWait(event, Ending.REFUSED);
+            case CANCELLED -> endWait(event, Ending.CANCELLED);
             case FAIL -> {
                 endWait(event, Ending.FAILED);
                 others.add(event);

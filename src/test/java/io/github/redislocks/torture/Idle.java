@@ -23,7 +23,8 @@ record Idle(String lock, long fromNanos, long toNanos) {
             Walk walk = walks.computeIfAbsent(hold.in.lock(), Walk::new);
             steps.add(new Step(hold.in.nanos(), 1, () -> walk.hold(hold.in.nanos(), 1)));
             if (hold.endNanos != Long.MAX_VALUE) {
-                steps.add(new Step(hold.endNanos, 0, () -> walk.hold(hold.endNanos, -1)));
+                long end = hold.takenUntilNanos();
+                steps.add(new Step(end, 0, () -> walk.hold(end, -1)));
             }
         }
         for (History.Wait wait : history.waits) {

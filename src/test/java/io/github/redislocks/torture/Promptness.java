@@ -115,7 +115,9 @@ final class Promptness {
     private long lastGivenUp(Idle idle) {
         return history.waits.stream()
                 .filter(wait -> wait.ask.lock().equals(idle.lock()) && wait.ask.number() != 0)
-                .filter(wait -> wait.ending == History.Ending.REFUSED || wait.ending == History.Ending.FAILED)
+                .filter(wait -> wait.ending == History.Ending.REFUSED
+                        || wait.ending == History.Ending.FAILED
+                        || wait.ending == History.Ending.CANCELLED)
                 .mapToLong(wait -> wait.endNanos)
                 .filter(nanos -> nanos > idle.fromNanos() && nanos < idle.toNanos())
                 .max()
@@ -243,6 +245,9 @@ final class Promptness {
                 .toList();
         for (History.Hold hold : open) {
             report.toldNanos = Math.max(report.toldNanos, hold.believedNanos - strike.endNanos());
+            if (Worker.watches(hold.in.worker())) {
+                report.watchersToldNanos.add(hold.believedNanos - strike.endNanos());
+            }
             bound(strike.endNanos(), hold.believedNanos, TOLD, hold.in.actor() + " was told that its hold vanished");
         }
     }

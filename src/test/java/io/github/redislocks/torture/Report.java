@@ -35,6 +35,9 @@ final class Report {
     long recoveryNanos;
     long killToNextNanos;
     long toldNanos;
+    /** How long holders whose client watches deletions still believed to hold what the server had forgotten. */
+    final List<Long> watchersToldNanos = new ArrayList<>();
+
     long latestTryNanos;
     long longestStallNanos;
     final Map<String, Integer> exceptions = new TreeMap<>();
@@ -109,6 +112,27 @@ final class Report {
                 orNone(toldNanos),
                 longestStallNanos / 1_000_000,
                 thrown);
+    }
+
+    /** In one line: how soon those that watch were told; empty if nobody was. */
+    String watchersLine() {
+        if (watchersToldNanos.isEmpty()) {
+            return "";
+        }
+        List<Long> sorted = watchersToldNanos.stream().sorted().toList();
+        return String.format(
+                Locale.ROOT,
+                "%s: told while watching, of %d: p50 %.1f ms, p90 %.1f ms, p99 %.1f ms, most %.1f ms",
+                name,
+                sorted.size(),
+                percentile(sorted, 50),
+                percentile(sorted, 90),
+                percentile(sorted, 99),
+                percentile(sorted, 100));
+    }
+
+    private static double percentile(List<Long> sorted, int percent) {
+        return Math.max(0, sorted.get((sorted.size() * percent + 99) / 100 - 1)) / 1e6;
     }
 
     private static String orNone(long nanos) {

@@ -1,5 +1,6 @@
 package io.github.redislocks.torture;
 
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
 /** One lock as the workload uses it: the library's, or one of those that the checker must catch. */
@@ -24,6 +25,21 @@ interface TestLock {
         boolean isRenewed() {
             return this != LEASED && this != LEASED_TIMED;
         }
+    }
+
+    /** Whether it can be entered once more. */
+    default boolean isReentrant() {
+        return true;
+    }
+
+    /** Wants the lock without a thread, and cancels that after a time unless it has it then; whether it has it. */
+    default boolean acquireOrCancel(long nanos) {
+        throw new UnsupportedOperationException();
+    }
+
+    /** Releases it, and keeps it taken until a time after it was acquired. */
+    default void releaseAfter(Duration sinceAcquired) {
+        throw new UnsupportedOperationException();
     }
 
     boolean acquire(Way way) throws InterruptedException;

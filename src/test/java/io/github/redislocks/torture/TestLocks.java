@@ -28,11 +28,12 @@ interface TestLocks extends AutoCloseable {
         /** Refuses a try at times though it is free. */
         GRUDGING;
 
-        TestLocks connect(String uri, int maxConnections, Consumer<LockLost> listener) {
+        TestLocks connect(String uri, int maxConnections, boolean watches, Consumer<LockLost> listener) {
             TestLocks library = new Library(RedisLocks.builder()
                     .uri(uri)
                     .lease(LEASE)
                     .maxConnections(maxConnections)
+                    .watchDeletions(watches)
                     .onLockLost(listener)
                     .build());
             return this == LIBRARY ? library : new BrokenLocks(library, this);
@@ -47,6 +48,11 @@ interface TestLocks extends AutoCloseable {
 
     TestLock lock(String name, boolean fair);
 
+    /** A lock that is acquired by handles; has neither re-entry nor Conditions. */
+    default TestLock handles(String name, boolean fair) {
+        return lock(name, fair);
+    }
+
     @Override
     void close();
 
@@ -56,6 +62,11 @@ interface TestLocks extends AutoCloseable {
         @Override
         public TestLock lock(String name, boolean fair) {
             return new Lock(fair ? locks.fairLock(name) : locks.reentrantLock(name));
+        }
+
+        @Override
+        public TestLock handles(String name, boolean fair) {
+            return new HandleLock(locks, name, fair);
         }
 
         @Override

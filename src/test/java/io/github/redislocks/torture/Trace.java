@@ -126,7 +126,8 @@ final class Trace {
         long from = refused.ask.nanos();
         long to = refused.endNanos;
         boolean held = history.holds.stream()
-                .anyMatch(hold -> hold.in.lock().equals(lock) && hold.askedNanos <= to && hold.endNanos >= from);
+                .anyMatch(
+                        hold -> hold.in.lock().equals(lock) && hold.askedNanos <= to && hold.takenUntilNanos() >= from);
         return held
                 || history.waits.stream()
                         .filter(wait -> wait.ending != History.Ending.ACQUIRED && wait.ask.number() != 0)

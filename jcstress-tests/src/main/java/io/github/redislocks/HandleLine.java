@@ -1,0 +1,101 @@
+package io.github.redislocks;
+
+import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * A lock that a handle has and for which two others stand in line, one after the other, without threads; on the twin.
+ */
+final class HandleLine {
+
+    static final String ORPHANED = "nobody's";
+
+    private static final InMemoryRedis SERVER = OnTwin.Still.SERVER;
+
+    private final String name = OnTwin.name();
+    private final LockKeys keys = OnTwin.keys(name);
+    private final RedisLocks waiting;
+    final RedisLockHandle held;
+    final CompletableFuture<LockHandle> first;
+    final CompletableFuture<LockHandle> second;
+
+    /** The client of the holder and that of those who wait, which may be the same. */
+    HandleLine(RedisLocks holding, RedisLocks waiting) {
+        this.waiting = waiting;
+        this.held = holder(holding, name);
+        this.first = waiting.acquireAsync(name);
+        this.second = waiting.acquireAsync(name);
+        boolean stands = Aside.await(
+                OnTwin.Slow.LIMIT.toNanos(),
+                () -> waiting == holding || !SERVER.zset(keys.all().get(1)).isEmpty());
+        if (!stands) {
+            throw new IllegalStateException("The first has no place in the line");
+        }
+    }
+
+    /** A handle that has a lock which is free. */
+    static RedisLockHandle holder(RedisLocks locks, String name) {
+        try {
+            return (RedisLockHandle) locks.acquire(name);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** The hold of a handle of this client. */
+    static Hold hold(RedisLocks locks, RedisLockHandle handle) {
+        return locks.client().holds.get(handle.sync().keys(), handle.handleOwner().holder);
+    }
+
+    /** Lets a random time pass, of at most half a millisecond, about as long as a grant is on its way. */
+    static void aMoment() {
+        long end = System.nanoTime() + ThreadLocalRandom.current().nextInt(500_000);
+        while (System.nanoTime() < end) {
+            Thread.yield();
+        }
+    }
+
+    /** The handle of one that waits, for a time; null if it does not have the lock then. */
+    static LockHandle await(CompletableFuture<LockHandle> waiter, Duration limit) {
+        try {
+            return waiter.get(limit.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (TimeoutException e) {
+            return null;
+        } catch (InterruptedException | ExecutionException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Whether Redis says that this handle has the lock, and no other does. */
+    boolean isWith(LockHandle handle) {
+        return handle.owner().equals(SERVER.hash(keys.lock()).get("owner")) && handle.isHeld();
+    }
+
+    /** Whether the lock becomes free within a time, and nothing is left of it in Redis and in the clients. */
+    boolean isFree(Duration limit) {
+        boolean free = Aside.await(
+                limit.toNanos(),
+                () -> keys.all().stream().allMatch(key -> key.equals(keys.fence()) || SERVER.pttl(key) == -2)
+                        && !waiting.client().localQueue.isInUse(keys.lock())
+                        && !isAttempted());
+        OnTwin.Still.forget(name);
+        return free;
+    }
+
+    private boolean isAttempted() {
+        for (Attempt attempt : waiting.client().attempts.all()) {
+            if (attempt.keys.name().equals(name)) {
+                return true;
+            }
+        }
+        return false;
+    }
+}

@@ -1,0 +1,181 @@
+package io.github.redislocks;
+
+import io.github.redislocks.state.Hold;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+import org.openjdk.jcstress.annotations.Actor;
+import org.openjdk.jcstress.annotations.Arbiter;
+import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressMeta;
+import org.openjdk.jcstress.annotations.JCStressTest;
+import org.openjdk.jcstress.annotations.Outcome;
+import org.openjdk.jcstress.annotations.State;
+import org.openjdk.jcstress.infra.results.L_Result;
+
+/**
+ * Claim: a handle whose loss is found while it is released ends once: either {@code lost()} completes, once, and the
+ * release says so, or the release was in good order, and {@code lost()} never completes.
+ *
+ * <pre>
+ *   jcstress-tests/run LossRacesRelease
+ *
+ *   lost and released    FORBIDDEN   lost() completed, and the release was in good order
+ *   neither              FORBIDDEN   the release speaks of a loss of which lost() does not
+ *   told twice           FORBIDDEN   lost() completed, or was to be completed, more than once
+ *   lost                 acceptable  the loss came first
+ *   released             acceptable  the release came first
+ * </pre>
+ *
+ * The loss is declared, as by a renewal, beside {@code release()} in {@code Twin} and beside {@code releaseAsync()} in
+ * {@code TwinAsync}; in {@code TwinForced} another client forces the lock while {@code close()} runs. The broken twin
+ * looks first whether the handle is held, and releases it then.
+ */
+@Outcome(id = LossRacesUnlock.BOTH, expect = Expect.FORBIDDEN, desc = "lost() completed after a release in order.")
+@Outcome(id = LossRacesUnlock.NEITHER, expect = Expect.FORBIDDEN, desc = "A loss of which lost() does not know.")
+@Outcome(id = LossRacesRelease.TWICE, expect = Expect.FORBIDDEN, desc = "Told more than once.")
+@Outcome(id = LossRacesUnlock.LOST, expect = Expect.ACCEPTABLE, desc = "The loss came first.")
+@Outcome(id = LossRacesUnlock.RELEASED, expect = Expect.ACCEPTABLE, desc = "The release came first.")
+public class LossRacesRelease {
+
+    static final String TWICE = "told twice";
+
+    /** A handle that has a lock, and how often it is told of its loss. */
+    private static final class Subject {
+        final String name = OnTwin.name();
+        final RedisLocks locks = OnTwin.Slow.HERE;
+        final RedisLockHandle handle = HandleLine.holder(locks, name);
+        final Hold hold = HandleLine.hold(locks, handle);
+        private final AtomicInteger told = new AtomicInteger();
+
+        Subject() {
+            handle.lost().thenAccept(loss -> told.incrementAndGet());
+        }
+
+        void lose() {
+            locks.client().losses.lose(hold, LockLost.Reason.TAKEN);
+        }
+
+        /** When both have come to their end. */
+        String story(boolean released) {
+            locks.client().losses.awaitTold(OnTwin.Slow.LIMIT);
+            int times = told.get();
+            boolean agrees = (times > 0) == (hold.lossReason() != null) && !hold.isOpen();
+            OnTwin.Still.forget(name);
+            if (!agrees) {
+                return "the state tells another story";
+            }
+            return times > 1 ? TWICE : LossRacesUnlock.words(times == 1, released);
+        }
+    }
+
+    @JCStressTest
+    @JCStressMeta(LossRacesRelease.class)
+    @State
+    public static class Twin {
+        private final Subject subject = new Subject();
+        private boolean released;
+
+        @Actor
+        public void owner() {
+            released = subject.handle.release();
+        }
+
+        @Actor
+        public void watchdog() {
+            subject.lose();
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = subject.story(released);
+        }
+    }
+
+    @JCStressTest
+    @JCStressMeta(LossRacesRelease.class)
+    @State
+    public static class TwinAsync {
+        private final Subject subject = new Subject();
+        private final CompletableFuture<Boolean> released = new CompletableFuture<>();
+
+        @Actor
+        public void owner() {
+            subject.handle.releaseAsync().thenAccept(released::complete);
+        }
+
+        @Actor
+        public void watchdog() {
+            subject.lose();
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            BooleanSupplier ended = released::isDone;
+            boolean told = Aside.await(OnTwin.Slow.LIMIT.toNanos(), ended);
+            r.r1 = told ? subject.story(released.join()) : "the release has no end";
+        }
+    }
+
+    /** What ends the hold in Redis tells its client so, while that sends the release. */
+    @JCStressTest
+    @JCStressMeta(LossRacesRelease.class)
+    @State
+    public static class TwinForced {
+        private final Subject subject = new Subject();
+        private boolean released;
+
+        @Actor
+        public void owner() {
+            HandleLine.aMoment();
+            try {
+                subject.handle.close();
+                released = true;
+            } catch (LockLostException e) {
+                released = false;
+            }
+        }
+
+        @Actor
+        public void operator() {
+            HandleLine.aMoment();
+            OnTwin.Slow.THERE
+                    .client()
+                    .queries()
+                    .forceUnlock(subject.handle.sync().keys());
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = subject.story(released);
+        }
+    }
+
+    @JCStressTest
+    @JCStressMeta(LossRacesRelease.class)
+    @State
+    public static class TwinBroken {
+        private final Gap gap = new Gap();
+        private final Subject subject = new Subject();
+        private boolean released;
+
+        @Actor
+        public void owner() {
+            boolean held = subject.handle.isHeld();
+            gap.pass();
+            subject.handle.release();
+            released = held;
+        }
+
+        @Actor
+        public void watchdog() {
+            gap.pass();
+            subject.lose();
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = subject.story(released);
+        }
+    }
+}
