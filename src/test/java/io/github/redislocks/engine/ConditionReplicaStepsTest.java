@@ -33,6 +33,7 @@ class ConditionReplicaStepsTest extends SteppedClient {
 
     @Test
     void grantThatTooFewConfirm_isOpenUntilMoreDo() {
+        openMailbox();
         sync.lock(LEASE, true);
         steps.add(() -> {
             redis.confirmBy(1);
@@ -50,6 +51,7 @@ class ConditionReplicaStepsTest extends SteppedClient {
 
     @Test
     void grantThatTooFewConfirmForLong_fails() {
+        openMailbox();
         sync.lock(LEASE, true);
         steps.add(() -> {
             redis.confirmBy(1);

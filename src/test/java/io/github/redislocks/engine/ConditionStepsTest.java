@@ -6,12 +6,14 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.WaitLimit;
+import java.time.Duration;
 import java.util.Date;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -27,17 +29,25 @@ class ConditionStepsTest extends SteppedClient {
     private static final String ID = "#1";
 
     private final RedisCondition condition = client.condition(sync, ID);
+    private final LockClient patient = client(options().withCommandTimeout(Duration.ofSeconds(20)), List.of());
     private final RedisCondition othersCondition = others.condition(other, ID);
 
     @AfterEach
     void nothingIsUnderWay() {
+        patient.mailbox.close();
         assertThat(client.attempts.isEmpty()).isTrue();
         assertThat(Thread.interrupted()).isFalse();
     }
 
     private Hold lock() {
+        openMailbox();
         sync.lock(LEASE, true);
         return sync.held();
+    }
+
+    /** Its lock waits for the mailbox for as long as a machine may stall. */
+    private LockEngine.Sync patient() {
+        return patient.lock("job", false);
     }
 
     /** The other client has the lock, and gives it to the waiter of this one. */
@@ -89,6 +99,7 @@ class ConditionStepsTest extends SteppedClient {
     void waiter_asksForItsPlaceInTime() {
         lock();
         steps.add(() -> {
+            assertThat(client.holds.all()).isEmpty();
             assertThat(client.watchdog.isIdle()).isTrue();
             clock.advanceMillis(1_501);
             assertThat(client.watchdog.isIdle()).isFalse();
@@ -174,7 +185,8 @@ class ConditionStepsTest extends SteppedClient {
     @Test
     void waitUntilATimeThatIsOver_isNone() throws InterruptedException {
         Hold before = lock();
-        assertThat(condition.awaitUntil(new Date(clock.wall().toEpochMilli() - 1_000))).isFalse();
+        assertThat(condition.awaitUntil(new Date(clock.wall().toEpochMilli() - 1_000)))
+                .isFalse();
         isHeld(before, 1);
         assertThat(parks).isEmpty();
     }
@@ -284,11 +296,12 @@ class ConditionStepsTest extends SteppedClient {
 
     @Test
     void lockThatWasLostOnItsWayIntoTheCondition_isNotGivenUp() {
-        lock();
+        LockEngine.Sync own = patient();
+        own.lock(LEASE, true);
         onSubscribe = () -> clock.advanceMillis(LEASE);
-        assertThatThrownBy(condition::await).isInstanceOf(LockLostException.class);
+        assertThatThrownBy(patient.condition(own, ID)::await).isInstanceOf(LockLostException.class);
         assertThat(count("await")).isZero();
-        assertThat(commands()).isEmpty();
+        assertThat(patient.attempts.isEmpty()).isTrue();
     }
 
     @Test
@@ -350,7 +363,9 @@ class ConditionStepsTest extends SteppedClient {
         Hold before = lock();
         steps.add(Thread.currentThread()::interrupt);
         steps.add(() -> {
-            assertThat(Thread.currentThread().isInterrupted()).as("it would not park").isFalse();
+            assertThat(Thread.currentThread().isInterrupted())
+                    .as("it would not park")
+                    .isFalse();
             clock.advanceMillis(20);
         });
         fail(2, "await", SteppedClient::unanswered);
@@ -403,15 +418,38 @@ class ConditionStepsTest extends SteppedClient {
     }
 
     @Test
+    void returnThatIsSentTwice_mayRunOnceMore() throws InterruptedException {
+        lock();
+        redis.failNext(call -> call.script().name().equals("rejoin"), Fault.SENT_TWICE);
+        assertThat(condition.await(50, TimeUnit.MILLISECONDS)).isFalse();
+        assertThat(sync.held().inDoubt).isTrue();
+    }
+
+    @Test
+    void mailboxThatDoesNotOpenInTime_saysForHowLongItWasTried() {
+        LockEngine.Sync own = patient();
+        own.lock(LEASE, true);
+        onSubscribe = () -> {
+            clock.advanceMillis(777);
+            throw unanswered();
+        };
+        assertThatThrownBy(patient.condition(own, ID)::await)
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining(" for 777 ms");
+    }
+
+    @Test
     void mailboxThatDoesNotOpen_leavesTheHoldAsItWas() {
-        Hold hold = lock();
+        LockEngine.Sync own = patient();
+        own.lock(LEASE, true);
+        Hold hold = own.held();
         onSubscribe = () -> {
             throw refused();
         };
-        assertThatThrownBy(condition::await)
+        assertThatThrownBy(patient.condition(own, ID)::await)
                 .isInstanceOf(LockUnavailableException.class)
                 .hasMessageContaining("was not given up in a Condition");
-        assertThat(sync.held()).isSameAs(hold);
+        assertThat(own.held()).isSameAs(hold);
         assertThat(count("await")).isZero();
     }
 
@@ -480,7 +518,9 @@ class ConditionStepsTest extends SteppedClient {
         Hold hold = lock();
         long began = clock.nanoTime();
         away("signal", 60_000);
-        assertThatThrownBy(condition::signal).isInstanceOf(LockUnavailableException.class);
+        assertThatThrownBy(condition::signal)
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageMatching(".* for 10\\d{3} ms.*");
         assertThat(clock.nanoTime() - began).isBetween(10_000 * MILLI, 11_000 * MILLI);
         assertThat(sync.held()).isSameAs(hold);
     }

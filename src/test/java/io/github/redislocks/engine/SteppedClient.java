@@ -78,6 +78,11 @@ abstract class SteppedClient {
         return new LockClient("client", settings, listeners, stepping(), port());
     }
 
+    /** By the time of the machine, which may stall. */
+    final void openMailbox() {
+        client.mailbox.open(20_000 * MILLI);
+    }
+
     private Clock stepping() {
         return new Clock() {
             @Override
@@ -187,8 +192,9 @@ abstract class SteppedClient {
     }
 
     final int count(String script) {
-        return (int)
-                asked.stream().filter(call -> call.script().name().equals(script)).count();
+        return (int) asked.stream()
+                .filter(call -> call.script().name().equals(script))
+                .count();
     }
 
     /** The only attempt that is under way. */
