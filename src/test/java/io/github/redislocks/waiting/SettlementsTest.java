@@ -3,10 +3,12 @@ package io.github.redislocks.waiting;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.LockLost;
+import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.ServerTimes;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Settlements.Result;
@@ -181,5 +183,15 @@ class SettlementsTest extends StillClient {
         settlement.settle(grant(10_000, true));
         assertThat(settlement.made.nextRenewalNanos()).isLessThanOrEqualTo(clock.nanoTime());
         assertThat(settlement.made.isDoubted()).isTrue();
+    }
+
+    @Test
+    void holdOfAClientThatWatchesDeletions_isAskedAboutSoon() {
+        LockClient watching =
+                new LockClient("client", Settings.DEFAULTS.withWatchDeletions(true), List.of(), clock, redis);
+        Attempt attempt = enter();
+        Settlements.Settlement settlement = watching.settlements.of(attempt, WaitLimit.endless(), null);
+        settlement.settle(grant(10_000, true));
+        assertThat(settlement.made.nextRenewalNanos()).isEqualTo(clock.nanoTime() + Timing.UNWATCHED_NANOS);
     }
 }

@@ -1,0 +1,270 @@
+package io.github.redislocks.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.LockLostException;
+import io.github.redislocks.state.HandleOwner;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Timing;
+import io.github.redislocks.state.WaitLimit;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** How several locks are asked for, given back and released, step by step. */
+@Timeout(30)
+class SeveralLocksStepsTest extends SteppedClient {
+
+    private static final String A = "redis-locks:{a}";
+    private static final String B = "redis-locks:{b}";
+
+    private final SeveralLocks locks = client.several(List.of("b", "a", "a"), false, options());
+    private final LockEngine.Sync a = locks.parts().get(0);
+    private final LockEngine.Sync b = locks.parts().get(1);
+    private final LockEngine.Sync othersA = others.lock("a", false);
+    private final LockEngine.Sync othersB = others.lock("b", false);
+
+    SeveralLocksStepsTest() {
+        // Else the first request would be late: the client does not know the time of the server.
+        LockEngine.Sync first = client.lock("first", false);
+        first.lock(LEASE, true);
+        first.unlock();
+        asked.clear();
+        timeouts.clear();
+    }
+
+    @AfterEach
+    void nothingIsUnderWay() {
+        assertThat(client.attempts.isEmpty()).isTrue();
+        assertThat(Thread.interrupted()).isFalse();
+    }
+
+    private List<String> scripts() {
+        return asked.stream().map(call -> call.script().name()).toList();
+    }
+
+    private WaitLimit within(long millis) {
+        return WaitLimit.within(clock.nanoTime(), millis * MILLI, 0);
+    }
+
+    private Hold[] acquire() throws InterruptedException {
+        return locks.acquire(null, within(1_000), true);
+    }
+
+    private void isStranded(Hold hold) {
+        assertThat(hold.stranded).isTrue();
+        assertThat(client.watchdog.stranded).isTrue();
+        assertThat(client.watchdog.isIdle()).isFalse();
+    }
+
+    private static RuntimeException error() {
+        throw new OutOfMemoryError("of the test");
+    }
+
+    @Test
+    void locks_areInTheOrderOfTheirNames_eachOnce() {
+        assertThat(locks.parts()).extracting(part -> part.keys().name()).containsExactly("a", "b");
+        assertThatThrownBy(() -> client.several(List.of(), false, options()))
+                .isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void freeLocks_areTakenByOneRequest() throws InterruptedException {
+        Hold[] held = acquire();
+        assertThat(scripts()).containsExactly("take_all");
+        assertThat(held).containsExactly(a.held(), b.held());
+        assertThat(locks.areHeld(held)).isTrue();
+        locks.ensureHeld(held);
+        assertThat(locks.possessions()).containsExactly(held);
+        assertThat(locks.remainingNanos(held)).isEqualTo(Timing.validityNanos(LEASE));
+        locks.release(held);
+        assertThat(scripts()).containsExactly("take_all", "free", "free");
+        assertThat(asked.get(1).keys()).contains(B);
+        assertThat(redis.hash(A)).isEmpty();
+        assertThat(redis.hash(B)).isEmpty();
+        assertThat(timeouts).allMatch(each -> each == 1_000 * MILLI);
+    }
+
+    @Test
+    void locks_ofAnInterruptedThread_areAskedForOneByOne() throws InterruptedException {
+        Thread.currentThread().interrupt();
+        Hold[] held = locks.acquire(null, locks.limit(false), true);
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(held).hasSize(2);
+        assertThat(count("take_all")).isZero();
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(() -> locks.acquire(null, locks.limit(true), true)).isInstanceOf(InterruptedException.class);
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(() -> locks.limit(0)).isInstanceOf(InterruptedException.class);
+        assertThat(locks.limit(0)).isNull();
+        assertThat(locks.limit(MILLI).remaining(clock.nanoTime())).isEqualTo(MILLI);
+    }
+
+    @Test
+    void busyLock_isNotWaitedForWithoutATime() throws InterruptedException {
+        othersB.lock(LEASE, true);
+        assertThat(locks.acquire(null, null, true)).isNull();
+        assertThat(scripts()).containsExactly("take_all");
+        assertThat(client.holds.all()).isEmpty();
+    }
+
+    @Test
+    void busyLock_isWaitedFor_andWhatWasHadIsGivenBack() throws InterruptedException {
+        othersB.lock(LEASE, true);
+        assertThat(locks.acquire(null, within(50), true)).isNull();
+        assertThat(scripts()).startsWith("take_all", "take");
+        assertThat(asked.get(1).keys()).contains(A);
+        assertThat(commands()).contains("release");
+        assertThat(a.held()).isNull();
+        assertThat(b.held()).isNull();
+    }
+
+    @Test
+    void locksOneByOne_withoutATime_areGivenBackIfOneIsBusy() throws InterruptedException {
+        lines = false;
+        othersB.lock(LEASE, true);
+        assertThat(locks.acquire(null, null, true)).isNull();
+        assertThat(scripts()).containsExactly("acquire", "acquire");
+        assertThat(commands()).contains("release");
+        assertThat(a.held()).isNull();
+    }
+
+    @Test
+    void lockThatTheThreadHas_isEnteredOnceMore_andIsLeftAsItWas() throws InterruptedException {
+        a.lock(LEASE, true);
+        Hold held = a.held();
+        othersB.lock(LEASE, true);
+        assertThat(locks.acquire(null, null, true)).isNull();
+        assertThat(count("take_all")).isZero();
+        assertThat(count("reenter")).isEqualTo(1);
+        assertThat(a.held()).isSameAs(held);
+        assertThat(held.count()).isEqualTo(1);
+        assertThat(redis.hash(A)).containsEntry("holds", "1");
+        assertThat(held.stranded).isFalse();
+        assertThatThrownBy(locks::possessions).isInstanceOf(IllegalMonitorStateException.class);
+    }
+
+    @Test
+    void handle_hasLocksOfItsOwn() throws InterruptedException {
+        HandleOwner owner = client.owners.handle(this, loss -> {});
+        Hold[] held = locks.acquire(owner, within(1_000), true);
+        assertThat(scripts()).containsExactly("take_all");
+        assertThat(held[1].owner).isSameAs(owner);
+        assertThat(b.held()).isNull();
+        locks.release(held);
+        lines = false;
+        HandleOwner next = client.owners.handle(this, loss -> {});
+        assertThat(locks.acquire(next, within(1_000), true)[1].owner).isSameAs(next);
+    }
+
+    @Test
+    void leaseOfItsOwn_countsFromWhenTheLastWasHad() throws InterruptedException {
+        lines = false;
+        Hold[] held = locks.acquire(null, within(1_000), false);
+        assertThat(scripts()).containsExactly("acquire", "acquire", "reenter");
+        assertThat(timeouts.get(2)).isEqualTo(1_000 * MILLI);
+        assertThat(held[0].isRenewed()).isFalse();
+        assertThat(held[1].isRenewed()).isFalse();
+        locks.release(held);
+        asked.clear();
+        Hold[] renewed = locks.acquire(null, within(1_000), true);
+        assertThat(scripts()).containsExactly("acquire", "acquire");
+        assertThat(renewed[0].isRenewed()).isTrue();
+    }
+
+    @Test
+    void lockThatIsLostMeanwhile_isToldAndTheOthersAreGivenBack() throws InterruptedException {
+        lines = false;
+        a.lock(LEASE, true);
+        // The re-entry is answered, and then the whole lease passes before the other lock is had.
+        away("acquire", LEASE + 1_000);
+        Hold[] lost = locks.acquire(null, within(60_000), true);
+        assertThat(lost).isSameAs(SeveralLocks.LOST);
+        assertThat(b.held()).isNull();
+        assertThat(commands()).contains("release");
+    }
+
+    @Test
+    void lossOfOne_isALossOfAll() throws InterruptedException {
+        Hold[] held = acquire();
+        clock.advanceMillis(1);
+        redis.del(A);
+        assertThatThrownBy(() -> locks.release(held)).isInstanceOf(LockLostException.class);
+        assertThat(redis.hash(B)).isEmpty();
+        assertThat(locks.areHeld(held)).isFalse();
+        assertThatThrownBy(() -> locks.ensureHeld(held)).isInstanceOf(LockLostException.class);
+    }
+
+    @Test
+    void lossOfAll_isThrownOnce() throws InterruptedException {
+        Hold[] held = acquire();
+        clock.advanceMillis(LEASE);
+        assertThat(locks.remainingNanos(held)).isZero();
+        assertThatThrownBy(() -> locks.release(held))
+                .isInstanceOf(LockLostException.class)
+                .hasMessageContaining("\"b\"")
+                .satisfies(e -> assertThat(e.getSuppressed()).hasSize(1));
+        assertThat(client.holds.all()).isEmpty();
+    }
+
+    @Test
+    void errorOfARelease_isThrownWhenTheOthersAreReleased() throws InterruptedException {
+        Hold[] held = acquire();
+        fail(1, "free", SeveralLocksStepsTest::error);
+        assertThatThrownBy(() -> locks.release(held)).isInstanceOf(OutOfMemoryError.class);
+        isStranded(held[1]);
+        assertThat(held[0].stranded).isFalse();
+        assertThat(redis.hash(A)).isEmpty();
+    }
+
+    @Test
+    void errorOfAnInnerRelease_countsAsReleased() throws InterruptedException {
+        Hold[] held = acquire();
+        acquire();
+        fail(1, "release_inner", SeveralLocksStepsTest::error);
+        assertThatThrownBy(() -> locks.release(held)).isInstanceOf(OutOfMemoryError.class);
+        assertThat(held).allMatch(hold -> hold.count() == 1 && !hold.stranded);
+    }
+
+    @Test
+    void errorOfAnAcquisition_leavesWhatWasHadToTheWatchdog() {
+        lines = false;
+        onSubscribe = SeveralLocksStepsTest::error;
+        othersB.lock(LEASE, true);
+        fail(1, "acquire", SteppedClient::refused);
+        fail(1, "acquire", SeveralLocksStepsTest::error);
+        assertThatThrownBy(() -> locks.acquire(null, within(1_000), true)).isNotNull();
+        assertThat(client.holds.all()).allMatch(hold -> hold.stranded || hold.isReleasing());
+    }
+
+    @Test
+    void handle_isReleasedWithoutWaiting() throws InterruptedException {
+        List<Boolean> ends = new CopyOnWriteArrayList<>();
+        HandleOwner owner = client.owners.handle(this, loss -> {});
+        Hold[] held = locks.acquire(owner, within(1_000), true);
+        locks.releaseLater(held, ends::add);
+        assertThat(commands()).containsExactly("release", "release");
+        assertThat(held).noneMatch(hold -> hold.stranded);
+        client.watchdog.commands().forEach(command -> {
+            assertThat(ends).isEmpty();
+            command.begin();
+            command.call(clock.nanoTime(), MILLI);
+            command.answered(redis.run(command.call(), MILLI), clock.nanoTime());
+        });
+        await().until(() -> ends.equals(List.of(true)));
+    }
+
+    @Test
+    void handlesOfWhichOneIsLost_areNotReleasedInGoodOrder() throws InterruptedException {
+        List<Boolean> ends = new CopyOnWriteArrayList<>();
+        HandleOwner owner = client.owners.handle(this, loss -> {});
+        Hold[] held = locks.acquire(owner, within(1_000), true);
+        clock.advanceMillis(LEASE);
+        locks.releaseLater(held, ends::add);
+        await().until(() -> ends.equals(List.of(false)));
+    }
+}
