@@ -125,6 +125,8 @@ class MultiLockLimitsTest extends FakeTime {
         clients.add(client);
         MultiLock multi = client.multiLock("a", "b", "c");
         multi.lock();
+        // So long that each is released by a request of its own, while those of the handle are by one for both.
+        clock.advanceMillis(10);
         MultiLockHandle handle = client.acquireAll(List.of("d", "e"));
         harm.set((call, timeout) -> {
             throw new IllegalStateException("of the test");

@@ -394,7 +394,7 @@ public final class SeveralLocks {
                 }
             }
             return ending.isEmpty() ? Freed.NONE : free(ending, Math.max(1, by - sent));
-        } catch (Error e) {
+        } catch (RuntimeException | Error e) {
             strand(held);
             throw e;
         }

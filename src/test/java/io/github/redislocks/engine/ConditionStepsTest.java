@@ -173,6 +173,7 @@ class ConditionStepsTest extends SteppedClient {
     }
 
     @Test
+    @SuppressWarnings("JavaUtilDate") // The interface names it.
     void waitUntilATime_looksAtTheWallClockAgainAndAgain() throws InterruptedException {
         lock();
         long until = clock.wall().toEpochMilli() + 1_200;
@@ -183,6 +184,7 @@ class ConditionStepsTest extends SteppedClient {
     }
 
     @Test
+    @SuppressWarnings("JavaUtilDate") // The interface names it.
     void waitUntilATimeThatIsOver_isNone() throws InterruptedException {
         Hold before = lock();
         assertThat(condition.awaitUntil(new Date(clock.wall().toEpochMilli() - 1_000)))
@@ -287,8 +289,8 @@ class ConditionStepsTest extends SteppedClient {
     @Test
     void returnThatMeetsAnError_mayHaveRun() {
         lock();
-        fail("rejoin", BROKEN);
-        assertThatThrownBy(() -> condition.await(50, TimeUnit.MILLISECONDS)).isSameAs(BROKEN);
+        fail("rejoin", broken);
+        assertThatThrownBy(() -> condition.await(50, TimeUnit.MILLISECONDS)).isSameAs(broken);
         assertThat(commands()).containsExactly("leave");
         assertThat(client.watchdog.stranded).isTrue();
         assertThat(client.watchdog.isIdle()).isFalse();
@@ -409,8 +411,8 @@ class ConditionStepsTest extends SteppedClient {
     @Test
     void requestThatMeetsAnError_leavesTheHoldToTheWatchdog() {
         Hold hold = lock();
-        fail("await", BROKEN);
-        assertThatThrownBy(condition::await).isSameAs(BROKEN);
+        fail("await", broken);
+        assertThatThrownBy(condition::await).isSameAs(broken);
         assertThat(hold.stranded).isTrue();
         assertThat(client.watchdog.stranded).isTrue();
         assertThat(client.watchdog.isIdle()).isFalse();

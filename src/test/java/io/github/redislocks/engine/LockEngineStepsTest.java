@@ -398,8 +398,8 @@ class LockEngineStepsTest extends SteppedClient {
     @Test
     void unlock_thatMeetsAnError_isLeftToTheWatchdog_andToTheNextCall() {
         Hold hold = lock();
-        fail("free", BROKEN);
-        assertThatThrownBy(sync::unlock).isSameAs(BROKEN);
+        fail("free", broken);
+        assertThatThrownBy(sync::unlock).isSameAs(broken);
         assertThat(hold.stranded).isTrue();
         assertThat(client.watchdog.stranded).isTrue();
         assertThat(client.watchdog.isIdle()).isFalse();
@@ -415,8 +415,8 @@ class LockEngineStepsTest extends SteppedClient {
         told.clear();
         other.lock(LEASE, true);
         assertThat(heardSync.tryLock(LEASE, true)).isFalse();
-        fail("acquire", BROKEN);
-        assertThatThrownBy(() -> heardSync.lock(LEASE, true)).isSameAs(BROKEN);
+        fail("acquire", broken);
+        assertThatThrownBy(() -> heardSync.lock(LEASE, true)).isSameAs(broken);
         Thread.currentThread().interrupt();
         assertThatThrownBy(() -> heardSync.lockInterruptibly(LEASE, true)).isInstanceOf(InterruptedException.class);
         steps.add(Thread.currentThread()::interrupt);

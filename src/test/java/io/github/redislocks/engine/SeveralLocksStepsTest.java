@@ -25,7 +25,6 @@ class SeveralLocksStepsTest extends SteppedClient {
     private final SeveralLocks locks = client.several(List.of("b", "a", "a"), false, options());
     private final LockEngine.Sync a = locks.parts().get(0);
     private final LockEngine.Sync b = locks.parts().get(1);
-    private final LockEngine.Sync othersA = others.lock("a", false);
     private final LockEngine.Sync othersB = others.lock("b", false);
 
     SeveralLocksStepsTest() {
@@ -228,17 +227,6 @@ class SeveralLocksStepsTest extends SteppedClient {
         fail(1, "release_inner", SeveralLocksStepsTest::error);
         assertThatThrownBy(() -> locks.release(held)).isInstanceOf(OutOfMemoryError.class);
         assertThat(held).allMatch(hold -> hold.count() == 1 && !hold.stranded);
-    }
-
-    @Test
-    void errorOfAnAcquisition_leavesWhatWasHadToTheWatchdog() {
-        lines = false;
-        onSubscribe = SeveralLocksStepsTest::error;
-        othersB.lock(LEASE, true);
-        fail(1, "acquire", SteppedClient::refused);
-        fail(1, "acquire", SeveralLocksStepsTest::error);
-        assertThatThrownBy(() -> locks.acquire(null, within(1_000), true)).isNotNull();
-        assertThat(client.holds.all()).allMatch(hold -> hold.stranded || hold.isReleasing());
     }
 
     @Test

@@ -31,7 +31,7 @@ abstract class SteppedClient {
     static final long MILLI = 1_000_000;
     static final long LEASE = 30_000;
     static final String KEY = "redis-locks:{job}";
-    static final RuntimeException BROKEN = new IllegalStateException("of the test");
+    final RuntimeException broken = new IllegalStateException("of the test");
 
     private static final int MOST_PARKS = 5_000;
 

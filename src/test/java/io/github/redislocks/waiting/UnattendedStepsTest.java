@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Timeout;
 class UnattendedStepsTest extends StillClient {
 
     private static final long ENDED = Acquisitions.Acquisition.ENDED;
-    private static final RedisException AWAY = new RedisException.Unanswered("away", true, null);
+    private final RedisException away = new RedisException.Unanswered("away", true, null);
 
     private final AtomicInteger woken = new AtomicInteger();
     private LockClient used = client;
@@ -186,7 +186,7 @@ class UnattendedStepsTest extends StillClient {
         start();
         send();
         assertThat(attempt.mayRun()).isFalse();
-        last().failed(AWAY, clock.nanoTime());
+        last().failed(away, clock.nanoTime());
         assertThat(way.advance()).isBetween(1L, 10 * MILLI);
         assertThat(attempt.mayRun()).isTrue();
         clock.advanceMillis(10);
