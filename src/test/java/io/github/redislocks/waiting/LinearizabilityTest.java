@@ -64,6 +64,18 @@ class LinearizabilityTest {
         options().sequentialSpecification(HoldModel.class).check(HoldSubject.class);
     }
 
+    /** The release of a handle goes on in the background: it may fail, or be too late, or be taken back. */
+    @Test
+    void releasingHold_underEveryInterleaving_endsInOneWay() {
+        options()
+                .actorsPerThread(2)
+                .actorsAfter(1)
+                .iterations(40)
+                .invocationsPerIteration(150)
+                .sequentialSpecification(ReleasingModel.class)
+                .check(ReleasingSubject.class);
+    }
+
     @Test
     void attempt_underEveryInterleaving_hasOneVerdict() {
         options().sequentialSpecification(VerdictModel.class).check(AttemptSubject.class);
@@ -295,6 +307,74 @@ class LinearizabilityTest {
 
         public boolean releaseFailed() {
             return loseAs(LockLost.Reason.TAKEN, is == Is.RELEASING);
+        }
+
+        public LockLost.Reason lossReason() {
+            return reason;
+        }
+    }
+
+    /** A hold until 3 whose release has begun. */
+    public static class ReleasingSubject {
+
+        private final Hold hold = new Hold(attempt(1), grant(1, 3), 1, Long.MAX_VALUE, null);
+
+        public ReleasingSubject() {
+            hold.beginRelease(1);
+        }
+
+        @Operation
+        public boolean releaseFailed() {
+            return hold.releaseFailed();
+        }
+
+        @Operation
+        public boolean releasedTooLate() {
+            return hold.releasedTooLate();
+        }
+
+        @Operation
+        public void notReleased() {
+            hold.notReleased(3);
+        }
+
+        @Operation
+        public boolean lose() {
+            return hold.lose(LockLost.Reason.TAKEN);
+        }
+
+        @Operation
+        public LockLost.Reason lossReason() {
+            return hold.lossReason();
+        }
+    }
+
+    /** Whether the release goes on, and as what the hold was lost. */
+    public static class ReleasingModel {
+
+        private boolean releasing = true;
+        private LockLost.Reason reason;
+
+        private boolean loseAs(LockLost.Reason why, boolean when) {
+            boolean done = reason == null && when;
+            reason = done ? why : reason;
+            return done;
+        }
+
+        public boolean releaseFailed() {
+            return loseAs(LockLost.Reason.TAKEN, releasing);
+        }
+
+        public boolean releasedTooLate() {
+            return loseAs(LockLost.Reason.UNCONFIRMED, releasing);
+        }
+
+        public void notReleased() {
+            releasing = false;
+        }
+
+        public boolean lose() {
+            return loseAs(LockLost.Reason.TAKEN, !releasing);
         }
 
         public LockLost.Reason lossReason() {
