@@ -125,15 +125,16 @@ class MultiLockLimitsTest extends FakeTime {
         clients.add(client);
         MultiLock multi = client.multiLock("a", "b", "c");
         multi.lock();
-        // So long that each is released by a request of its own, while those of the handle are by one for both.
-        clock.advanceMillis(10);
+        multi.lock();
         MultiLockHandle handle = client.acquireAll(List.of("d", "e"));
         harm.set((call, timeout) -> {
             throw new IllegalStateException("of the test");
         });
+        // The inner unlock by a request for each, the outer one by one for all.
         assertThatThrownBy(multi::unlock)
                 .hasMessage("of the test")
                 .satisfies(e -> assertThat(e.getSuppressed()).hasSize(2));
+        assertThatThrownBy(multi::unlock).hasMessage("of the test");
         assertThatThrownBy(handle::close).hasMessage("of the test");
         passUntil(() -> server.keys().stream().allMatch(key -> key.endsWith(":fence")));
         assertThat(losses).isEmpty();
