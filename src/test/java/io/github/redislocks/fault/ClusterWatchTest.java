@@ -147,6 +147,7 @@ class ClusterWatchTest extends WatchedServers {
         String name = nameOn(master);
         CompletableFuture<LockLost> news = held(watching(servers.uri()), name);
         awaitTracked(master, 1);
+        awaitReplicated(master, name);
         RedisServer replica = servers.replicaOf(master);
         servers.failover(replica);
         awaitTracked(replica, 1);
@@ -160,6 +161,7 @@ class ClusterWatchTest extends WatchedServers {
         String name = nameOn(master);
         CompletableFuture<LockLost> news = held(watching(servers.uri()), name);
         awaitTracked(master, 1);
+        awaitReplicated(master, name);
         RedisServer replica = servers.replicaOf(master);
         master.kill();
         servers.awaitPromoted(replica);

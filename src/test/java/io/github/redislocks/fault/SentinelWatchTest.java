@@ -39,6 +39,7 @@ class SentinelWatchTest extends WatchedServers {
         CompletableFuture<LockLost> news = held(locks, "item");
         RedisServer old = servers.master();
         awaitTracked(old, 2);
+        awaitReplicated(old, "item");
         try (Jedis sentinel = servers.sentinels().get(0).client()) {
             sentinel.sentinelFailover(SentinelServers.MASTER);
         }
@@ -54,6 +55,7 @@ class SentinelWatchTest extends WatchedServers {
         CompletableFuture<LockLost> news = held(watching(servers.uri()), "item");
         RedisServer old = servers.master();
         awaitTracked(old, 1);
+        awaitReplicated(old, "item");
         old.kill();
         RedisServer promoted = servers.awaitPromotion(old);
         awaitTracked(promoted, 1);

@@ -61,7 +61,16 @@ abstract class WatchedServers {
 
     /** Waits until a server remembers that somebody has read this lock and is to be told. */
     static void awaitTracked(RedisServer server, int keys) {
-        soon().until(() -> tracked(server) == keys);
+        soon().untilAsserted(() -> assertThat(tracked(server)).isEqualTo(keys));
+    }
+
+    /** Waits until a replica has what was written so far: after a failover before that a lock would be lost. */
+    static void awaitReplicated(RedisServer master, String name) {
+        try (Jedis jedis = master.client()) {
+            // In the slot of the lock. A connection waits for the replicas of its own writes and all before.
+            jedis.set("of-the-test:{" + name + "}", "");
+            soon().until(() -> jedis.waitReplicas(1, 100) == 1);
+        }
     }
 
     private static long tracked(RedisServer server) {
