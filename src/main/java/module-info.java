@@ -5,6 +5,9 @@ module io.github.redislocks {
     requires com.github.benmanes.caffeine;
     requires java.management;
     requires org.slf4j;
+    requires static jdk.jfr;
+    requires static transitive micrometer.core;
 
     exports io.github.redislocks;
+    exports io.github.redislocks.micrometer;
 }

@@ -285,6 +285,22 @@ public final class RedisLocks implements Locks {
         return client;
     }
 
+    /**
+     * How many locks this client holds now, for threads and for handles, those included that were lost and not unlocked
+     * since. Asks no server. Approximate while locks are acquired and released.
+     */
+    public long countHeld() {
+        return client.holds.count();
+    }
+
+    /**
+     * How many calls of this client want a lock and have not returned, for threads and for handles; those that wait in
+     * a Condition too. Asks no server.
+     */
+    public long countWaiting() {
+        return client.attempts.count();
+    }
+
     @Override
     public String clientId() {
         return client.id;

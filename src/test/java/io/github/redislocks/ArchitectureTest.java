@@ -64,6 +64,9 @@ class ArchitectureTest {
 
     private static final String TOLD = "what users are told";
 
+    /** What integrations may know, and the core may not know of them. */
+    private static final String EXPORTED = "the exported package";
+
     /**
      * The types of the exported package that say something, or are given to users, and know nothing of how a lock
      * works.
@@ -89,7 +92,8 @@ class ArchitectureTest {
         rooms.put("redis.connect", List.of("redis.cluster", "redis.sentinel", "redis.jedis", "redis", "concurrent"));
         rooms.put("state", List.of("redis", "concurrent", TOLD));
         rooms.put("script", List.of("state", "redis", "concurrent", TOLD));
-        rooms.put("events", List.of("state", "concurrent", TOLD));
+        rooms.put("jfr", List.of(TOLD));
+        rooms.put("events", List.of("jfr", "state", "concurrent", TOLD));
         rooms.put("health", List.of("events", "script", "state", "redis", "concurrent", TOLD));
         rooms.put("watchdog", List.of("health", "redis", "concurrent"));
         rooms.put("lease", List.of("watchdog", "events", "health", "script", "state", "redis", "concurrent", TOLD));
@@ -120,6 +124,7 @@ class ArchitectureTest {
                         "redis",
                         "concurrent",
                         TOLD));
+        rooms.put("micrometer", List.of(EXPORTED));
         return rooms;
     }
 
@@ -200,7 +205,11 @@ class ArchitectureTest {
                 resideOutsideOfPackage(CORE + "..").or(resideInAPackage(CORE + "." + room));
         for (String other : known) {
             allowed = allowed.or(
-                    other.equals(TOLD) ? ofBase(nameMatching(TOLD_TO_USERS)) : resideInAPackage(CORE + "." + other));
+                    switch (other) {
+                        case TOLD -> ofBase(nameMatching(TOLD_TO_USERS));
+                        case EXPORTED -> resideInAPackage(CORE);
+                        default -> resideInAPackage(CORE + "." + other);
+                    });
         }
         classes()
                 .that()

@@ -11,10 +11,12 @@ import io.github.redislocks.RedisOutage;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.jfr.FlightRecording;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.LossSubject;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
@@ -31,10 +33,12 @@ public final class EventNotifier {
     private static final String TO_LISTENERS = "listener";
     private static final String TO_HANDLES = "handles";
 
-    /** Those that are told of losses, which is all. */
+    /** Those that are told of losses, which is all; the last is the one that writes recordings. */
     private final LockListener[] listeners;
-    /** Those that are told of all else. */
+    /** Those that are told of all else; the last is the same. */
     private final LockListener[] attentive;
+
+    private final LockListener recording = FlightRecording.make();
 
     private final TellingThread toListeners;
     private final TellingThread toHandles;
@@ -46,17 +50,23 @@ public final class EventNotifier {
     }
 
     public EventNotifier(List<LockListener> listeners, Threads threads) {
-        this.listeners = listeners.toArray(new LockListener[0]);
-        this.attentive = listeners.stream()
+        this.listeners = withRecording(listeners);
+        this.attentive = withRecording(listeners.stream()
                 .filter(listener -> !(listener instanceof LossCallback))
-                .toArray(LockListener[]::new);
+                .toList());
         this.toListeners = new TellingThread("lock listeners", threads.factory(TO_LISTENERS));
         this.toHandles = new TellingThread("lock handles", threads.factory(TO_HANDLES));
     }
 
-    /** Whether there are listeners for more than losses; if not, no other event need be made. */
+    private LockListener[] withRecording(List<LockListener> some) {
+        List<LockListener> all = new ArrayList<>(some);
+        all.add(recording);
+        return all.toArray(new LockListener[0]);
+    }
+
+    /** Whether anybody listens for more than losses, or a recording runs; if not, no other event need be made. */
     public boolean isHeard() {
-        return attentive.length > 0;
+        return attentive.length > 1 || FlightRecording.isOn(recording);
     }
 
     /**
@@ -131,7 +141,7 @@ public final class EventNotifier {
                 }
             });
         }
-        if (listeners.length > 0) {
+        if (listeners.length > 1 || FlightRecording.isOn(recording)) {
             later(new Telling(loss) {
                 @Override
                 LockListener[] hearers() {

@@ -88,12 +88,12 @@ public final class Attempts {
     }
 
     /** How many are under way. */
-    public int count() {
-        return underWay.size();
-    }
-
     public boolean isEmpty() {
         return underWay.isEmpty();
+    }
+
+    public int count() {
+        return underWay.size();
     }
 
     /** All attempts that are under way. */

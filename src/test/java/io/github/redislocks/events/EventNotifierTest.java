@@ -20,6 +20,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
+import jdk.jfr.Recording;
 import org.junit.jupiter.api.Test;
 
 class EventNotifierTest {
@@ -49,6 +50,18 @@ class EventNotifierTest {
         assertThat(told).containsExactly(loss);
         EventNotifier more = new EventNotifier(List.of(new LossCallback(told::add), new LockListener() {}));
         assertThat(more.isHeard()).isTrue();
+    }
+
+    @Test
+    void isHeard_withoutListeners_isAsTheRecordingSays() {
+        EventNotifier events = new EventNotifier(List.of());
+        assertThat(events.isHeard()).isFalse();
+        try (Recording recording = new Recording()) {
+            recording.enable("io.github.redislocks.LockHold");
+            recording.start();
+            assertThat(events.isHeard()).isTrue();
+        }
+        assertThat(events.isHeard()).isFalse();
     }
 
     /** By an error, after which it is not known whether it got into the queue. */

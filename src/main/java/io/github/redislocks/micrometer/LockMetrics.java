@@ -1,0 +1,169 @@
+package io.github.redislocks.micrometer;
+
+import io.github.redislocks.LockAcquired;
+import io.github.redislocks.LockExpiring;
+import io.github.redislocks.LockListener;
+import io.github.redislocks.LockLost;
+import io.github.redislocks.LockNotAcquired;
+import io.github.redislocks.LockReleased;
+import io.github.redislocks.LocksRenewed;
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisOutage;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.binder.MeterBinder;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Function;
+import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The metrics of {@link RedisLocks} for Micrometer: a listener that records what it is told, and a binder that brings
+ * the meters into registries. It needs {@code micrometer-core}.
+ *
+ * <pre>{@code
+ * LockMetrics metrics = new LockMetrics();
+ * RedisLocks locks = RedisLocks.builder().uri(uri).listener(metrics).build();
+ * metrics.watch(locks);
+ * metrics.bindTo(registry); // Spring Boot does that with every bean that is a MeterBinder
+ * }</pre>
+ *
+ * <p>What happens before {@link #bindTo} is counted where it is a number, and not timed. One object may listen to
+ * several clients, whose figures it adds up. Thread-safe.
+ *
+ * @since 0.1.0
+ */
+public final class LockMetrics implements LockListener, MeterBinder {
+
+    /** Timer: from the call for a lock to its end; with the tag {@code outcome}. */
+    public static final String WAIT = "redis.locks.wait";
+    /** Timer: from an acquisition to its release. */
+    public static final String HOLD = "redis.locks.hold";
+    /** Counter: holds that ended without their owner's unlock; with the tag {@code reason}. */
+    public static final String LOST = "redis.locks.lost";
+    /** Counter: holds that have lasted for two thirds of their {@code maxHold}. */
+    public static final String EXPIRING = "redis.locks.expiring";
+    /** Counter: renewals and confirmations that Redis has answered. */
+    public static final String RENEWALS = "redis.locks.renewals";
+    /** Counter: outages of a server that have begun. */
+    public static final String OUTAGES = "redis.locks.outages";
+    /** Timer: outages that have ended. */
+    public static final String OUTAGE = "redis.locks.outage";
+    /** Gauge: locks that are held here. */
+    public static final String HELD = "redis.locks.held";
+    /** Gauge: calls that want a lock and have not returned. */
+    public static final String WAITING = "redis.locks.waiting";
+
+    /** The tag that says what came of a call: {@code acquired}, {@code busy}, {@code interrupted}, {@code failed}. */
+    public static final String OUTCOME = "outcome";
+    /** The tag that says why a hold was lost: the name of a {@link LockLost.Reason} in lower case. */
+    public static final String REASON = "reason";
+    /** The tag with what the function of {@link #LockMetrics(Function)} made of a lock's name. */
+    public static final String LOCK = "lock";
+
+    private final @Nullable Function<String, String> tag;
+    private final List<RegisteredMeters> registered = new CopyOnWriteArrayList<>();
+    private final List<RedisLocks> watched = new CopyOnWriteArrayList<>();
+    private final LongAdder renewals = new LongAdder();
+    private final LongAdder outages = new LongAdder();
+    private final LongAdder expiring = new LongAdder();
+
+    /** Makes metrics of all locks together, without a tag for the lock. */
+    public LockMetrics() {
+        this.tag = null;
+    }
+
+    /**
+     * Makes metrics with a tag {@code lock}.
+     *
+     * @param tag makes the tag's value of a lock's name, such as {@code order} of {@code order:4711}. It must have few
+     *     values: each has meters of its own in each registry, for good. It is called for each lock and unlock.
+     */
+    public LockMetrics(Function<String, String> tag) {
+        this.tag = Objects.requireNonNull(tag, "tag");
+    }
+
+    /** Shows in the gauges how many locks a client holds, and how many calls wait; until the client is closed. */
+    public void watch(RedisLocks locks) {
+        watched.add(Objects.requireNonNull(locks, "locks"));
+    }
+
+    @Override
+    public void bindTo(MeterRegistry registry) {
+        Gauge.builder(HELD, this, metrics -> metrics.sum(RedisLocks::countHeld))
+                .description("Locks that are held here")
+                .register(registry);
+        Gauge.builder(WAITING, this, metrics -> metrics.sum(RedisLocks::countWaiting))
+                .description("Calls that want a lock and have not returned")
+                .register(registry);
+        FunctionCounter.builder(RENEWALS, renewals, LongAdder::sum)
+                .description("Renewals and confirmations of holds that Redis has answered")
+                .register(registry);
+        FunctionCounter.builder(OUTAGES, outages, LongAdder::sum)
+                .description("Outages of a Redis server that have begun")
+                .register(registry);
+        FunctionCounter.builder(EXPIRING, expiring, LongAdder::sum)
+                .description("Holds that have lasted for two thirds of their maxHold")
+                .register(registry);
+        registered.add(new RegisteredMeters(registry, tag));
+    }
+
+    private double sum(ToLongFunction<RedisLocks> count) {
+        watched.removeIf(RedisLocks::isClosed);
+        return watched.stream().mapToLong(count).sum();
+    }
+
+    @Override
+    public void acquired(LockAcquired event) {
+        for (RegisteredMeters meters : registered) {
+            meters.of(event.lockName()).acquired.record(event.waited());
+        }
+    }
+
+    @Override
+    public void notAcquired(LockNotAcquired event) {
+        for (RegisteredMeters meters : registered) {
+            meters.of(event.lockName()).notAcquired(event.outcome()).record(event.waited());
+        }
+    }
+
+    @Override
+    public void released(LockReleased event) {
+        for (RegisteredMeters meters : registered) {
+            meters.of(event.lockName()).hold.record(event.held());
+        }
+    }
+
+    @Override
+    public void lost(LockLost event) {
+        for (RegisteredMeters meters : registered) {
+            meters.of(event.lockName()).lost(event.reason()).increment();
+        }
+    }
+
+    @Override
+    public void expiring(LockExpiring event) {
+        expiring.increment();
+    }
+
+    @Override
+    public void renewed(LocksRenewed event) {
+        renewals.add(event.count());
+    }
+
+    @Override
+    public void outageBegan(RedisOutage event) {
+        outages.increment();
+    }
+
+    @Override
+    public void outageEnded(RedisOutage event) {
+        for (RegisteredMeters meters : registered) {
+            meters.outage.record(event.lasted());
+        }
+    }
+}

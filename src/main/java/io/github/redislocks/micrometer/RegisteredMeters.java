@@ -1,0 +1,97 @@
+package io.github.redislocks.micrometer;
+
+import io.github.redislocks.LockLost;
+import io.github.redislocks.LockNotAcquired;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.Timer;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** The timers and counters of one registry, made once for each value of the tag {@code lock}. */
+final class RegisteredMeters {
+
+    /** The meters of locks whose names have one tag. */
+    static final class OfTag {
+
+        final Timer acquired;
+        final Timer hold;
+        private final Map<LockNotAcquired.Outcome, Timer> notAcquired = new EnumMap<>(LockNotAcquired.Outcome.class);
+        private final Map<LockLost.Reason, Counter> lost = new EnumMap<>(LockLost.Reason.class);
+
+        private OfTag(MeterRegistry registry, Tags tags) {
+            acquired = wait(registry, tags, "acquired");
+            hold = Timer.builder(LockMetrics.HOLD)
+                    .description("From an acquisition to its release")
+                    .tags(tags)
+                    .register(registry);
+            for (LockNotAcquired.Outcome outcome : LockNotAcquired.Outcome.values()) {
+                notAcquired.put(outcome, wait(registry, tags, lowerCase(outcome)));
+            }
+            for (LockLost.Reason reason : LockLost.Reason.values()) {
+                lost.put(
+                        reason,
+                        Counter.builder(LockMetrics.LOST)
+                                .description("Holds that ended without their owner's unlock")
+                                .tags(tags.and(LockMetrics.REASON, lowerCase(reason)))
+                                .register(registry));
+            }
+        }
+
+        private static Timer wait(MeterRegistry registry, Tags tags, String outcome) {
+            return Timer.builder(LockMetrics.WAIT)
+                    .description("From the call for a lock to its end")
+                    .tags(tags.and(LockMetrics.OUTCOME, outcome))
+                    .register(registry);
+        }
+
+        private static String lowerCase(Enum<?> value) {
+            return value.name().toLowerCase(Locale.ROOT);
+        }
+
+        Timer notAcquired(LockNotAcquired.Outcome outcome) {
+            return Objects.requireNonNull(notAcquired.get(outcome));
+        }
+
+        Counter lost(LockLost.Reason reason) {
+            return Objects.requireNonNull(lost.get(reason));
+        }
+    }
+
+    final Timer outage;
+    private final MeterRegistry registry;
+    private final Function<String, OfTag> find;
+    private final ConcurrentMap<String, OfTag> byTag = new ConcurrentHashMap<>();
+
+    RegisteredMeters(MeterRegistry registry, @Nullable Function<String, String> tag) {
+        this.registry = registry;
+        if (tag == null) {
+            OfTag all = new OfTag(registry, Tags.empty());
+            this.find = name -> all;
+        } else {
+            this.find = name -> tagged(tag.apply(name));
+        }
+        this.outage = Timer.builder(LockMetrics.OUTAGE)
+                .description("Outages of a Redis server that have ended")
+                .register(registry);
+    }
+
+    /** The meters of a lock with this name. */
+    OfTag of(String lockName) {
+        return find.apply(lockName);
+    }
+
+    private OfTag tagged(String value) {
+        OfTag known = byTag.get(value);
+        return known != null
+                ? known
+                : byTag.computeIfAbsent(value, first -> new OfTag(registry, Tags.of(LockMetrics.LOCK, first)));
+    }
+}

@@ -1,0 +1,163 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.fixture.twin.Fault;
+import io.github.redislocks.micrometer.LockMetrics;
+import io.github.redislocks.state.Settings;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Tests what the metrics say of waits, holds, losses and outages. */
+class LockMetricsTest extends FakeTime {
+
+    private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+    private LockMetrics metrics;
+    private RedisLocks measured;
+    private RedisReentrantLock job;
+
+    @BeforeEach
+    void measure() {
+        clock.advanceMillis(1_000);
+        measure(new LockMetrics());
+    }
+
+    private void measure(LockMetrics by) {
+        metrics = by;
+        metrics.bindTo(registry);
+        measured = RedisLocks.on(redis, Settings.DEFAULTS, List.of(metrics), clock);
+        clients.add(measured);
+        metrics.watch(measured);
+        job = measured.reentrantLock("order:4711");
+    }
+
+    @AfterEach
+    void closeMeasured() {
+        redis.heal();
+        whileTimePasses(() -> true, measured::close);
+    }
+
+    private long waits(String outcome) {
+        return registry.get(LockMetrics.WAIT)
+                .tag(LockMetrics.OUTCOME, outcome)
+                .timer()
+                .count();
+    }
+
+    private double gauge(String name) {
+        return registry.get(name).gauge().value();
+    }
+
+    @Test
+    void hold_isTimedFromAcquisitionToRelease() {
+        job.lock();
+        clock.advanceMillis(40);
+        job.unlock();
+        assertThat(waits("acquired")).isEqualTo(1);
+        assertThat(registry.get(LockMetrics.HOLD).timer().totalTime(TimeUnit.MILLISECONDS))
+                .isEqualTo(40);
+    }
+
+    @Test
+    void gauges_showWhatIsHeld_untilTheClientIsClosed() {
+        job.lock();
+        assertThat(gauge(LockMetrics.HELD)).isEqualTo(1);
+        assertThat(gauge(LockMetrics.WAITING)).isZero();
+        whileTimePasses(() -> true, measured::close);
+        assertThat(gauge(LockMetrics.HELD)).isZero();
+    }
+
+    @Test
+    void waiting_showsACallThatHasNotReturned() throws InterruptedException {
+        others.reentrantLock("order:4711").lock();
+        Thread waiter = new Thread(job::lock);
+        waiter.start();
+        await().until(() -> gauge(LockMetrics.WAITING) == 1);
+        others.reentrantLock("order:4711").unlock();
+        waiter.join();
+        assertThat(gauge(LockMetrics.WAITING)).isZero();
+    }
+
+    @Test
+    void tryLock_ofABusyLock_isCountedAsBusy() {
+        others.reentrantLock("order:4711").lock();
+        assertThat(job.tryLock()).isFalse();
+        assertThat(waits("busy")).isEqualTo(1);
+        assertThat(waits("acquired")).isZero();
+    }
+
+    @Test
+    void loss_isCountedByItsReason() {
+        job.lock(Duration.ofSeconds(1));
+        clock.advanceMillis(1_000);
+        assertThat(job.isHeldByCurrentThread()).isFalse();
+        await().until(() -> registry.get(LockMetrics.LOST)
+                        .tag(LockMetrics.REASON, "expired")
+                        .counter()
+                        .count()
+                == 1);
+    }
+
+    @Test
+    void outage_isCountedWhenItBeginsAndTimedWhenItEnds() {
+        redis.failNext(1_000, call -> true, Fault.REQUEST_LOST);
+        whileTimePasses(() -> assertThat(catchThrowable(job::tryLock)).isInstanceOf(LockUnavailableException.class));
+        assertThat(waits("failed")).isEqualTo(1);
+        await().until(() -> registry.get(LockMetrics.OUTAGES).functionCounter().count() == 1);
+        redis.heal();
+        assertThat(job.tryLock()).isTrue();
+        await().until(() -> registry.get(LockMetrics.OUTAGE).timer().count() == 1);
+    }
+
+    @Test
+    void renewals_areCounted() {
+        job.lock();
+        whileTimePasses(
+                () -> registry.get(LockMetrics.RENEWALS).functionCounter().count() == 0, () -> {
+                    clock.advanceMillis(10_000);
+                    settle();
+                });
+        await().until(() -> registry.get(LockMetrics.RENEWALS).functionCounter().count() > 0);
+    }
+
+    @Test
+    void locks_withATag_haveMetersForEachValue() {
+        measure(new LockMetrics(name -> name.substring(0, name.indexOf(':'))));
+        for (String name : List.of("order:1", "order:2", "user:1")) {
+            measured.runWithLock(name, () -> {});
+        }
+        assertThat(registry.get(LockMetrics.HOLD)
+                        .tag(LockMetrics.LOCK, "order")
+                        .timer()
+                        .count())
+                .isEqualTo(2);
+        assertThat(registry.get(LockMetrics.HOLD)
+                        .tag(LockMetrics.LOCK, "user")
+                        .timer()
+                        .count())
+                .isEqualTo(1);
+    }
+
+    /** Without a tag the number of meters does not grow with the names of locks. */
+    @Test
+    void locks_withoutATag_shareTheirMeters() {
+        int before = registry.getMeters().size();
+        for (int i = 0; i < 20; i++) {
+            measured.runWithLock("order:" + i, () -> {});
+        }
+        assertThat(registry.getMeters()).hasSize(before);
+        assertThat(registry.getMeters())
+                .extracting(Meter::getId)
+                .allMatch(id -> Tags.of(id.getTags()).stream()
+                        .noneMatch(tag -> tag.getKey().equals(LockMetrics.LOCK)));
+    }
+}
