@@ -2,7 +2,8 @@ package io.github.redislocks;
 
 import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.engine.LockClient;
-import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.engine.Sync;
+import io.github.redislocks.lease.Losses;
 import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Hold;
 import java.time.Duration;
@@ -21,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 public final class RedisLockHandle implements LockHandle {
 
     private final LockClient client;
-    private final LockEngine.Sync sync;
+    private final Sync sync;
     private final CompletableFuture<LockLost> lost = new CompletableFuture<>();
     private final HandleOwner owner;
     private final AtomicBoolean ended = new AtomicBoolean();
@@ -30,7 +31,7 @@ public final class RedisLockHandle implements LockHandle {
     /** Null until it is acquired, which is before anybody else has it. */
     private volatile @Nullable Hold hold;
 
-    RedisLockHandle(LockClient client, LockEngine.Sync sync) {
+    RedisLockHandle(LockClient client, Sync sync) {
         this.client = client;
         this.sync = sync;
         // The library refers to this weakly, to see whether anybody still has it.
@@ -38,7 +39,7 @@ public final class RedisLockHandle implements LockHandle {
         this.owner = client.owners.handle(this, news::complete);
     }
 
-    LockEngine.Sync sync() {
+    Sync sync() {
         return sync;
     }
 
@@ -61,7 +62,7 @@ public final class RedisLockHandle implements LockHandle {
         Hold held = hold();
         boolean valid = sync.isValid(held);
         if (!valid && held.lossReason() != null) {
-            throw LockEngine.lost(held);
+            throw Losses.exception(held);
         }
         if (!valid || ended.get()) {
             // Released, also if another thread does so at this moment.

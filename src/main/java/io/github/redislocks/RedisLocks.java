@@ -6,8 +6,8 @@ import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.engine.AsyncAcquisitions;
 import io.github.redislocks.engine.EagerClasses;
 import io.github.redislocks.engine.LockClient;
-import io.github.redislocks.engine.LockEngine;
 import io.github.redislocks.engine.SeveralLocks;
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.events.LossCallback;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.jedis.JedisVersion;
@@ -153,7 +153,7 @@ public final class RedisLocks implements Locks {
 
     @Override
     public RedisReentrantLock lock(String name, LockOptions options) {
-        LockEngine.Sync sync = client.lock(name, options.withoutAction().isFair(), options.over(client.settings));
+        Sync sync = client.lock(name, options.withoutAction().isFair(), options.over(client.settings));
         return new RedisReentrantLock(client, sync, options.isRenewed());
     }
 
@@ -170,7 +170,7 @@ public final class RedisLocks implements Locks {
             throws InterruptedException {
         long nanos = TimeUnit.NANOSECONDS.convert(Objects.requireNonNull(wait, "wait"));
         RedisLockHandle handle = handle(name, options);
-        LockEngine.Sync sync = handle.sync();
+        Sync sync = handle.sync();
         WaitLimit limit = WaitLimit.within(client.clock.nanoTime(), nanos, sync.retryForNanos());
         return Optional.ofNullable(sync.acquire(handle.handleOwner(), limit, options.isRenewed()))
                 .map(handle::of);
@@ -179,7 +179,7 @@ public final class RedisLocks implements Locks {
     @Override
     public CompletableFuture<LockHandle> acquireAsync(String name, LockOptions options) {
         RedisLockHandle handle = handle(name, options);
-        LockEngine.Sync sync = handle.sync();
+        Sync sync = handle.sync();
         CompletableFuture<LockHandle> result = new CompletableFuture<>();
         AsyncAcquisitions.Pending pending = client.async.begin(
                 sync.keys(),

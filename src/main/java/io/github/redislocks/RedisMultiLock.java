@@ -1,7 +1,7 @@
 package io.github.redislocks;
 
-import io.github.redislocks.engine.LockEngine;
 import io.github.redislocks.engine.SeveralLocks;
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.WaitLimit;
 import java.time.Duration;
@@ -100,14 +100,14 @@ public final class RedisMultiLock implements MultiLock {
 
     @Override
     public void ensureHeld() {
-        for (LockEngine.Sync part : several.parts()) {
+        for (Sync part : several.parts()) {
             part.ensureHeld();
         }
     }
 
     @Override
     public boolean isHeldByCurrentThread() {
-        for (LockEngine.Sync part : several.parts()) {
+        for (Sync part : several.parts()) {
             if (part.held() == null) {
                 return false;
             }
@@ -118,7 +118,7 @@ public final class RedisMultiLock implements MultiLock {
     @Override
     public Duration remainingLease() {
         long least = Long.MAX_VALUE;
-        for (LockEngine.Sync part : several.parts()) {
+        for (Sync part : several.parts()) {
             least = Math.min(least, part.remainingNanos());
         }
         return Duration.ofNanos(least);

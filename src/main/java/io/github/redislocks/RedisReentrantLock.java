@@ -1,8 +1,8 @@
 package io.github.redislocks;
 
 import io.github.redislocks.engine.LockClient;
-import io.github.redislocks.engine.LockEngine;
 import io.github.redislocks.engine.RedisCondition;
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
@@ -56,12 +56,12 @@ import org.jspecify.annotations.Nullable;
 public final class RedisReentrantLock implements FencedLock {
 
     private final LockClient client;
-    private final LockEngine.Sync sync;
+    private final Sync sync;
     private final long leaseMillis;
     private final boolean renewed;
     private final AtomicInteger conditions = new AtomicInteger();
 
-    RedisReentrantLock(LockClient client, LockEngine.Sync sync, boolean renewed) {
+    RedisReentrantLock(LockClient client, Sync sync, boolean renewed) {
         this.client = client;
         this.sync = sync;
         this.leaseMillis = sync.leaseMillis();

@@ -1,7 +1,7 @@
 package io.github.redislocks;
 
 import io.github.redislocks.engine.LockClient;
-import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.lease.Renewals;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Timing;
@@ -124,7 +124,7 @@ public class ExpiryRacesReentry {
         private final String name = OnTwin.name();
         private final HandClock clock = new HandClock();
         private final LockClient client = OnTwin.Still.client(clock);
-        private final LockEngine.Sync sync = client.lock(name, false);
+        private final Sync sync = client.lock(name, false);
         private volatile Hold first;
         private boolean reentered;
         private int unlocked;

@@ -1,7 +1,7 @@
 package io.github.redislocks;
 
 import io.github.redislocks.engine.LockClient;
-import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.redis.Redis;
 import java.util.function.UnaryOperator;
 import org.openjdk.jcstress.annotations.Actor;
@@ -38,7 +38,7 @@ public class GrantRacesClose {
         return OnTwin.Still.client("closing", new HandClock(), tampering);
     }
 
-    private static boolean lock(LockEngine.Sync sync) {
+    private static boolean lock(Sync sync) {
         sync.lock(30_000, true);
         return true;
     }

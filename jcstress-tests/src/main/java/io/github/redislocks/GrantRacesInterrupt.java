@@ -1,7 +1,7 @@
 package io.github.redislocks;
 
 import io.github.redislocks.engine.LockClient;
-import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.engine.Sync;
 import java.util.concurrent.ThreadLocalRandom;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
@@ -56,7 +56,7 @@ public class GrantRacesInterrupt {
         return kept == story.equals(Handover.HAD) ? story : SWALLOWED;
     }
 
-    private static boolean interruptibly(LockEngine.Sync sync) throws InterruptedException {
+    private static boolean interruptibly(Sync sync) throws InterruptedException {
         sync.lockInterruptibly(30_000, true);
         return true;
     }

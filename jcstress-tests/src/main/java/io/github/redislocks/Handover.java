@@ -1,7 +1,7 @@
 package io.github.redislocks;
 
 import io.github.redislocks.engine.LockClient;
-import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
 
 /** A lock whose holder unlocks it while the only one that waits for it leaves; on the twin. */
@@ -19,14 +19,14 @@ final class Handover {
     /** Waits for a lock in one of its ways; whether the lock was had. */
     @FunctionalInterface
     interface Way {
-        boolean lock(LockEngine.Sync sync) throws InterruptedException;
+        boolean lock(Sync sync) throws InterruptedException;
     }
 
     private final String name = OnTwin.name();
     private final LockClient holding;
     private final LockClient waiting;
-    private final LockEngine.Sync holder;
-    private final LockEngine.Sync waiter;
+    private final Sync holder;
+    private final Sync waiter;
     private volatile boolean held;
     private volatile Thread thread;
     private volatile boolean interrupted;

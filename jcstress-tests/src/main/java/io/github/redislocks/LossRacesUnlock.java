@@ -1,7 +1,7 @@
 package io.github.redislocks;
 
 import io.github.redislocks.engine.LockClient;
-import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Owner;
@@ -126,7 +126,7 @@ public class LossRacesUnlock {
     public static class Twin {
         private final String name = OnTwin.name();
         private final LockClient client = OnTwin.Still.client(new HandClock());
-        private final LockEngine.Sync sync = client.lock(name, false);
+        private final Sync sync = client.lock(name, false);
         private volatile boolean held;
         private boolean lost;
         private boolean released;

@@ -1,7 +1,7 @@
 package io.github.redislocks;
 
 import io.github.redislocks.engine.LockClient;
-import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.lease.Renewals;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.Hold;
@@ -105,7 +105,7 @@ public class RenewalRacesUnlock {
         private final String name = OnTwin.name();
         private final HandClock clock = new HandClock();
         private final LockClient client = OnTwin.Still.client(clock);
-        private final LockEngine.Sync sync = client.lock(name, false);
+        private final Sync sync = client.lock(name, false);
         private volatile Hold hold;
         private boolean thrown;
         private boolean renewed;

@@ -1,7 +1,7 @@
 package io.github.redislocks;
 
 import io.github.redislocks.engine.LockClient;
-import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.engine.RedisCondition;
 import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.redis.Redis;
@@ -29,8 +29,8 @@ final class Signalling {
 
     private final String name = OnTwin.name();
     private final LockClient leaving;
-    private final LockEngine.Sync first;
-    private final LockEngine.Sync second;
+    private final Sync first;
+    private final Sync second;
     private volatile Thread thread;
     private volatile boolean interrupted;
     private volatile boolean gone;
@@ -53,7 +53,7 @@ final class Signalling {
         });
     }
 
-    private static RedisCondition condition(LockClient client, LockEngine.Sync sync) {
+    private static RedisCondition condition(LockClient client, Sync sync) {
         return client.condition(sync, LockKeys.condition("c"));
     }
 

@@ -1,6 +1,7 @@
 package io.github.redislocks;
 
 import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.engine.MemoryEdge;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Expect;
 import org.openjdk.jcstress.annotations.JCStressMeta;
@@ -101,14 +102,14 @@ public class Visibility {
         @Actor
         public void one(II_Result r) {
             mine = 1;
-            LockEngine.publish();
+            MemoryEdge.publish();
             r.r1 = yours;
         }
 
         @Actor
         public void other(II_Result r) {
             yours = 1;
-            LockEngine.publish();
+            MemoryEdge.publish();
             r.r2 = mine;
         }
     }

@@ -371,7 +371,7 @@ public final class AsyncAcquisitions {
         }
 
         private void succeed(Hold hold) {
-            LockEngine.publish();
+            MemoryEdge.publish();
             end();
             if (!told.compareAndSet(false, true)) {
                 strand(hold);

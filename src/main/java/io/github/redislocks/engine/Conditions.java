@@ -86,7 +86,7 @@ public final class Conditions {
                 Reply reply = monitored.run(call, settings.commandTimeoutNanos());
                 if (Answer.isGone(reply)) {
                     losses.lose(hold, LockLost.Reason.TAKEN);
-                    throw LockEngine.lost(hold);
+                    throw Losses.exception(hold);
                 }
                 for (Object place : reply.values()) {
                     moved(id, place.toString());
@@ -94,7 +94,7 @@ public final class Conditions {
                 return;
             } catch (RedisException e) {
                 if (!losses.isValid(hold)) {
-                    throw LockEngine.lost(hold);
+                    throw Losses.exception(hold);
                 }
                 long now = clock.nanoTime();
                 boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
@@ -225,10 +225,10 @@ public final class Conditions {
             if (deadline == 0) {
                 losses.isValid(hold);
                 attempts.end(attempt);
-                throw LockEngine.lost(hold);
+                throw Losses.exception(hold);
             }
             stage = Stage.GIVING_UP;
-            LockEngine.publish();
+            MemoryEdge.publish();
             Attempt successor = handoff.successor(hold);
             hold.names(successor);
             boolean keepTurn = began - hold.turnStartNanos < Timing.LOCAL_TURN_NANOS;
@@ -250,7 +250,7 @@ public final class Conditions {
                     if (answer == Answer.Word.GONE && !reply.resent() && !repeated && hold.releaseFailed()) {
                         attempts.end(attempt);
                         losses.ended(hold);
-                        throw LockEngine.lost(hold);
+                        throw Losses.exception(hold);
                     }
                     handoff.handOn(hold.keys(), hold.attempt, successor, hold.turnStartNanos, answer, sent);
                     holds.remove(hold);
@@ -339,7 +339,7 @@ public final class Conditions {
                     Hold back = wayBack.made;
                     if (back != null) {
                         back.resume(hold);
-                        LockEngine.publish();
+                        MemoryEdge.publish();
                         return;
                     }
                     if (result == Settlements.Result.LAPSED) {

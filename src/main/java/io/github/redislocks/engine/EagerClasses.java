@@ -35,7 +35,9 @@ import java.util.concurrent.TimeUnit;
 public final class EagerClasses {
 
     private static final List<Class<?>> ALL = List.of(
-            LockEngine.Sync.class,
+            Sync.class,
+            MemoryEdge.class,
+            Exits.Ending.class,
             ThreadIds.class,
             Hold.class,
             LimitedHold.class,

@@ -187,12 +187,12 @@ public final class LockClient {
     }
 
     /** Makes what one lock object uses, with the client's settings. */
-    public LockEngine.Sync lock(String name, boolean fair) {
+    public Sync lock(String name, boolean fair) {
         return lock(name, fair, settings);
     }
 
     /** Makes what one lock object uses, with settings of its own. */
-    public LockEngine.Sync lock(String name, boolean fair, Settings own) {
+    public Sync lock(String name, boolean fair, Settings own) {
         attempts.checkOpen();
         if (fair) {
             engine.checkLines("fair locks");
@@ -214,15 +214,15 @@ public final class LockClient {
         if (sorted.isEmpty()) {
             throw new IllegalArgumentException("No name is given: several locks need at least one name.");
         }
-        List<LockEngine.Sync> parts = new ArrayList<>(sorted.size());
+        List<Sync> parts = new ArrayList<>(sorted.size());
         for (String name : sorted) {
             parts.add(lock(name, fair, own));
         }
-        return new SeveralLocks(parts, own, clock, owners, together, handoff, watchdog);
+        return new SeveralLocks(parts, own, clock, owners, engine, together, handoff, watchdog);
     }
 
     /** Makes a Condition of a lock with the given id. */
-    public RedisCondition condition(LockEngine.Sync sync, String id) {
+    public RedisCondition condition(Sync sync, String id) {
         return new RedisCondition(conditions, clock, sync, id);
     }
 

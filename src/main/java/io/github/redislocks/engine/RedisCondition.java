@@ -16,10 +16,10 @@ public final class RedisCondition implements Condition {
 
     private final Conditions conditions;
     private final Clock clock;
-    private final LockEngine.Sync sync;
+    private final Sync sync;
     private final String id;
 
-    public RedisCondition(Conditions conditions, Clock clock, LockEngine.Sync sync, String id) {
+    public RedisCondition(Conditions conditions, Clock clock, Sync sync, String id) {
         this.conditions = conditions;
         this.clock = clock;
         this.sync = sync;
@@ -31,7 +31,7 @@ public final class RedisCondition implements Condition {
     }
 
     /** Whether this is a Condition of the given lock. */
-    public boolean isOf(LockEngine.Sync other) {
+    public boolean isOf(Sync other) {
         return sync.isSameAs(other);
     }
 

@@ -3,7 +3,8 @@ package io.github.redislocks.engine;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.StackSpace;
-import io.github.redislocks.engine.LockEngine.Ending;
+import io.github.redislocks.engine.Exits.Ending;
+import io.github.redislocks.lease.Losses;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Answer;
@@ -42,19 +43,22 @@ public final class SeveralLocks {
     /** In place of holds: one was lost before all were had. Nothing is held, and there is time for another try. */
     public static final Hold[] LOST = {};
 
-    private final List<LockEngine.Sync> parts;
+    private final List<Sync> parts;
     private final Settings own;
     private final Clock clock;
     private final Owners owners;
+    private final Entries entries;
+    private final Exits exits;
     private final Together together;
     private final Handoff handoff;
     private final Watchdog watchdog;
 
     SeveralLocks(
-            List<LockEngine.Sync> parts,
+            List<Sync> parts,
             Settings own,
             Clock clock,
             Owners owners,
+            LockEngine engine,
             Together together,
             Handoff handoff,
             Watchdog watchdog) {
@@ -62,13 +66,15 @@ public final class SeveralLocks {
         this.own = own;
         this.clock = clock;
         this.owners = owners;
+        this.entries = engine.entries;
+        this.exits = engine.exits;
         this.together = together;
         this.handoff = handoff;
         this.watchdog = watchdog;
     }
 
     /** Each lock, in the order of their names. */
-    public List<LockEngine.Sync> parts() {
+    public List<Sync> parts() {
         return parts;
     }
 
@@ -123,11 +129,11 @@ public final class SeveralLocks {
             }
             boolean ends = limit == null || limit.remaining(clock.nanoTime()) <= 0;
             if (ends && answer instanceof Answer.OneBusy busy) {
-                parts.get(busy.index()).notTaken(began);
+                entries.notTaken(parts.get(busy.index()), began);
                 return false;
             }
             if (ends && !hasTimeToAsk(limit, began)) {
-                parts.get(0).notAnswered(began, limit != null);
+                entries.notAnswered(parts.get(0), began, limit != null);
                 return false;
             }
         }
@@ -166,7 +172,7 @@ public final class SeveralLocks {
     private Answer takeTogether(Hold[] had, @Nullable HandleOwner handle, @Nullable WaitLimit limit, boolean renewed) {
         long began = clock.nanoTime();
         List<LockKeys> locks = new ArrayList<>(parts.size());
-        for (LockEngine.Sync part : parts) {
+        for (Sync part : parts) {
             locks.add(part.keys());
         }
         Owner owner = handle == null ? owners.caller() : handle;
@@ -174,7 +180,7 @@ public final class SeveralLocks {
         Answer answer = together.take(locks, owner, request, byNanos(limit) - began, had);
         for (int i = 0; i < had.length; i++) {
             if (had[i] != null) {
-                parts.get(i).taken(had[i], began);
+                entries.taken(parts.get(i), had[i], began);
             }
         }
         if (!(answer instanceof Answer.Granted)) {
@@ -190,7 +196,7 @@ public final class SeveralLocks {
         int last = had.length - 1;
         for (int i = 0; i <= last; i++) {
             WaitLimit each = i == 0 ? first : limit == null ? limitOfOne(clock.nanoTime()) : limit;
-            LockEngine.Sync part = parts.get(i);
+            Sync part = parts.get(i);
             boolean isRenewed = request.renewed() || i < last;
             Hold hold = owner == null ? part.acquire(each, isRenewed) : part.acquire(owner, each, isRenewed);
             if (hold == null) {
@@ -206,7 +212,7 @@ public final class SeveralLocks {
             watchdog.wakeAt(had[i].warningNanos());
         }
         for (int i = 0; i < last && !request.renewed(); i++) {
-            parts.get(i).fix(had[i], byNanos(limit));
+            exits.fix(parts.get(i), had[i], byNanos(limit));
         }
         return true;
     }
@@ -237,7 +243,7 @@ public final class SeveralLocks {
         for (int i = 0; i < held.length; i++) {
             if (!parts.get(i).isValid(held[i])) {
                 if (held[i].lossReason() != null) {
-                    throw LockEngine.lost(held[i]);
+                    throw Losses.exception(held[i]);
                 }
                 valid = false;
             }
@@ -258,14 +264,14 @@ public final class SeveralLocks {
         boolean done = false;
         try {
             List<Hold> ending = new ArrayList<>(had.length);
-            List<LockEngine.Sync> ends = new ArrayList<>(had.length);
+            List<Sync> ends = new ArrayList<>(had.length);
             long by = byNanos(limit);
             for (int i = had.length - 1; i >= 0; i--) {
                 Hold hold = had[i];
                 if (hold == null) {
                     continue;
                 }
-                if (parts.get(i).undo(hold, by)) {
+                if (exits.undo(parts.get(i), hold, by)) {
                     had[i] = null;
                 } else {
                     ending.add(hold);
@@ -274,7 +280,7 @@ public final class SeveralLocks {
             }
             handoff.giveBack(ending);
             for (int i = 0; i < ends.size(); i++) {
-                ends.get(i).undone(ending.get(i));
+                exits.undone(ends.get(i), ending.get(i));
             }
             done = true;
         } finally {
@@ -331,11 +337,11 @@ public final class SeveralLocks {
             try {
                 Ending ending = begun[i];
                 if (ending == null) {
-                    parts.get(i).unlock(hold, by);
+                    exits.unlock(parts.get(i), hold, by);
                 } else if (freed.has(hold)) {
-                    parts.get(i).freed(ending);
+                    exits.freed(parts.get(i), ending);
                 } else {
-                    parts.get(i).end(ending, freed.mayHaveRun(), freed.failure);
+                    exits.end(parts.get(i), ending, freed.mayHaveRun(), freed.failure);
                 }
             } catch (LockLostException e) {
                 lost = lost == null ? e : with(lost, e);
@@ -386,8 +392,8 @@ public final class SeveralLocks {
             }
             long sent = clock.nanoTime();
             for (int i = 0; i < held.length; i++) {
-                if (parts.get(i).mayEndWithOthers(held[i])) {
-                    begun[i] = parts.get(i).beginEnd(held[i], sent, by);
+                if (exits.mayEndWithOthers(parts.get(i), held[i])) {
+                    begun[i] = exits.beginEnd(held[i], sent, by);
                     if (begun[i] != null) {
                         ending.add(held[i]);
                     }
@@ -439,7 +445,7 @@ public final class SeveralLocks {
             StackSpace.ensure();
             Ends ends = new Ends(held.length, onEnd);
             for (; next >= 0; next--) {
-                parts.get(next).releaseHandleLater(held[next], 0, ends);
+                exits.releaseHandleLater(parts.get(next), held[next], 0, ends);
             }
         } finally {
             for (; next >= 0; next--) {

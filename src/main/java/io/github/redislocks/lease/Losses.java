@@ -1,6 +1,7 @@
 package io.github.redislocks.lease;
 
 import io.github.redislocks.LockLost;
+import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.state.Attempt;
@@ -115,5 +116,11 @@ public final class Losses {
     /** Waits until the listeners have been told of the losses so far, for the given time at most. */
     public void awaitTold(Duration limit) {
         events.awaitTold(limit);
+    }
+
+    /** The exception that tells the calling thread how it lost this hold. */
+    public static LockLostException exception(Hold hold) {
+        LockLost.Reason reason = hold.lossReason();
+        return new LockLostException(hold.loss(reason == null ? LockLost.Reason.EXPIRED : reason));
     }
 }

@@ -46,7 +46,7 @@ class ConditionStepsTest extends SteppedClient {
     }
 
     /** Its lock waits for the mailbox for as long as a machine may stall. */
-    private LockEngine.Sync patient() {
+    private Sync patient() {
         return patient.lock("job", false);
     }
 
@@ -298,7 +298,7 @@ class ConditionStepsTest extends SteppedClient {
 
     @Test
     void lockThatWasLostOnItsWayIntoTheCondition_isNotGivenUp() {
-        LockEngine.Sync own = patient();
+        Sync own = patient();
         own.lock(LEASE, true);
         onSubscribe = () -> clock.advanceMillis(LEASE);
         assertThatThrownBy(patient.condition(own, ID)::await).isInstanceOf(LockLostException.class);
@@ -429,7 +429,7 @@ class ConditionStepsTest extends SteppedClient {
 
     @Test
     void mailboxThatDoesNotOpenInTime_saysForHowLongItWasTried() {
-        LockEngine.Sync own = patient();
+        Sync own = patient();
         own.lock(LEASE, true);
         onSubscribe = () -> {
             clock.advanceMillis(777);
@@ -442,7 +442,7 @@ class ConditionStepsTest extends SteppedClient {
 
     @Test
     void mailboxThatDoesNotOpen_leavesTheHoldAsItWas() {
-        LockEngine.Sync own = patient();
+        Sync own = patient();
         own.lock(LEASE, true);
         Hold hold = own.held();
         onSubscribe = () -> {

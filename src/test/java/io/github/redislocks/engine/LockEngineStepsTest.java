@@ -46,11 +46,11 @@ class LockEngineStepsTest extends SteppedClient {
             told.add("released");
         }
     }));
-    private final LockEngine.Sync heardSync = heard.lock("job", false);
+    private final Sync heardSync = heard.lock("job", false);
 
     LockEngineStepsTest() {
         // Else the first request would be late: the client does not know the time of the server.
-        LockEngine.Sync first = client.lock("first", false);
+        Sync first = client.lock("first", false);
         first.lock(LEASE, true);
         first.unlock();
         asked.clear();
@@ -73,7 +73,7 @@ class LockEngineStepsTest extends SteppedClient {
         return asked.stream().map(call -> call.script().name()).toList();
     }
 
-    private LockEngine.Sync locally() {
+    private Sync locally() {
         return client.lock("job", false, Settings.DEFAULTS.withLocalReentry(true));
     }
 
@@ -180,7 +180,7 @@ class LockEngineStepsTest extends SteppedClient {
 
     @Test
     void localReentry_asksNothing() throws InterruptedException {
-        LockEngine.Sync local = locally();
+        Sync local = locally();
         local.lock(LEASE, true);
         local.lock(LEASE, true);
         local.lockInterruptibly(LEASE, true);
@@ -195,7 +195,7 @@ class LockEngineStepsTest extends SteppedClient {
 
     @Test
     void localReentry_thatWantsALongerLease_asks() {
-        LockEngine.Sync local = locally();
+        Sync local = locally();
         local.lock(LEASE, false);
         local.lock(2 * LEASE, false);
         assertThat(scripts()).containsExactly("take", "reenter");
@@ -204,7 +204,7 @@ class LockEngineStepsTest extends SteppedClient {
 
     @Test
     void localReentry_ofAnInterruptedThread_isThrown() {
-        LockEngine.Sync local = locally();
+        Sync local = locally();
         local.lock(LEASE, true);
         Thread.currentThread().interrupt();
         assertThatThrownBy(() -> local.lockInterruptibly(LEASE, true)).isInstanceOf(InterruptedException.class);
@@ -430,11 +430,11 @@ class LockEngineStepsTest extends SteppedClient {
     void listener_isToldOfWhatWasTakenWithOthers() {
         heardSync.lock(LEASE, true);
         told.clear();
-        heardSync.taken(heardSync.held(), clock.nanoTime());
-        heardSync.notTaken(clock.nanoTime());
-        heardSync.undone(heardSync.held());
+        heardSync.engine.entries.taken(heardSync, heardSync.held(), clock.nanoTime());
+        heardSync.engine.entries.notTaken(heardSync, clock.nanoTime());
+        heardSync.engine.exits.undone(heardSync, heardSync.held());
         assertThat(told).containsExactly("acquired", "BUSY", "released");
-        sync.taken(heardSync.held(), clock.nanoTime());
+        sync.engine.entries.taken(sync, heardSync.held(), clock.nanoTime());
     }
 
     private Hold handle() throws InterruptedException {
@@ -502,19 +502,20 @@ class LockEngineStepsTest extends SteppedClient {
     @Test
     void undo_endsAReentry_andLeavesAHoldToItsRelease() {
         Hold hold = lock();
-        assertThat(sync.undo(hold, clock.nanoTime()))
+        assertThat(sync.engine.exits.undo(sync, hold, clock.nanoTime()))
                 .as("it is still to be released")
                 .isFalse();
         lock();
-        assertThat(sync.undo(hold, clock.nanoTime() + 30 * MILLI)).isTrue();
+        assertThat(sync.engine.exits.undo(sync, hold, clock.nanoTime() + 30 * MILLI))
+                .isTrue();
         assertThat(timeouts.get(2)).isEqualTo(30 * MILLI);
         assertThat(hold.count()).isEqualTo(1);
         assertThat(redis.hash(KEY)).containsEntry("holds", "1");
         lock();
         redis.del(KEY);
-        assertThat(sync.undo(hold, clock.nanoTime())).isTrue();
+        assertThat(sync.engine.exits.undo(sync, hold, clock.nanoTime())).isTrue();
         assertThat(hold.isLost()).isTrue();
-        assertThat(sync.undo(hold, clock.nanoTime()))
+        assertThat(sync.engine.exits.undo(sync, hold, clock.nanoTime()))
                 .as("there is nothing to release")
                 .isTrue();
         assertThat(client.holds.all()).isEmpty();
@@ -524,7 +525,7 @@ class LockEngineStepsTest extends SteppedClient {
     void fixedHold_lastsForItsLeaseFromNow() {
         Hold hold = lock();
         clock.advanceMillis(500);
-        sync.fix(hold, clock.nanoTime() + 30 * MILLI);
+        sync.engine.exits.fix(sync, hold, clock.nanoTime() + 30 * MILLI);
         assertThat(timeouts.get(1)).isEqualTo(30 * MILLI);
         assertThat(hold.deadlineNanos()).isEqualTo(clock.nanoTime() + Timing.validityNanos(LEASE));
         assertThat(hold.isRenewed()).isFalse();
@@ -536,10 +537,10 @@ class LockEngineStepsTest extends SteppedClient {
         long deadline = hold.deadlineNanos();
         clock.advanceMillis(500);
         fail("reenter", unanswered());
-        sync.fix(hold, clock.nanoTime() + 30 * MILLI);
+        sync.engine.exits.fix(sync, hold, clock.nanoTime() + 30 * MILLI);
         assertThat(hold.deadlineNanos()).isEqualTo(deadline);
         redis.del(KEY);
-        sync.fix(hold, clock.nanoTime() + 30 * MILLI);
+        sync.engine.exits.fix(sync, hold, clock.nanoTime() + 30 * MILLI);
         assertThat(hold.isLost()).isTrue();
     }
 }

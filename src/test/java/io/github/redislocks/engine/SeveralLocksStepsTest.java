@@ -23,13 +23,13 @@ class SeveralLocksStepsTest extends SteppedClient {
     private static final String B = "redis-locks:{b}";
 
     private final SeveralLocks locks = client.several(List.of("b", "a", "a"), false, options());
-    private final LockEngine.Sync a = locks.parts().get(0);
-    private final LockEngine.Sync b = locks.parts().get(1);
-    private final LockEngine.Sync othersB = others.lock("b", false);
+    private final Sync a = locks.parts().get(0);
+    private final Sync b = locks.parts().get(1);
+    private final Sync othersB = others.lock("b", false);
 
     SeveralLocksStepsTest() {
         // Else the first request would be late: the client does not know the time of the server.
-        LockEngine.Sync first = client.lock("first", false);
+        Sync first = client.lock("first", false);
         first.lock(LEASE, true);
         first.unlock();
         asked.clear();

@@ -55,9 +55,9 @@ abstract class SteppedClient {
     boolean lines = true;
     private final Thread caller = Thread.currentThread();
     final LockClient client = client(options(), List.of());
-    final LockEngine.Sync sync = client.lock("job", false);
+    final Sync sync = client.lock("job", false);
     final LockClient others = new LockClient("other", Settings.DEFAULTS, List.of(), clock, redis.another());
-    final LockEngine.Sync other = others.lock("job", false);
+    final Sync other = others.lock("job", false);
 
     SteppedClient() {
         clock.advanceMillis(1_000);

@@ -1,0 +1,315 @@
+package io.github.redislocks.engine;
+
+import io.github.redislocks.LockLost;
+import io.github.redislocks.LockNotAcquired;
+import io.github.redislocks.concurrent.Backoff;
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.health.Availability;
+import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.RedisAccess;
+import io.github.redislocks.health.UnavailableMessages;
+import io.github.redislocks.lease.Losses;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Answer;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.HandleOwner;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.Owners;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.Timing;
+import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.waiting.Acquisitions;
+import io.github.redislocks.waiting.Attempts;
+import io.github.redislocks.waiting.Handoff;
+import io.github.redislocks.waiting.WaitingParts;
+import io.github.redislocks.watchdog.Watchdog;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a thread or a handle comes to hold a lock: at first by one attempt after the other, and once more by a count. One
+ * for each client; the lock is an argument. See {@link LockEngine} for the invariants.
+ */
+final class Entries {
+
+    private static final long REENTRY_PAUSE_NANOS = 10_000_000;
+
+    private final Clock clock;
+    private final Settings settings;
+    private final Redis redis;
+    private final MonitoredRedis monitored;
+    private final UnavailableMessages unavailable;
+    private final Holds holds;
+    private final Owners owners;
+    private final Attempts attempts;
+    private final Losses losses;
+    private final Watchdog watchdog;
+    private final Handoff handoff;
+    private final Acquisitions acquisitions;
+    private final EventNotifier events;
+
+    Entries(
+            RedisAccess access,
+            WaitingParts parts,
+            Redis redis,
+            Holds holds,
+            Owners owners,
+            Acquisitions acquisitions,
+            EventNotifier events) {
+        this.clock = access.clock();
+        this.settings = access.settings();
+        this.redis = redis;
+        this.monitored = access.monitored();
+        this.unavailable = access.unavailable();
+        this.holds = holds;
+        this.owners = owners;
+        this.attempts = parts.attempts();
+        this.losses = parts.losses();
+        this.watchdog = parts.watchdog();
+        this.handoff = parts.handoff();
+        this.acquisitions = acquisitions;
+        this.events = events;
+    }
+
+    /**
+     * Counts a re-entry without a request, if the caller's hold is sure to last as long as the caller wants; null if
+     * Redis has to be asked.
+     */
+    @Nullable
+    Hold enteredHere(LockObject lock, long leaseMillis, boolean renewed) {
+        if (!lock.own.localReentry()) {
+            return null;
+        }
+        Hold hold = hold(lock);
+        if (hold == null || !hold.covers(clock.nanoTime(), leaseMillis, renewed)) {
+            return null;
+        }
+        checkCount(hold);
+        hold.reentered(leaseMillis, renewed, hold.nextRenewalNanos());
+        return hold;
+    }
+
+    /** The calling thread's hold, valid or lost; null if there is none. */
+    @Nullable
+    Hold hold(LockObject lock) {
+        return holds.get(lock.keys, owners.caller());
+    }
+
+    private static void checkCount(Hold hold) {
+        if (hold.count() == Integer.MAX_VALUE) {
+            throw new Error("Maximum lock count exceeded");
+        }
+    }
+
+    /** Acquires for the calling thread with a request, or enters once more. Null if the lock was busy. */
+    @Nullable
+    Hold acquired(LockObject lock, WaitLimit limit, long leaseMillis, boolean renewed) throws InterruptedException {
+        try {
+            throwIfInterrupted(lock, limit);
+            Hold held = rescued(lock);
+            if (held != null && losses.isValid(held) && reenter(lock, held, limit, leaseMillis, renewed)) {
+                return held;
+            }
+            Attempt.Request request = new Attempt.Request(leaseMillis, renewed, lock.fair, lock.own.maxHoldMillis());
+            return events.isHeard()
+                    ? acquireHeard(lock, owners.caller(), request, limit, held)
+                    : acquireAnew(lock, owners.caller(), request, limit, held);
+        } finally {
+            limit.restore();
+        }
+    }
+
+    /** Acquires for a handle, for which the calling thread waits. Null if the lock was busy. */
+    @Nullable
+    Hold acquire(LockObject lock, HandleOwner owner, WaitLimit limit, boolean renewed) throws InterruptedException {
+        owner.waits();
+        try {
+            throwIfInterrupted(lock, limit);
+            Attempt.Request request =
+                    new Attempt.Request(lock.own.leaseMillis(), renewed, lock.fair, lock.own.maxHoldMillis());
+            return events.isHeard()
+                    ? acquireHeard(lock, owner, request, limit, null)
+                    : acquireAnew(lock, owner, request, limit, null);
+        } finally {
+            owner.rests();
+            limit.restore();
+        }
+    }
+
+    private void throwIfInterrupted(LockObject lock, WaitLimit limit) throws InterruptedException {
+        if (limit.interrupted()) {
+            events.notAcquired(lock.keys, clock, 0, LockNotAcquired.Outcome.INTERRUPTED);
+            limit.throwIfInterrupted();
+        }
+    }
+
+    /** As {@link #acquireAnew}, and tells the listeners what came of it. */
+    private @Nullable Hold acquireHeard(
+            LockObject lock, Owner owner, Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
+            throws InterruptedException {
+        long began = clock.nanoTime();
+        Hold hold;
+        try {
+            hold = acquireAnew(lock, owner, request, limit, lost);
+        } catch (Throwable e) {
+            boolean interrupted = e instanceof InterruptedException;
+            events.notAcquired(
+                    lock.keys,
+                    clock,
+                    began,
+                    interrupted ? LockNotAcquired.Outcome.INTERRUPTED : LockNotAcquired.Outcome.FAILED);
+            throw e;
+        }
+        if (hold == null) {
+            events.notAcquired(lock.keys, clock, began, LockNotAcquired.Outcome.BUSY);
+            return null;
+        }
+        // From here on nothing may throw: the lock is held.
+        events.acquired(lock.keys, hold, began);
+        return hold;
+    }
+
+    /**
+     * Acquires a lock that the thread does not hold, with one attempt after the other while the only obstacle is that
+     * too few replicas confirm the grant. Null if the lock was busy.
+     */
+    private @Nullable Hold acquireAnew(
+            LockObject lock, Owner owner, Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
+            throws InterruptedException {
+        long began = clock.nanoTime();
+        Backoff backoff = null;
+        while (true) {
+            // Each a new one: what gives an earlier one back may run late, and must not touch this.
+            Attempt attempt = attempts.make(lock.keys, owner, request, limit);
+            try {
+                attempts.begin(attempt);
+                Acquisitions.Acquisition acquisition =
+                        acquisitions.of(attempt, limit, lost, !lock.crowded && redis.hasLines());
+                Hold hold = acquisition.contend();
+                lock.crowded = !acquisition.stayedOnFastPath();
+                MemoryEdge.publish();
+                return hold;
+            } catch (RedisException.Unacknowledged e) {
+                long now = clock.nanoTime();
+                if (!limit.waits()
+                        || isTooLate(
+                                limit, monitored.replication(lock.keys.lock()).age(now), now)) {
+                    throw unavailable.notAcknowledged(
+                            lock.keys,
+                            now - began,
+                            monitored.of(lock.keys.lock()).silence(now) > 0,
+                            e);
+                }
+                backoff = backoff == null ? Backoff.ofRequests() : backoff;
+                clock.pause(lock, Math.min(backoff.next(), limit.remaining(now)));
+                limit.throwIfInterrupted();
+            } catch (Error e) {
+                // First without a method call, for which there may be no stack space.
+                attempt.stranded = true;
+                watchdog.stranded = true;
+                watchdog.wakeAt(0);
+                throw e;
+            }
+        }
+    }
+
+    private boolean isTooLate(WaitLimit limit, long outageNanos, long now) {
+        return limit.isTimed() ? limit.remaining(now) <= 0 : limit.isPast(outageNanos);
+    }
+
+    /** Counts a re-entry; false if the hold turned out to be lost, so that the caller has to acquire the lock anew. */
+    private boolean reenter(LockObject lock, Hold hold, WaitLimit limit, long leaseMillis, boolean renewed)
+            throws InterruptedException {
+        checkCount(hold);
+        long began = clock.nanoTime();
+        int before = lock.own.localReentry() ? 0 : hold.count();
+        while (losses.isValid(hold)) {
+            long sent = clock.nanoTime();
+            long timeout = Math.min(
+                    limit.timeoutNanos(sent, settings.commandTimeoutNanos()), Math.max(1, hold.deadlineNanos() - sent));
+            long lease = hold.leaseAt(sent, leaseMillis);
+            Call call = Scripts.reenter(hold, before, lease);
+            try {
+                Reply reply = monitored.run(call.with(settings.acks()), timeout);
+                if (!Answer.isKept(reply)) {
+                    losses.lose(hold, LockLost.Reason.TAKEN);
+                } else if (hold.extend(clock.nanoTime(), sent, lease)) {
+                    hold.reentered(leaseMillis, renewed, sent + Timing.renewalNanos(lease));
+                    watchdog.wakeAt(hold.nextRenewalNanos());
+                    return true;
+                }
+            } catch (RedisException e) {
+                long now = clock.nanoTime();
+                boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
+                boolean unacknowledged = e instanceof RedisException.Unacknowledged;
+                long outage = unacknowledged
+                        ? monitored.replication(lock.keys.lock()).age(now)
+                        : monitored.of(lock.keys.lock()).age(call, now);
+                if (hopeless || isTooLate(limit, outage, now)) {
+                    throw unavailable.toDo(
+                            lock.keys,
+                            "was not entered once more",
+                            "The calling thread still holds it, as often as before.",
+                            now - began,
+                            e);
+                }
+                limit.throwIfInterrupted();
+                if (!unacknowledged) {
+                    hold.unanswered(true);
+                }
+                clock.pause(lock, REENTRY_PAUSE_NANOS);
+            }
+        }
+        return false;
+    }
+
+    /**
+     * The calling thread's hold, or null. If an error stranded the hold's release, hands the release to the watchdog
+     * and returns the lost hold that is left, if any.
+     */
+    @Nullable
+    Hold rescued(LockObject lock) {
+        Hold hold = hold(lock);
+        if (hold != null && hold.stranded) {
+            handoff.rescue(hold);
+            return hold(lock);
+        }
+        return hold;
+    }
+
+    /** Tells the listeners of a hold that was taken with others. */
+    void taken(LockObject lock, Hold hold, long beganNanos) {
+        MemoryEdge.publish();
+        if (events.isHeard()) {
+            events.acquired(lock.keys, hold, beganNanos);
+        }
+    }
+
+    /** Tells the listeners that the lock was busy, so that none of several was taken. */
+    void notTaken(LockObject lock, long beganNanos) {
+        events.notAcquired(lock.keys, clock, beganNanos, LockNotAcquired.Outcome.BUSY);
+    }
+
+    /**
+     * Ends a try of several locks whose only request was not answered: returns if Redis has answered others meanwhile,
+     * so that only the time was too short, and throws otherwise.
+     *
+     * @param timed whether the time was the caller's
+     */
+    void notAnswered(LockObject lock, long beganNanos, boolean timed) {
+        Availability server = monitored.of(lock.keys.lock());
+        long now = clock.nanoTime();
+        boolean known = timed && server.answeredSince(beganNanos) && server.age(now) == 0;
+        events.notAcquired(
+                lock.keys, clock, beganNanos, known ? LockNotAcquired.Outcome.BUSY : LockNotAcquired.Outcome.FAILED);
+        if (!known) {
+            throw unavailable.notAcquired(lock.keys, now - beganNanos, true, server.cause());
+        }
+    }
+}

@@ -1,0 +1,404 @@
+package io.github.redislocks.engine;
+
+import io.github.redislocks.LockLost;
+import io.github.redislocks.LockLostException;
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.StackSpace;
+import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.RedisAccess;
+import io.github.redislocks.lease.Losses;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Answer;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.Timing;
+import io.github.redislocks.waiting.Handoff;
+import io.github.redislocks.waiting.LocalQueue;
+import io.github.redislocks.waiting.WaitingParts;
+import io.github.redislocks.watchdog.Watchdog;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a hold ends by its owner: counted down, released and handed on, undone, or together with others. One for each
+ * client; the lock is an argument. See {@link LockEngine} for the invariants.
+ */
+final class Exits {
+
+    /** In place of a time by which Redis has to have answered: each request has its own. */
+    static final long NEVER = Long.MAX_VALUE;
+
+    /**
+     * A hold whose end has begun.
+     *
+     * @param sentNanos when it began
+     * @param untilNanos the deadline of the hold
+     * @param byNanos by when Redis has to have answered
+     */
+    record Ending(Hold hold, long sentNanos, long untilNanos, long byNanos) {}
+
+    private final Clock clock;
+    private final Settings settings;
+    private final Redis redis;
+    private final MonitoredRedis monitored;
+    private final Holds holds;
+    private final LocalQueue localQueue;
+    private final Handoff handoff;
+    private final Losses losses;
+    private final Watchdog watchdog;
+    private final EventNotifier events;
+
+    Exits(RedisAccess access, WaitingParts parts, Redis redis, Holds holds, EventNotifier events) {
+        this.clock = access.clock();
+        this.settings = access.settings();
+        this.redis = redis;
+        this.monitored = access.monitored();
+        this.holds = holds;
+        this.localQueue = parts.localQueue();
+        this.handoff = parts.handoff();
+        this.losses = parts.losses();
+        this.watchdog = parts.watchdog();
+        this.events = events;
+    }
+
+    /** Unlocks a hold once; without Redis, and in the background, if it has not answered by the given time. */
+    void unlock(LockObject lock, Hold hold, long byNanos) {
+        checkValid(hold);
+        if (hold.count() > 1) {
+            exit(lock, hold, byNanos);
+        } else {
+            release(lock, hold, 0, byNanos);
+        }
+    }
+
+    /**
+     * Releases a handle's hold; to be called once.
+     *
+     * @param keptMillis how long after the hold began the lock stays taken; 0 if not at all
+     */
+    void releaseHandle(LockObject lock, Hold hold, long keptMillis) {
+        release(lock, hold, keptMillis, NEVER);
+    }
+
+    /**
+     * Undoes an acquisition whose caller is not told of it. False if there is nothing but the hold itself, which has to
+     * be released.
+     */
+    boolean undo(LockObject lock, Hold hold, long byNanos) {
+        if (hold.count() > 1) {
+            if (!lock.own.localReentry() && isTaken(hold, byNanos)) {
+                losses.lose(hold, LockLost.Reason.TAKEN);
+            }
+            exited(hold);
+            return true;
+        }
+        if (losses.isValid(hold)) {
+            return false;
+        }
+        losses.ended(hold);
+        holds.remove(hold);
+        return true;
+    }
+
+    /** Tells the listeners that a hold was released whose caller was not told of it. */
+    void undone(LockObject lock, Hold hold) {
+        events.released(lock.keys, hold, clock.nanoTime());
+    }
+
+    /** Ends the renewal of a hold: it lasts for its lease from now on, or if Redis does not answer, as it is. */
+    void fix(LockObject lock, Hold hold, long byNanos) {
+        boolean extended = false;
+        try {
+            long sent = clock.nanoTime();
+            long lease = hold.leaseAt(sent, lock.own.leaseMillis());
+            Call call = Scripts.reenter(hold, 0, lease);
+            if (Answer.isKept(monitored.run(call.with(settings.acks()), timeoutNanos(byNanos)))) {
+                extended = hold.extend(clock.nanoTime(), sent, lease);
+            } else {
+                losses.lose(hold, LockLost.Reason.TAKEN);
+            }
+        } catch (RedisException e) {
+            // It has what is left of its last renewal.
+        }
+        hold.fixed(extended);
+        watch(hold);
+    }
+
+    /** How long a request may take that is to be answered by the given time. */
+    private long timeoutNanos(long byNanos) {
+        long most = settings.commandTimeoutNanos();
+        return byNanos == NEVER ? most : Math.max(1, Math.min(most, byNanos - clock.nanoTime()));
+    }
+
+    /**
+     * As {@link #releaseHandle}, without waiting.
+     *
+     * @param onEnd told whether it was released in good order, by the thread that tells handles
+     */
+    void releaseHandleLater(LockObject lock, Hold hold, long keptMillis, Consumer<Boolean> onEnd) {
+        boolean begun = false;
+        try {
+            hold.keepFor(keptMillis);
+            long sent = clock.nanoTime();
+            // Also of one that an error left to the watchdog.
+            long until = hold.beginRelease(sent);
+            if (until == 0) {
+                hold.keepFor(0);
+                losses.isValid(hold);
+                losses.ended(hold);
+                holds.remove(hold);
+                begun = true;
+                tell(lock, hold, sent, false, onEnd);
+                return;
+            }
+            MemoryEdge.publish();
+            hold.names(handoff.successor(hold));
+            handoff.release(hold, keepsTurn(hold, sent), until, new Handoff.ReleaseEnd() {
+                @Override
+                public void ended(boolean inGoodOrder) {
+                    if (!inGoodOrder) {
+                        losses.ended(hold);
+                    }
+                    holds.remove(hold);
+                    tell(lock, hold, sent, inGoodOrder, onEnd);
+                }
+            });
+            begun = true;
+        } finally {
+            if (!begun) {
+                hold.stranded = true;
+                watchdog.stranded = true;
+                watchdog.wakeAt(0);
+            }
+        }
+    }
+
+    /** By the thread for that, since listeners may be slow. */
+    private void tell(LockObject lock, Hold hold, long sentNanos, boolean released, Consumer<Boolean> onEnd) {
+        events.tellHandle(new Runnable() {
+            @Override
+            public void run() {
+                if (released) {
+                    events.released(lock.keys, hold, sentNanos);
+                }
+                onEnd.accept(released);
+            }
+        });
+    }
+
+    private void checkValid(Hold hold) {
+        if (!losses.isValid(hold)) {
+            throw unlockLost(hold);
+        }
+    }
+
+    private void exit(LockObject lock, Hold hold, long byNanos) {
+        try {
+            if (!lock.own.localReentry() && isTaken(hold, byNanos)) {
+                losses.lose(hold, LockLost.Reason.TAKEN);
+            }
+        } catch (Error e) {
+            // Counted as unlocked, as the JDK's lock would be if an error came after its unlock.
+            hold.exited();
+            throw e;
+        }
+        if (!losses.isValid(hold)) {
+            throw unlockLost(hold);
+        }
+        exited(hold);
+    }
+
+    private void exited(Hold hold) {
+        boolean wasRenewed = hold.isRenewed();
+        hold.exited();
+        if (wasRenewed && !hold.isRenewed()) {
+            watch(hold);
+        }
+    }
+
+    /** Has a hold that is not renewed any more asked for once: it may not be watched yet. */
+    private void watch(Hold hold) {
+        if (settings.watchDeletions()) {
+            long soon = clock.nanoTime() + Timing.UNWATCHED_NANOS;
+            hold.renewAt(Math.min(hold.nextRenewalNanos(), soon));
+            watchdog.wakeAt(soon);
+        }
+    }
+
+    /** Counts the inner unlock in Redis; returns whether the hold is gone there. */
+    private boolean isTaken(Hold hold, long byNanos) {
+        try {
+            return Answer.isGone(monitored.run(Scripts.releaseInner(hold), timeoutNanos(byNanos)));
+        } catch (RedisException e) {
+            // The count in Redis is only a mirror; the hold is valid until its deadline.
+            return false;
+        }
+    }
+
+    /**
+     * Ends a hold. The thread has finished with the hold, so if an error occurs here, the watchdog continues the
+     * release.
+     */
+    private void release(LockObject lock, Hold hold, long keptMillis, long byNanos) {
+        try {
+            // First: whoever goes on after an error has to know.
+            hold.keepFor(keptMillis);
+            StackSpace.ensure();
+            long sent = clock.nanoTime();
+            long until = hold.beginRelease(sent);
+            if (until == 0) {
+                hold.keepFor(0);
+                losses.isValid(hold);
+                throw unlockLost(hold);
+            }
+            MemoryEdge.publish();
+            release(lock, hold, sent, until, byNanos);
+        } catch (Throwable e) {
+            hold.stranded = true;
+            watchdog.stranded = true;
+            watchdog.wakeAt(0);
+            throw e;
+        }
+    }
+
+    /** Whether a hold may end with others by one request: nobody here waits for its lock. */
+    boolean mayEndWithOthers(LockObject lock, Hold hold) {
+        return hold.count() == 1
+                && !hold.isToKeep()
+                && losses.isValid(hold)
+                && localQueue.successor(lock.keys, hold.attempt) == null;
+    }
+
+    /** Begins the end of a hold, which is to be answered by the given time; null if it is lost. */
+    @Nullable
+    Ending beginEnd(Hold hold, long sent, long byNanos) {
+        long until = hold.beginRelease(sent);
+        MemoryEdge.publish();
+        return until == 0 ? null : new Ending(hold, sent, until, byNanos);
+    }
+
+    /** Ends here a hold that has ended in Redis, with others. */
+    void freed(LockObject lock, Ending ending) {
+        localQueue.exit(lock.keys, ending.hold.attempt);
+        holds.remove(ending.hold);
+        events.released(lock.keys, ending.hold, ending.sentNanos);
+    }
+
+    /**
+     * Ends a hold that did not end with others.
+     *
+     * @param mayHaveRun whether a copy of the request for all of them may have ended it
+     * @param failure what became of that request; null if the answer was that somebody may wait for this lock
+     */
+    void end(LockObject lock, Ending ending, boolean mayHaveRun, @Nullable RedisException failure) {
+        Hold hold = ending.hold;
+        long sent = ending.sentNanos;
+        try {
+            boolean found;
+            try {
+                if (failure != null) {
+                    throw failure;
+                }
+                lock.crowded = true;
+                hold.names(handoff.successor(hold));
+                found = handOn(lock, hold, sent, ending.byNanos, mayHaveRun);
+            } catch (RedisException e) {
+                found = goesOnLater(ending, e);
+            }
+            ended(lock, hold, sent, found);
+        } catch (Throwable e) {
+            hold.stranded = true;
+            watchdog.stranded = true;
+            watchdog.wakeAt(0);
+            throw e;
+        }
+    }
+
+    private void release(LockObject lock, Hold hold, long sent, long until, long byNanos) {
+        boolean found = true;
+        try {
+            hold.names(handoff.successor(hold));
+            Reply freed = hold.successor() == null && mayUseFastPath(lock, hold, sent)
+                    ? monitored.run(Scripts.free(hold), timeoutNanos(byNanos))
+                    : null;
+            if (freed != null && Answer.isFreed(freed)) {
+                localQueue.exit(lock.keys, hold.attempt);
+            } else if (freed == null) {
+                found = handOn(lock, hold, sent, byNanos, false);
+            } else {
+                lock.crowded = true;
+                hold.names(handoff.successor(hold));
+                found = handOn(lock, hold, sent, byNanos, freed.resent());
+            }
+        } catch (RedisException e) {
+            found = goesOnLater(new Ending(hold, sent, until, byNanos), e);
+        }
+        ended(lock, hold, sent, found);
+    }
+
+    /** Whether the lock may go to a thread of this JVM before one of another, which has come earlier. */
+    private static boolean keepsTurn(Hold hold, long now) {
+        return now - hold.turnStartNanos < Timing.LOCAL_TURN_NANOS;
+    }
+
+    /** Leaves a release without an answer to the background; whether the hold ended in good order nevertheless. */
+    private boolean goesOnLater(Ending ending, RedisException failure) {
+        Hold hold = ending.hold;
+        handoff.releaseLater(hold, handoff.releaseOf(hold, keepsTurn(hold, ending.sentNanos)), hold.successor());
+        // Redis has done it if only replicas are missing.
+        return failure instanceof RedisException.Unacknowledged
+                || clock.nanoTime() < ending.untilNanos
+                || !hold.releasedTooLate();
+    }
+
+    private void ended(LockObject lock, Hold hold, long sent, boolean found) {
+        if (!found) {
+            losses.ended(hold);
+            throw unlockLost(hold);
+        }
+        // Not earlier: close() waits for holds that are being released, and a successor that has left must be taken
+        // out of Redis first.
+        holds.remove(hold);
+        events.released(lock.keys, hold, sent);
+    }
+
+    /** Ends a hold in Redis and hands the lock on; false if the hold was gone there already. */
+    private boolean handOn(LockObject lock, Hold hold, long sent, long byNanos, boolean mayHaveRun) {
+        Call call = handoff.releaseOf(hold, keepsTurn(hold, sent));
+        long left = Math.min(sent + settings.commandTimeoutNanos(), byNanos) - clock.nanoTime();
+        Reply reply = monitored.run(call, Math.max(1, left));
+        hold.keepFor(0);
+        // GONE, and no earlier copy of the release can have run: the hold was lost.
+        Answer answer = Answer.of(reply);
+        if (answer == Answer.Word.GONE && !reply.resent() && !mayHaveRun && hold.releaseFailed()) {
+            return false;
+        }
+        lock.crowded = !(answer instanceof Answer.Freed freed) || freed.crowded();
+        handoff.handOn(lock.keys, hold.attempt, hold.successor(), hold.turnStartNanos, answer, sent);
+        return true;
+    }
+
+    /** Whether probably nobody waits behind a hold, so that the short script is tried first. */
+    private boolean mayUseFastPath(LockObject lock, Hold hold, long now) {
+        return !lock.crowded
+                && !hold.isToKeep()
+                && redis.hasLines()
+                && now - hold.turnStartNanos < Timing.SHORT_HOLD_NANOS;
+    }
+
+    private LockLostException unlockLost(Hold hold) {
+        // An error may have kept the thread that found the loss from telling the listeners.
+        losses.ended(hold);
+        LockLostException exception = Losses.exception(hold);
+        if (hold.unlockedAfterLoss()) {
+            holds.remove(hold);
+        }
+        return exception;
+    }
+}
