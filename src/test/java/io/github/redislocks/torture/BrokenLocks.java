@@ -1,5 +1,11 @@
 package io.github.redislocks.torture;
 
+import io.github.redislocks.LockLost;
+import io.github.redislocks.MultiLockHandle;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.ThreadLocalRandom;
@@ -32,15 +38,84 @@ record BrokenLocks(TestLocks library, TestLocks.Brand brand, ConcurrentMap<Strin
     public TestLock lock(String name, boolean fair) {
         TestLock right = library.lock(name, fair);
         return switch (brand) {
-            case LIBRARY -> right;
+            case LIBRARY, PARTIAL -> right;
             case LOCAL -> new Local(locals.computeIfAbsent(name, any -> new Counted()));
             default -> new Wrong(right, brand);
         };
     }
 
     @Override
+    public boolean hasSeveral() {
+        return brand == TestLocks.Brand.PARTIAL;
+    }
+
+    @Override
+    public MultiLockHandle acquireAll(List<String> names) throws InterruptedException {
+        return new Partial(library.acquireAll(names.subList(0, 1)), names);
+    }
+
+    @Override
+    public Optional<MultiLockHandle> tryAcquireAll(List<String> names, Duration wait) throws InterruptedException {
+        return library.tryAcquireAll(names.subList(0, 1), wait).map(first -> new Partial(first, names));
+    }
+
+    @Override
     public void close() {
         library.close();
+    }
+
+    /** Says that it has all, and has the first. */
+    private record Partial(MultiLockHandle first, List<String> names) implements MultiLockHandle {
+
+        @Override
+        public String owner() {
+            return first.owner();
+        }
+
+        @Override
+        public long fencingToken(String name) {
+            return names.indexOf(name) == 0 ? first.fencingToken(name) : System.nanoTime();
+        }
+
+        @Override
+        public boolean isHeld() {
+            return first.isHeld();
+        }
+
+        @Override
+        public void ensureHeld() {
+            first.ensureHeld();
+        }
+
+        @Override
+        public Duration remainingLease() {
+            return first.remainingLease();
+        }
+
+        @Override
+        public boolean previousHolderLost() {
+            return first.previousHolderLost();
+        }
+
+        @Override
+        public CompletionStage<LockLost> lost() {
+            return first.lost();
+        }
+
+        @Override
+        public void close() {
+            first.close();
+        }
+
+        @Override
+        public boolean release() {
+            return first.release();
+        }
+
+        @Override
+        public CompletionStage<Boolean> releaseAsync() {
+            return first.releaseAsync();
+        }
     }
 
     private record Local(Counted lock) implements TestLock {

@@ -68,6 +68,13 @@ class BrokenLocksTest {
     }
 
     @Test
+    void severalLocksOfWhichOneIsTaken_overlap() throws InterruptedException {
+        Report report = run(TestLocks.Brand.PARTIAL, Fault.NOTHING);
+        assertThat(report.overlaps).isPositive();
+        assertThat(report.lostWithoutTokens).isPositive();
+    }
+
+    @Test
     void lockThatHidesLosses_hasTwoHoldersWhenOneWasPaused() throws InterruptedException {
         Report report = run(TestLocks.Brand.SILENT, Fault.PAUSE_WORKER);
         assertThat(report.overlaps).isPositive();

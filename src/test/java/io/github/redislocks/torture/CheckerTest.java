@@ -190,6 +190,30 @@ class CheckerTest {
     }
 
     @Test
+    void lockOfAThreadThatWaitsForAnotherToo_isNotIdle() {
+        hold("a/t0", 1, 0, 100);
+        at(40, "b/t5.lock", Kind.ASK, -1, SeveralHammer.WAY);
+        at(50, "c/t0", Kind.ASK, -1, "LOCK");
+        at(790, "b/t5.lock", Kind.CANCELLED, 0, "");
+        at(800, "c/t0", Kind.IN, 2, Event.RENEWED);
+        at(810, "c/t0", Kind.FREED, 0, "");
+        assertThat(check().violations()).isEmpty();
+        events.removeIf(event -> event.text().equals(SeveralHammer.WAY));
+        assertThat(check().violations()).singleElement().asString().contains("was free while somebody waited");
+    }
+
+    @Test
+    void threadOfSeveralLocks_isServedByAnyOfThem() {
+        hold("a/t5.lock", 1, 0, 10);
+        struck(Fault.KILL_ALL, "", 100, 101);
+        at(110, "a/t5.other", Kind.ASK, "other", -1, "LOCK");
+        at(110, "a/t5.other", Kind.IN, "other", 1, Event.RENEWED);
+        at(4_000, "a/t5.other", Kind.OUT, "other", 0, "unlock");
+        at(4_000, "a/t5.other", Kind.FREED, "other", 0, "");
+        assertThat(check().violations()).isEmpty();
+    }
+
+    @Test
     void threadThatIsNeverServedAgain_isFound() {
         hold("a/t0", 1, 0, 10);
         hold("b/t0", 2, 20, 30);

@@ -33,6 +33,14 @@ record Idle(String lock, long fromNanos, long toNanos) {
             }
             Walk walk = walks.computeIfAbsent(wait.ask.lock(), Walk::new);
             String actor = wait.ask.actor();
+            if (wait.ask.text().equals(SeveralHammer.WAY)) {
+                // It may have this lock already, and wait for another.
+                steps.add(new Step(wait.ask.nanos(), 1, () -> walk.hold(wait.ask.nanos(), 1)));
+                if (wait.endNanos != Long.MAX_VALUE) {
+                    steps.add(new Step(wait.endNanos, 2, () -> walk.hold(wait.endNanos, -1)));
+                }
+                continue;
+            }
             steps.add(new Step(wait.ask.nanos(), 1, () -> walk.wait(wait.ask.nanos(), actor)));
             if (wait.endNanos != Long.MAX_VALUE) {
                 // After the entry, which ends the idle time, if there is one.

@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
@@ -37,7 +38,7 @@ final class Promptness {
         Promptness promptness = new Promptness(history, report);
         history.holds.forEach(hold -> promptness
                 .entries
-                .computeIfAbsent(hold.in.actor(), any -> new ArrayList<>())
+                .computeIfAbsent(SeveralHammer.thread(hold.in.actor()), any -> new ArrayList<>())
                 .add(hold.in.nanos()));
         report.longestStallNanos = history.stallNanos(history.beginNanos, history.endNanos);
         promptness.waits();
@@ -180,7 +181,8 @@ final class Promptness {
     /** From the end of a fault until every thread that was there has been served. */
     private void recovery(History.Strike strike) {
         long slowest = 0;
-        for (String actor : history.actors) {
+        Set<String> threads = history.actors.stream().map(SeveralHammer::thread).collect(Collectors.toSet());
+        for (String actor : threads) {
             String worker = actor.substring(0, actor.indexOf('/'));
             boolean isShort = !actor.endsWith("/t" + Worker.SHORT_THREADS);
             boolean killed = history.strikes.stream()

@@ -1,9 +1,12 @@
 package io.github.redislocks.torture;
 
 import io.github.redislocks.LockLost;
+import io.github.redislocks.MultiLockHandle;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
@@ -26,7 +29,9 @@ interface TestLocks extends AutoCloseable {
         /** Forgets how often it is held. */
         COUNTLESS,
         /** Refuses a try at times though it is free. */
-        GRUDGING;
+        GRUDGING,
+        /** Of several locks it takes the first only. */
+        PARTIAL;
 
         TestLocks connect(String uri, int maxConnections, boolean watches, Consumer<LockLost> listener) {
             TestLocks library = new Library(RedisLocks.builder()
@@ -53,6 +58,21 @@ interface TestLocks extends AutoCloseable {
         return lock(name, fair);
     }
 
+    /** Whether it can take several at once. */
+    default boolean hasSeveral() {
+        return false;
+    }
+
+    /** Takes several at once. */
+    default MultiLockHandle acquireAll(List<String> names) throws InterruptedException {
+        throw new UnsupportedOperationException();
+    }
+
+    /** Takes several at once, if that can be in a time. */
+    default Optional<MultiLockHandle> tryAcquireAll(List<String> names, Duration wait) throws InterruptedException {
+        throw new UnsupportedOperationException();
+    }
+
     @Override
     void close();
 
@@ -62,6 +82,21 @@ interface TestLocks extends AutoCloseable {
         @Override
         public TestLock lock(String name, boolean fair) {
             return new Lock(fair ? locks.fairLock(name) : locks.reentrantLock(name));
+        }
+
+        @Override
+        public boolean hasSeveral() {
+            return true;
+        }
+
+        @Override
+        public MultiLockHandle acquireAll(List<String> names) throws InterruptedException {
+            return locks.acquireAll(names);
+        }
+
+        @Override
+        public Optional<MultiLockHandle> tryAcquireAll(List<String> names, Duration wait) throws InterruptedException {
+            return locks.tryAcquireAll(names, wait);
         }
 
         @Override

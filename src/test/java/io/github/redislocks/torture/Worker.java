@@ -72,6 +72,10 @@ final class Worker {
             Hammer hammer = new Hammer(order, i, locks, log, stop);
             threads.add(new Thread(hammer, "t" + i));
         }
+        if (locks.hasSeveral()) {
+            int number = threads.size();
+            threads.add(new Thread(new SeveralHammer(order, number, locks, log, stop), "t" + number));
+        }
         threads.forEach(Thread::start);
         System.out.println(READY);
         int ignored = System.in.read();
