@@ -4,11 +4,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.LockAcquired;
+import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLostException;
+import io.github.redislocks.LockNotAcquired;
+import io.github.redislocks.LockReleased;
+import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
@@ -253,5 +261,116 @@ class SeveralLocksStepsTest extends SteppedClient {
         clock.advanceMillis(LEASE);
         locks.releaseLater(held, ends::add);
         await().until(() -> ends.equals(List.of(false)));
+    }
+
+    @Test
+    void requestForAllThatIsNotAnswered_withoutATime_isUnknown() {
+        fail(1, "take_all", () -> {
+            clock.advanceMillis(2_000);
+            return unanswered();
+        });
+        assertThatThrownBy(() -> locks.acquire(null, null, true))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("\"a\"");
+        assertThat(count("take_all")).isEqualTo(1);
+        assertThat(count("acquire") + count("take")).isZero();
+    }
+
+    @Test
+    void requestForAllThatIsNotAnswered_whileThereIsTime_isFollowedByOneForEach() throws InterruptedException {
+        fail(1, "take_all", SteppedClient::unanswered);
+        assertThat(locks.acquire(null, null, true)).hasSize(2);
+        fail(1, "take_all", SteppedClient::unanswered);
+        assertThat(locks.acquire(null, within(1_000), true)).hasSize(2);
+    }
+
+    @Test
+    void listeners_areToldOfEachLock() throws InterruptedException {
+        List<String> told = new ArrayList<>();
+        LockClient heard = client(options(), List.of(new LockListener() {
+            @Override
+            public void acquired(LockAcquired event) {
+                told.add("acquired " + event.lockName());
+            }
+
+            @Override
+            public void notAcquired(LockNotAcquired event) {
+                told.add(event.outcome() + " " + event.lockName());
+            }
+
+            @Override
+            public void released(LockReleased event) {
+                told.add("released " + event.lockName());
+            }
+        }));
+        SeveralLocks locks = heard.several(List.of("a", "b"), false, options());
+        Sync first = heard.lock("first", false);
+        first.lock(LEASE, true);
+        first.unlock();
+        told.clear();
+        othersB.lock(LEASE, true);
+        assertThat(locks.acquire(null, null, true)).isNull();
+        assertThat(told).containsExactly("BUSY b");
+        othersB.unlock();
+        told.clear();
+        Hold[] held = locks.acquire(null, within(1_000), true);
+        locks.release(held);
+        assertThat(told).containsExactly("acquired a", "acquired b", "released b", "released a");
+        told.clear();
+        othersB.lock(LEASE, true);
+        lines = false;
+        assertThat(locks.acquire(null, null, true)).isNull();
+        assertThat(told).containsExactly("acquired a", "BUSY b", "released a");
+        heard.mailbox.close();
+    }
+
+    @Test
+    void longestHold_countsFromWhenTheLastWasHad() throws InterruptedException {
+        lines = false;
+        Settings limited = options().withMaxHold(Duration.ofSeconds(9));
+        SeveralLocks locks = client.several(List.of("a", "b", "c"), false, limited);
+        fail(1, "acquire", () -> {
+            clock.advanceMillis(5);
+            return unanswered();
+        });
+        Hold[] held = locks.acquire(null, within(1_000), true);
+        long warned = clock.nanoTime() + 6_000 * MILLI;
+        assertThat(held).allSatisfy(hold -> assertThat(hold.warningNanos()).isEqualTo(warned));
+    }
+
+    @Test
+    void ensureHeld_whileOneIsBeingReleased_isFalse() throws InterruptedException {
+        Hold[] held = acquire();
+        assertThat(locks.ensureHeld(held)).isTrue();
+        held[0].beginRelease(clock.nanoTime());
+        assertThat(locks.ensureHeld(held)).isFalse();
+    }
+
+    @Test
+    void errorOfAnAcquisition_leavesWhatWasHadToTheWatchdog() {
+        othersB.lock(LEASE, true);
+        fail(1, "acquire", SeveralLocksStepsTest::error);
+        assertThatThrownBy(() -> locks.acquire(null, within(1_000), true)).isInstanceOf(OutOfMemoryError.class);
+        isStranded(a.hold());
+    }
+
+    @Test
+    void errorWhileAReentryIsGivenBack_countsItAsGivenBack() {
+        a.lock(LEASE, true);
+        Hold held = a.held();
+        othersB.lock(LEASE, true);
+        fail(1, "release_inner", SeveralLocksStepsTest::error);
+        assertThatThrownBy(() -> locks.acquire(null, null, true)).isInstanceOf(OutOfMemoryError.class);
+        assertThat(held.count()).isEqualTo(1);
+        assertThat(held.stranded).isFalse();
+    }
+
+    @Test
+    void releaseOfAllThatIsNotAnswered_goesOnForEach() throws InterruptedException {
+        Hold[] held = acquire();
+        fail(1, "free_all", SteppedClient::unanswered);
+        locks.release(held);
+        assertThat(commands()).containsExactly("release", "release");
+        assertThat(held).noneMatch(hold -> hold.stranded);
     }
 }
