@@ -10,6 +10,7 @@ import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockNotAcquired;
 import io.github.redislocks.LockReleased;
 import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Hold;
@@ -18,7 +19,6 @@ import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.watchdog.PendingCommand;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(30)
 class LockEngineStepsTest extends SteppedClient {
 
-    private final List<String> told = new ArrayList<>();
+    private final List<String> told = new CopyOnWriteArrayList<>();
     private final LockClient heard = client(options(), List.of(new LockListener() {
         @Override
         public void acquired(LockAcquired event) {
@@ -542,5 +542,60 @@ class LockEngineStepsTest extends SteppedClient {
         redis.del(KEY);
         sync.engine.exits.fix(sync, hold, clock.nanoTime() + 30 * MILLI);
         assertThat(hold.isLost()).isTrue();
+    }
+
+    @Test
+    void grantThatTooFewReplicasConfirm_isFollowedByAnotherAttempt() {
+        fail(2, "take", () -> new RedisException.Unacknowledged("of the test"));
+        Hold hold = lock();
+        assertThat(hold.count()).isEqualTo(1);
+        assertThat(count("take") + count("acquire")).isEqualTo(3);
+        assertThat(client.attempts.isEmpty()).isTrue();
+    }
+
+    @Test
+    void grantThatTooFewReplicasConfirm_isNoneForATryWithoutTime() {
+        fail("take", new RedisException.Unacknowledged("of the test"));
+        assertThatThrownBy(() -> sync.tryLock(LEASE, true))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("\"job\"");
+        assertThat(count("take")).isEqualTo(1);
+    }
+
+    @Test
+    void interrupt_whileTooFewReplicasConfirm_endsTheWait() {
+        fail(1, "take", () -> {
+            Thread.currentThread().interrupt();
+            return new RedisException.Unacknowledged("of the test");
+        });
+        assertThatThrownBy(() -> sync.tryLock(1_000 * MILLI, LEASE, true)).isInstanceOf(InterruptedException.class);
+    }
+
+    @Test
+    void holdThatIsRenewedNoMore_isAskedForOnceWhereDeletionsAreWatched() {
+        LockClient watching = client(options().withWatchDeletions(true), List.of());
+        Sync watched = watching.lock("watched", false);
+        watched.lock(LEASE, false);
+        watched.lock(LEASE, true);
+        Hold hold = watched.held();
+        assertThat(hold.isRenewed()).isTrue();
+        watched.unlock();
+        assertThat(hold.isRenewed()).isFalse();
+        long soon = clock.nanoTime() + Timing.UNWATCHED_NANOS;
+        assertThat(hold.nextRenewalNanos()).isEqualTo(soon);
+        watching.mailbox.close();
+    }
+
+    @Test
+    void handleThatIsReleasedWithoutWaiting_isToldToListeners() throws InterruptedException {
+        HandleOwner owner = heard.owners.handle(this, loss -> {});
+        Hold hold = heardSync.acquire(owner, WaitLimit.within(clock.nanoTime(), 1_000 * MILLI, 0), true);
+        assertThat(told).containsExactly("acquired");
+        heardSync.releaseHandleLater(hold, 0, released -> told.add(released.toString()));
+        PendingCommand command = heard.watchdog.commands().iterator().next();
+        command.begin();
+        command.call(clock.nanoTime(), MILLI);
+        command.answered(redis.run(command.call(), MILLI), clock.nanoTime());
+        await().until(() -> told.equals(List.of("acquired", "released", "true")));
     }
 }
