@@ -106,7 +106,7 @@ public final class ServerRequirements {
         if (command.equals("PUBLISH")) {
             warnings.add("Redis at " + address + " does not let this user publish (" + refusal + "). Locks work, but"
                     + " whoever waits for one that another client holds is not told of its release, and finds out by its"
-                    + " next heartbeat. Grant what the README lists under \"In Redis\".");
+                    + " next heartbeat. Grant what docs/redis.md lists under \"Rights\".");
         }
         if (!policy.isEmpty() && !policy.equals("noeviction")) {
             warnings.add("Redis at " + address + " has maxmemory-policy " + policy + ": when its memory is full it may"
@@ -129,7 +129,7 @@ public final class ServerRequirements {
         }
         if (!command.isEmpty() && !command.equals("PUBLISH") && !refused().passing()) {
             return "Redis at " + address + " does not let this user run " + command + " on the keys of locks ("
-                    + refusal + "). Grant what the README lists under \"In Redis\", or check the key prefix.";
+                    + refusal + "). Grant what docs/redis.md lists under \"Rights\", or check the key prefix.";
         }
         return null;
     }
@@ -144,7 +144,7 @@ public final class ServerRequirements {
                     ? null
                     : "Redis does not let this user subscribe to " + channel + " (" + e.getMessage() + "). A free lock"
                             + " can be had, but a call that has to wait for one that another client holds fails. Grant"
-                            + " +subscribe and that channel, as the README lists under \"In Redis\".";
+                            + " +subscribe and that channel, as docs/redis.md lists under \"Rights\".";
         } catch (RedisException later) {
             // If the server does not answer now, the mailbox will subscribe when a thread waits.
             return null;

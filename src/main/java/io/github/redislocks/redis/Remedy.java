@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 public final class Remedy {
 
     private static final String RIGHTS =
-            "Grant what the README lists under \"In Redis\", or check the key prefix: that right may be for other keys.";
+            "Grant what docs/redis.md lists under \"Rights\", or check the key prefix: that right may be for other keys.";
 
     private static final String LOGIN = "Check the user and the password.";
 

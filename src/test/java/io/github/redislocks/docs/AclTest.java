@@ -116,7 +116,7 @@ class AclTest {
     @Test
     void rule_inACluster_needsItsRightsBesides() throws IOException {
         List<String> rule = rule();
-        Matcher besides = Pattern.compile("a\\s+cluster `(\\+[^`]*)`").matcher(Files.readString(Path.of("README.md")));
+        Matcher besides = Pattern.compile("a\\s+cluster `(\\+[^`]*)`").matcher(Files.readString(Path.of("docs", "redis.md")));
         assertThat(besides.find()).isTrue();
         try (ClusterServers servers = ClusterServers.start()) {
             tell(servers, rule.subList(1, rule.size()));
@@ -209,10 +209,10 @@ class AclTest {
         return called;
     }
 
-    /** The words of the rule in the README. */
+    /** The words of the rule in docs/redis.md. */
     private static List<String> rule() throws IOException {
         Matcher rule = Pattern.compile("```text\\n(ACL SETUSER .*?)```", Pattern.DOTALL)
-                .matcher(Files.readString(Path.of("README.md")));
+                .matcher(Files.readString(Path.of("docs", "redis.md")));
         assertThat(rule.find()).isTrue();
         return Arrays.asList(rule.group(1).strip().split("\\s+"));
     }

@@ -238,10 +238,10 @@ class FencedDatabaseTest {
     }
 
     @Test
-    void readme_sql_isTheSqlOfThisTest() throws IOException {
-        String readme = Files.readString(Path.of("README.md"));
+    void page_sql_isTheSqlOfThisTest() throws IOException {
+        String page = Files.readString(Path.of("docs", "fencing.md"));
         Stream<String> statements = Pattern.compile("```sql\\n(.*?)```", Pattern.DOTALL)
-                .matcher(readme)
+                .matcher(page)
                 .results()
                 .map((MatchResult block) -> block.group(1).replaceAll("--.*", ""))
                 .flatMap(block -> Arrays.stream(block.split(";")))

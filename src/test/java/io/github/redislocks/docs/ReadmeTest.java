@@ -32,7 +32,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The README against the code: its snippets are parts of the tests, and so compiled and run; its numbers are ours. */
+/**
+ * The README and the pages it leads to, against the code: their snippets are parts of the tests, and so compiled and
+ * run; their numbers are ours.
+ */
 @Timeout(60)
 @Tag("server")
 class ReadmeTest {
@@ -252,9 +255,10 @@ class ReadmeTest {
     void snippets_java_arePartsOfTheTests() throws IOException {
         String sources = withoutSpaces(Files.readString(TESTS.resolve("docs/ReadmeTest.java")))
                 + withoutSpaces(Files.readString(TESTS.resolve("docs/FencedDatabaseTest.java")));
-        List<String> snippets = matches(readme(), "```java\\n(.*?)```");
-        assertThat(snippets)
-                .hasSizeGreaterThanOrEqualTo(6)
+        String pages = readme() + page("guide") + page("fencing");
+        assertThat(matches(readme(), "```java\\n(.*?)```")).hasSizeGreaterThanOrEqualTo(4);
+        assertThat(matches(pages, "```java\\n(.*?)```"))
+                .hasSizeGreaterThanOrEqualTo(10)
                 .allSatisfy(snippet -> assertThat(sources).contains(withoutSpaces(snippet)));
     }
 
@@ -266,7 +270,7 @@ class ReadmeTest {
 
     @Test
     void defaults_areThoseOfSettings() throws IOException {
-        assertThat(readme().replaceAll(" +", " "))
+        assertThat(page("reference").replaceAll(" +", " "))
                 .contains("| lease of a hold that names none | " + seconds(Settings.DEFAULT_LEASE))
                 .contains("| `retryFor`, how long `lock()` bears an outage | " + seconds(Settings.DEFAULT_RETRY_FOR))
                 .contains("| `commandTimeout`, the time of one request | " + seconds(Settings.DEFAULT_COMMAND_TIMEOUT))
@@ -277,9 +281,9 @@ class ReadmeTest {
 
     @Test
     void reasons_areAllExplained() throws IOException {
-        String readme = readme();
+        String reference = page("reference");
         assertThat(LockLost.Reason.values())
-                .allSatisfy(reason -> assertThat(readme).contains("| `" + reason + "` |"));
+                .allSatisfy(reason -> assertThat(reference).contains("| `" + reason + "` |"));
     }
 
     @Test
@@ -319,6 +323,10 @@ class ReadmeTest {
 
     private static String readme() throws IOException {
         return Files.readString(Path.of("README.md"));
+    }
+
+    private static String page(String name) throws IOException {
+        return Files.readString(Path.of("docs", name + ".md"));
     }
 
     /** The first group of every match. */

@@ -213,7 +213,7 @@ class MessageTest {
             says(lock::lock, "\"job\" was not acquired", "READONLY", "check where the address leads");
             jedis.replicaofNoOne();
             jedis.aclSetUser("default", "-hset", "-hmget");
-            says(lock::lock, "\"job\" was not acquired", "can't run this command", "the README lists");
+            says(lock::lock, "\"job\" was not acquired", "can't run this command", "docs/redis.md lists");
         }
     }
 

@@ -204,7 +204,7 @@ class ServerRequirementsTest {
                 Jedis jedis = server.client()) {
             jedis.aclSetUser("clerk", "on", ">secret", "~*", "resetchannels", "+@all");
             assertThat(Logged.by(() -> RedisLocks.connect(uri(server, "clerk")).close()))
-                    .contains("WARN", "does not let this user publish", "README");
+                    .contains("WARN", "does not let this user publish", "docs/redis.md");
         }
     }
 
@@ -237,7 +237,7 @@ class ServerRequirementsTest {
             jedis.aclSetUser("clerk", "on", ">secret", "~*", "&*", "+@all", "-subscribe");
             assertThat(Logged.by(() -> RedisLocks.connect(uri(server, "clerk")).close()))
                     .contains(
-                            "WARN", "does not let this user subscribe to redis-locks:mailbox:", "+subscribe", "README");
+                            "WARN", "does not let this user subscribe to redis-locks:mailbox:", "+subscribe", "docs/redis.md");
             try (RedisLocks clerk = RedisLocks.connect(uri(server, "clerk"));
                     RedisLocks other = RedisLocks.connect(server.uri())) {
                 other.reentrantLock("job").lock();
