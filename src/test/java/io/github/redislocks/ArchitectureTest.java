@@ -125,6 +125,7 @@ class ArchitectureTest {
                         "concurrent",
                         TOLD));
         rooms.put("micrometer", List.of(EXPORTED));
+        rooms.put("shedlock", List.of(EXPORTED));
         rooms.put("testkit.lua", List.of());
         rooms.put("testkit.twin", List.of("testkit.lua", "redis", "concurrent"));
         rooms.put(
@@ -168,7 +169,7 @@ class ArchitectureTest {
                 .resideInAPackage(CORE)
                 .should()
                 .dependOnClassesThat()
-                .resideInAnyPackage(CORE + ".micrometer..", CORE + ".testkit..")
+                .resideInAnyPackage(CORE + ".micrometer..", CORE + ".shedlock..", CORE + ".testkit..")
                 .because("what is optional must not be needed")
                 .check(MAIN);
     }
