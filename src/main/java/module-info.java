@@ -7,7 +7,11 @@ module io.github.redislocks {
     requires org.slf4j;
     requires static jdk.jfr;
     requires static transitive micrometer.core;
+    requires static transitive net.javacrumbs.shedlock.core;
+    requires static transitive org.junit.jupiter.api;
 
     exports io.github.redislocks;
     exports io.github.redislocks.micrometer;
+    exports io.github.redislocks.shedlock;
+    exports io.github.redislocks.testkit;
 }

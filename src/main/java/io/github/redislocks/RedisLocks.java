@@ -637,5 +637,17 @@ public final class RedisLocks implements Locks {
             Redis redis = chosen.open(id, checked, restartDelay, threads);
             return on(redis, id, checked, listeners, Clock.SYSTEM, threads, connectWithin);
         }
+
+        /** Makes a client of another Redis, by another clock. For tests, and by a method handle for those of users. */
+        RedisLocks build(Redis redis, Clock clock) {
+            if (servers != null) {
+                redis.close();
+                throw new IllegalArgumentException("The settings name a server, " + redis.address()
+                        + " is another: leave uri, servers and quorum out, and set what holds for any Redis.");
+            }
+            String id = newClientId();
+            Threads threads = threads(threadFactory, id);
+            return on(redis, id, settings.checked(), listeners, clock, threads, connectWithin);
+        }
     }
 }

@@ -125,6 +125,22 @@ class ArchitectureTest {
                         "concurrent",
                         TOLD));
         rooms.put("micrometer", List.of(EXPORTED));
+        rooms.put("shedlock", List.of(EXPORTED));
+        rooms.put("testkit.lua", List.of());
+        rooms.put("testkit.twin", List.of("testkit.lua", "redis", "concurrent"));
+        rooms.put(
+                "testkit",
+                List.of(
+                        "testkit.twin",
+                        "engine",
+                        "waiting",
+                        "lease",
+                        "watchdog",
+                        "script",
+                        "state",
+                        "redis",
+                        "concurrent",
+                        EXPORTED));
         return rooms;
     }
 
@@ -143,6 +159,18 @@ class ArchitectureTest {
                         .and(DescribedPredicate.not(resideInAnyPackage(TRANSPORT, CONCURRENT)))
                         .and(DescribedPredicate.not(JavaClass.Predicates.equivalentTo(RedisRequestException.class))))
                 .because("scripts run anywhere; what they mean is the business of the core")
+                .check(MAIN);
+    }
+
+    @Test
+    void exportedPackage_knowsNoIntegration() {
+        noClasses()
+                .that()
+                .resideInAPackage(CORE)
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(CORE + ".micrometer..", CORE + ".shedlock..", CORE + ".testkit..")
+                .because("what is optional must not be needed")
                 .check(MAIN);
     }
 

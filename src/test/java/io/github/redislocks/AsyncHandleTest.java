@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayList;

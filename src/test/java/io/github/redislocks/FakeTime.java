@@ -5,8 +5,8 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.fixture.FakeClock;
-import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.state.Settings;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Duration;
 import java.util.List;

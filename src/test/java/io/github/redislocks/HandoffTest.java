@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.concurrent.Clock;
-import io.github.redislocks.fixture.twin.HeldCalls;
-import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.state.Settings;
+import io.github.redislocks.testkit.twin.HeldCalls;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;

@@ -6,10 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.concurrent.Uninterruptibles;
-import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.lease.Renewals;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Owner;
+import io.github.redislocks.testkit.twin.Fault;
 import io.github.redislocks.watchdog.Job;
 import java.lang.ref.WeakReference;
 import java.time.Duration;

@@ -7,13 +7,13 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.fixture.Logged;
-import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.testkit.twin.Fault;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

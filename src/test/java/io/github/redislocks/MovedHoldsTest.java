@@ -4,8 +4,8 @@ import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.fixture.twin.Fault;
-import io.github.redislocks.fixture.twin.HeldCalls;
+import io.github.redislocks.testkit.twin.Fault;
+import io.github.redislocks.testkit.twin.HeldCalls;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Duration;
 import org.junit.jupiter.api.BeforeEach;

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Settings;
+import io.github.redislocks.testkit.twin.Fault;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -3,8 +3,8 @@ package io.github.redislocks;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.fixture.twin.HeldCalls;
 import io.github.redislocks.quorum.Quorum;
+import io.github.redislocks.testkit.twin.HeldCalls;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;

@@ -7,8 +7,6 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Threads;
-import io.github.redislocks.fixture.twin.HeldCalls;
-import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.quorum.MajorityPoll;
 import io.github.redislocks.quorum.Poll;
 import io.github.redislocks.quorum.Quorum;
@@ -28,6 +26,8 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.testkit.twin.HeldCalls;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;

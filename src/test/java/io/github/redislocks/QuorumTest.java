@@ -8,10 +8,10 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.fixture.FakeClock;
-import io.github.redislocks.fixture.twin.Fault;
-import io.github.redislocks.fixture.twin.HeldCalls;
-import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.state.Hold;
+import io.github.redislocks.testkit.twin.Fault;
+import io.github.redislocks.testkit.twin.HeldCalls;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,10 +1,10 @@
 package io.github.redislocks;
 
 import io.github.redislocks.concurrent.Clock;
-import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.quorum.Quorum;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.state.Settings;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

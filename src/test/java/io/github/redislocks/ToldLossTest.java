@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.redis.Call;
+import io.github.redislocks.testkit.twin.Fault;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
 import org.jspecify.annotations.Nullable;

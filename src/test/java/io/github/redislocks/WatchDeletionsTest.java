@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.fixture.twin.HeldCalls;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Settings;
+import io.github.redislocks.testkit.twin.HeldCalls;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,6 +1,6 @@
 package io.github.redislocks;
 
-import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;

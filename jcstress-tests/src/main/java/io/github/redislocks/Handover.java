@@ -2,7 +2,7 @@ package io.github.redislocks;
 
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.Sync;
-import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 
 /** A lock whose holder unlocks it while the only one that waits for it leaves; on the twin. */
 final class Handover {

@@ -3,7 +3,7 @@ package io.github.redislocks;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.engine.RedisCondition;
-import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.LockKeys;

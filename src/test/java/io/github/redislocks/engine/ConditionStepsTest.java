@@ -6,13 +6,13 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockUnavailableException;
-import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.testkit.twin.Fault;
 import java.time.Duration;
 import java.util.Date;
 import java.util.List;

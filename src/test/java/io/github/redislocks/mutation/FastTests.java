@@ -4,8 +4,8 @@ import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectMethod;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectUniqueId;
 
-import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.redis.Script;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;

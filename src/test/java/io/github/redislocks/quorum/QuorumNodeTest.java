@@ -2,12 +2,12 @@ package io.github.redislocks.quorum;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.redislocks.fixture.twin.Fault;
-import io.github.redislocks.fixture.twin.HeldCalls;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Scripts;
+import io.github.redislocks.testkit.twin.Fault;
+import io.github.redislocks.testkit.twin.HeldCalls;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;

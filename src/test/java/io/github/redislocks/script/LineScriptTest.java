@@ -2,11 +2,11 @@ package io.github.redislocks.script;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.Script;
 import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;

@@ -2,7 +2,6 @@ package io.github.redislocks.script;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.quorum.QuorumCalls;
 import io.github.redislocks.quorum.VotePoll;
 import io.github.redislocks.quorum.WithdrawPoll;
@@ -11,6 +10,7 @@ import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.Script;
 import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.fixture.Processes;
 import io.github.redislocks.fixture.RedisServer;
-import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
@@ -16,6 +15,7 @@ import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.redislocks.engine.LockClient;
-import io.github.redislocks.fixture.twin.Fault;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
@@ -13,6 +12,7 @@ import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.testkit.twin.Fault;
 import io.github.redislocks.waiting.Settlements.Result;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;

@@ -6,9 +6,9 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.fixture.FakeClock;
-import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.lang.reflect.Proxy;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;

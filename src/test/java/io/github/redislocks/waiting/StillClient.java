@@ -2,7 +2,6 @@ package io.github.redislocks.waiting;
 
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.fixture.FakeClock;
-import io.github.redislocks.fixture.twin.InMemoryRedis;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
@@ -10,6 +9,7 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 import io.github.redislocks.watchdog.PendingCommand;
 import java.util.ArrayList;
 import java.util.List;

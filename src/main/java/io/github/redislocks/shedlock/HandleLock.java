@@ -1,0 +1,35 @@
+package io.github.redislocks.shedlock;
+
+import java.time.Duration;
+import java.util.Optional;
+import net.javacrumbs.shedlock.core.AbstractSimpleLock;
+import net.javacrumbs.shedlock.core.LockConfiguration;
+import net.javacrumbs.shedlock.core.SimpleLock;
+
+/** A lock as ShedLock knows it: until it is extended, which makes another of the same possession. */
+final class HandleLock extends AbstractSimpleLock {
+
+    private final Possession possession;
+    private final Possession.Term term;
+
+    /** Configured at a time of {@link System#nanoTime}. */
+    HandleLock(LockConfiguration configuration, Possession possession, long configuredNanos) {
+        super(configuration);
+        this.possession = possession;
+        this.term = possession.lastFor(configuration.getLockAtMostFor(), configuredNanos);
+    }
+
+    @Override
+    protected void doUnlock() {
+        possession.end(lockConfiguration.getLockAtLeastFor(), term);
+    }
+
+    @Override
+    protected Optional<SimpleLock> doExtend(LockConfiguration configuration) {
+        long now = System.nanoTime();
+        Duration longest = configuration.getLockAtMostFor();
+        return term.stop(now) && possession.isHeld() && !longest.isNegative()
+                ? Optional.of(new HandleLock(configuration, possession, now))
+                : Optional.empty();
+    }
+}

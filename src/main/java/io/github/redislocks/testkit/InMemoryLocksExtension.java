@@ -1,0 +1,83 @@
+package io.github.redislocks.testkit;
+
+import io.github.redislocks.Locks;
+import io.github.redislocks.RedisLocks;
+import java.util.Objects;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.AfterAllCallback;
+import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ParameterContext;
+import org.junit.jupiter.api.extension.ParameterResolver;
+
+/**
+ * Gives tests of JUnit Jupiter an {@link InMemoryLocks}, or the first client of one as {@link Locks} or
+ * {@link RedisLocks}, and closes it behind them.
+ *
+ * <pre>{@code
+ * @ExtendWith(InMemoryLocksExtension.class)
+ * class ShopTest {
+ *     @Test
+ *     void sell_lockIsLost_stops(InMemoryLocks memory, RedisLocks locks) { ... }
+ * }
+ * }</pre>
+ *
+ * <p>All parameters of a test, and of its {@code @BeforeEach}, are of one InMemoryLocks, and each test has its own. One
+ * for a constructor or {@code @BeforeAll} is shared by all tests of the class. Settings are given to
+ * {@link #InMemoryLocksExtension(UnaryOperator)} in a field with {@code @RegisterExtension}.
+ *
+ * @since 0.1.0
+ */
+public final class InMemoryLocksExtension implements ParameterResolver, AfterEachCallback, AfterAllCallback {
+
+    private static final ExtensionContext.Namespace NAMESPACE =
+            ExtensionContext.Namespace.create(InMemoryLocksExtension.class);
+
+    private final UnaryOperator<RedisLocks.Builder> settings;
+
+    /** Its clients have default settings. */
+    public InMemoryLocksExtension() {
+        this(UnaryOperator.identity());
+    }
+
+    /** Its clients have settings as in {@link InMemoryLocks#start(UnaryOperator)}. */
+    public InMemoryLocksExtension(UnaryOperator<RedisLocks.Builder> settings) {
+        this.settings = Objects.requireNonNull(settings, "settings");
+    }
+
+    @Override
+    public boolean supportsParameter(ParameterContext parameter, ExtensionContext test) {
+        Class<?> type = parameter.getParameter().getType();
+        return type == InMemoryLocks.class || type == RedisLocks.class || type == Locks.class;
+    }
+
+    @Override
+    public Object resolveParameter(ParameterContext parameter, ExtensionContext test) {
+        ExtensionContext.Store store = test.getStore(NAMESPACE);
+        InMemoryLocks known = store.get(InMemoryLocks.class, InMemoryLocks.class);
+        if (known == null) {
+            known = InMemoryLocks.start(settings);
+            store.put(InMemoryLocks.class, known);
+        }
+        return parameter.getParameter().getType() == InMemoryLocks.class ? known : known.client();
+    }
+
+    @Override
+    public void afterEach(ExtensionContext test) {
+        close(test);
+    }
+
+    @Override
+    public void afterAll(ExtensionContext test) {
+        close(test);
+    }
+
+    private static void close(ExtensionContext test) {
+        // What was put for the class is found for the test as well, but not removed.
+        @Nullable InMemoryLocks mine = test.getStore(NAMESPACE).remove(InMemoryLocks.class, InMemoryLocks.class);
+        if (mine != null) {
+            mine.close();
+        }
+    }
+}

@@ -1,0 +1,157 @@
+package io.github.redislocks.testkit;
+
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.testkit.twin.HeldCalls;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
+import io.github.redislocks.watchdog.Watchdog;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** One client of the in-memory Redis, and what a test does to it. */
+final class TestClient {
+
+    private static final long MOMENT_NANOS = 20_000;
+    private static final long REST_SECONDS = 10;
+    /** How long a message to itself is waited for, which may not come. */
+    private static final long ECHO_NANOS = 200_000_000;
+
+    final RedisLocks locks;
+    private final LockClient client;
+    private final InMemoryRedis redis;
+    private final ClientClock clock;
+    private final TestTime time;
+    private @Nullable HeldCalls held;
+
+    TestClient(RedisLocks.Builder builder, InMemoryRedis redis, TestTime time) {
+        this.redis = redis;
+        this.time = time;
+        this.clock = new ClientClock(time);
+        this.locks = Insides.build(builder, redis, clock);
+        this.client = Insides.client(locks);
+    }
+
+    boolean isPaused() {
+        return clock.isPaused();
+    }
+
+    void pause() {
+        redis.holdMessages();
+        held = redis.hold(call -> true);
+        clock.pause();
+    }
+
+    void resume() {
+        clock.resume();
+        if (held != null) {
+            held.release();
+            held = null;
+        }
+        redis.deliverMessages();
+        client.watchdog.wakeAt(0);
+    }
+
+    void down(boolean value) {
+        redis.down(value);
+        if (value) {
+            redis.dropSubscriptions();
+        } else {
+            client.watchdog.wakeAt(0);
+        }
+    }
+
+    void close() {
+        resume();
+        down(false);
+        locks.close();
+    }
+
+    /** What its locks with a name are in Redis. */
+    LockKeys keys(String name) {
+        return LockKeys.of(client.settings.keyPrefix(), name);
+    }
+
+    /** Whether it relies on a hold of a lock. */
+    boolean holds(LockKeys keys) {
+        return hold(keys) != null;
+    }
+
+    private @Nullable Hold hold(LockKeys keys) {
+        for (Hold hold : client.holds.all()) {
+            if (hold.isOpen() && hold.keys().equals(keys)) {
+                return hold;
+            }
+        }
+        return null;
+    }
+
+    /** Has its hold of a lock ended in Redis, and has it ask there whether it still has it. */
+    void lose(LockKeys keys, InMemoryRedis operator) {
+        Hold hold = hold(keys);
+        if (hold != null) {
+            operator.run(Scripts.force(keys, hold.token), TimeUnit.SECONDS.toNanos(1));
+            client.renewals.askAtOnce(hold.attempt, hold.token);
+            client.watchdog.wakeAt(0);
+        }
+    }
+
+    /** When its watchdog wants to wake, or {@link Long#MAX_VALUE}. */
+    long nextWake() {
+        Thread scheduler = scheduler();
+        if (isAsleep(scheduler)) {
+            return Long.MAX_VALUE;
+        }
+        await(() -> time.wakeOf(scheduler) != 0 || !scheduler.isAlive());
+        long wake = time.wakeOf(scheduler);
+        return wake == 0 ? Long.MAX_VALUE : wake;
+    }
+
+    /**
+     * Waits until its watchdog has looked at everything twice and has nothing to send, and listeners and handles have
+     * been told.
+     */
+    void settle() {
+        Thread scheduler = scheduler();
+        if (isAsleep(scheduler)) {
+            return;
+        }
+        Watchdog watchdog = client.watchdog;
+        int quiet = 0;
+        while (quiet < 2 && scheduler.isAlive()) {
+            long before = time.parks(scheduler);
+            watchdog.wakeAt(0);
+            await(() -> time.parks(scheduler) > before || !scheduler.isAlive());
+            quiet = watchdog.isIdle() ? quiet + 1 : 0;
+        }
+        client.losses.awaitTold(Duration.ofSeconds(REST_SECONDS));
+        long echo = System.nanoTime() + ECHO_NANOS;
+        while (client.mailbox.isPinging() && System.nanoTime() < echo) {
+            LockSupport.parkNanos(this, MOMENT_NANOS);
+        }
+    }
+
+    private boolean isAsleep(Thread scheduler) {
+        return clock.isPaused() || locks.isClosed() || !scheduler.isAlive();
+    }
+
+    private Thread scheduler() {
+        return client.watchdog.threads().get(0);
+    }
+
+    private void await(BooleanSupplier news) {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(REST_SECONDS);
+        while (!news.getAsBoolean()) {
+            if (System.nanoTime() > end) {
+                throw new IllegalStateException("The background work of " + locks + " did not come to rest in "
+                        + REST_SECONDS + " s: look whether the machine is busy, or the JVM is being debugged.");
+            }
+            LockSupport.parkNanos(this, MOMENT_NANOS);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+package io.github.redislocks.testkit;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.temporal.ChronoUnit;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * The time of one in-memory Redis and its clients. It runs as that of the machine until it is stopped, and a test moves
+ * it on by hand.
+ */
+final class TestTime {
+
+    private static final long RUNS = -1;
+
+    private final Instant wallAtStart = InstantSource.system().instant();
+    private final long startMicros = ChronoUnit.MICROS.between(Instant.EPOCH, wallAtStart);
+    private final long origin = System.nanoTime() - 1;
+    private final AtomicLong aheadNanos = new AtomicLong();
+    private final AtomicLong stoppedNanos = new AtomicLong(RUNS);
+
+    /** Until when threads are parked. */
+    private final Map<Thread, Long> parked = new ConcurrentHashMap<>();
+    /** How often they have parked. */
+    private final Map<Thread, Long> parks = new ConcurrentHashMap<>();
+
+    long nanos() {
+        long stopped = stoppedNanos.get();
+        return stopped == RUNS ? System.nanoTime() - origin + aheadNanos.get() : stopped;
+    }
+
+    /** Redis' own time, in microseconds since 1970. */
+    long micros() {
+        return startMicros + nanos() / 1_000;
+    }
+
+    long untilNanos(Instant wall) {
+        return Duration.between(wallAtStart, wall).toNanos() - nanos();
+    }
+
+    void stop() {
+        stoppedNanos.compareAndSet(RUNS, nanos());
+    }
+
+    /** Moves time on to here, unless it is further on, and wakes whoever waited for that. */
+    void moveTo(long nanos) {
+        if (stoppedNanos.get() == RUNS) {
+            aheadNanos.addAndGet(Math.max(0, nanos - nanos()));
+        } else {
+            stoppedNanos.accumulateAndGet(nanos, Math::max);
+        }
+        long now = nanos();
+        parked.forEach((thread, until) -> {
+            if (until <= now) {
+                LockSupport.unpark(thread);
+            }
+        });
+    }
+
+    /** Parks until a time, an unpark or an interrupt, without a moment in which a move of time is missed. */
+    void park(Object blocker, long until) {
+        Thread thread = Thread.currentThread();
+        parked.put(thread, until);
+        parks.merge(thread, 1L, Long::sum);
+        try {
+            long wait = until == Long.MAX_VALUE ? until : until - nanos();
+            if (wait == Long.MAX_VALUE || (wait > 0 && stoppedNanos.get() != RUNS)) {
+                LockSupport.park(blocker);
+            } else if (wait > 0) {
+                LockSupport.parkNanos(blocker, wait);
+            }
+        } finally {
+            parked.remove(thread);
+        }
+    }
+
+    /** When a parked thread wants to wake; 0 if it is awake. */
+    long wakeOf(Thread thread) {
+        return parked.getOrDefault(thread, 0L);
+    }
+
+    /** How often a thread has parked. */
+    long parks(Thread thread) {
+        return parks.getOrDefault(thread, 0L);
+    }
+
+    /** When the next parked thread wants to wake after now, or {@link Long#MAX_VALUE}. */
+    long nextWake() {
+        long now = nanos();
+        return parked.values().stream()
+                .mapToLong(Long::longValue)
+                .filter(until -> until > now)
+                .min()
+                .orElse(Long.MAX_VALUE);
+    }
+}

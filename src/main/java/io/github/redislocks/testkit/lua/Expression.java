@@ -1,0 +1,272 @@
+package io.github.redislocks.testkit.lua;
+
+import io.github.redislocks.testkit.lua.Frame.Cell;
+import java.util.List;
+
+/** What has a value. */
+abstract class Expression {
+
+    final int line;
+
+    Expression(int line) {
+        this.line = line;
+    }
+
+    abstract Object value(Frame frame);
+
+    /** All values, as a function returns them. */
+    Object values(Frame frame) {
+        return value(frame);
+    }
+
+    /** Whether it may have none or several values. */
+    boolean isMultiple() {
+        return false;
+    }
+
+    /** What errors call it: {@code local 'x' (a nil value)}. */
+    String named(Object value) {
+        return "a " + LuaValues.type(value) + " value";
+    }
+
+    final LuaError error(String text) {
+        return LuaError.at(line, text);
+    }
+
+    /** The values of several, of which the last may have several. */
+    static Object[] values(Expression[] all, Frame frame) {
+        int count = all.length;
+        if (count == 0) {
+            return LuaValues.NONE;
+        }
+        if (!all[count - 1].isMultiple()) {
+            Object[] values = new Object[count];
+            for (int i = 0; i < count; i++) {
+                values[i] = all[i].value(frame);
+            }
+            return values;
+        }
+        Object[] head = new Object[count - 1];
+        for (int i = 0; i < head.length; i++) {
+            head[i] = all[i].value(frame);
+        }
+        Object last = all[count - 1].values(frame);
+        Object[] tail = LuaValues.all(last);
+        if (head.length == 0) {
+            return tail;
+        }
+        Object[] values = new Object[head.length + tail.length];
+        System.arraycopy(head, 0, values, 0, head.length);
+        System.arraycopy(tail, 0, values, head.length, tail.length);
+        return values;
+    }
+
+    /** A variable of a function. */
+    static final class Variable {
+        final String name;
+        final int slot;
+        /** Whether a function inside uses it too. */
+        boolean isShared;
+
+        Variable(String name, int slot) {
+            this.name = name;
+            this.slot = slot;
+        }
+
+        void begin(Frame frame, Object value) {
+            frame.slots[slot] = isShared ? new Cell(value) : value;
+        }
+
+        Object get(Frame frame) {
+            Object value = frame.slots[slot];
+            return isShared ? ((Cell) value).value : value;
+        }
+
+        void set(Frame frame, Object value) {
+            if (isShared) {
+                ((Cell) frame.slots[slot]).value = value;
+            } else {
+                frame.slots[slot] = value;
+            }
+        }
+    }
+
+    /** What can be assigned to. */
+    abstract static class Place extends Expression {
+        Place(int line) {
+            super(line);
+        }
+
+        /** What must be known before the values: the table and the key of an element. */
+        Object[] prepare(Frame frame) {
+            return LuaValues.NONE;
+        }
+
+        abstract void assign(Frame frame, Object[] prepared, Object value);
+    }
+
+    static final class Constant extends Expression {
+        private final Object constant;
+
+        Constant(int line, Object constant) {
+            super(line);
+            this.constant = constant;
+        }
+
+        @Override
+        Object value(Frame frame) {
+            return constant;
+        }
+
+        Object constant() {
+            return constant;
+        }
+    }
+
+    static final class Local extends Place {
+        private final Variable variable;
+
+        Local(int line, Variable variable) {
+            super(line);
+            this.variable = variable;
+        }
+
+        @Override
+        Object value(Frame frame) {
+            return variable.get(frame);
+        }
+
+        @Override
+        void assign(Frame frame, Object[] prepared, Object value) {
+            variable.set(frame, value);
+        }
+
+        @Override
+        String named(Object value) {
+            return "local '" + variable.name + "' (" + super.named(value) + ")";
+        }
+    }
+
+    /** A variable of a function around this one. */
+    static final class Outer extends Place {
+        private final String name;
+        private final int index;
+
+        Outer(int line, String name, int index) {
+            super(line);
+            this.name = name;
+            this.index = index;
+        }
+
+        @Override
+        Object value(Frame frame) {
+            return frame.outer[index].value;
+        }
+
+        @Override
+        void assign(Frame frame, Object[] prepared, Object value) {
+            frame.outer[index].value = value;
+        }
+
+        @Override
+        String named(Object value) {
+            return "upvalue '" + name + "' (" + super.named(value) + ")";
+        }
+    }
+
+    static final class Global extends Place {
+        private final String name;
+
+        Global(int line, String name) {
+            super(line);
+            this.name = name;
+        }
+
+        @Override
+        Object value(Frame frame) {
+            return Elements.get(frame.run.globals, name, this);
+        }
+
+        @Override
+        void assign(Frame frame, Object[] prepared, Object value) {
+            Elements.set(frame.run.globals, name, value, this);
+        }
+
+        @Override
+        String named(Object value) {
+            return "global '" + name + "' (" + super.named(value) + ")";
+        }
+    }
+
+    /** {@code ...} */
+    static final class Rest extends Expression {
+        Rest(int line) {
+            super(line);
+        }
+
+        @Override
+        Object value(Frame frame) {
+            return LuaValues.first(frame.rest);
+        }
+
+        @Override
+        Object values(Frame frame) {
+            return frame.rest;
+        }
+
+        @Override
+        boolean isMultiple() {
+            return true;
+        }
+    }
+
+    /** In parentheses, which leave one value. */
+    static final class Single extends Expression {
+        private final Expression inner;
+
+        Single(Expression inner) {
+            super(inner.line);
+            this.inner = inner;
+        }
+
+        @Override
+        Object value(Frame frame) {
+            return inner.value(frame);
+        }
+
+        @Override
+        String named(Object value) {
+            return inner.named(value);
+        }
+    }
+
+    /** A table with its elements. */
+    static final class Constructor extends Expression {
+        private final Expression[] listed;
+        private final List<Expression[]> keyed;
+
+        Constructor(int line, Expression[] listed, List<Expression[]> keyed) {
+            super(line);
+            this.listed = listed;
+            this.keyed = keyed;
+        }
+
+        @Override
+        Object value(Frame frame) {
+            Object[] values = values(listed, frame);
+            // Others may know the values of a variable number.
+            boolean shared = values.length > 0 && listed[listed.length - 1].isMultiple();
+            LuaTable table = LuaTable.of(shared ? values.clone() : values);
+            for (Expression[] each : keyed) {
+                Object key = each[0].value(frame);
+                Object value = each[1].value(frame);
+                // What is listed comes last, though it may be nil.
+                boolean isListed = key instanceof Double number && number >= 1 && number <= values.length;
+                if (!isListed) {
+                    Elements.set(table, key, value, this);
+                }
+            }
+            return table;
+        }
+    }
+}

@@ -1,0 +1,66 @@
+package io.github.redislocks.testkit.lua;
+
+import io.github.redislocks.testkit.lua.Expression.Variable;
+import io.github.redislocks.testkit.lua.Frame.Cell;
+import io.github.redislocks.testkit.lua.Statement.Block;
+import io.github.redislocks.testkit.lua.Statement.End;
+
+/** The text of a function, which makes functions that have the variables around them. */
+final class FunctionText extends Expression {
+
+    static final Cell[] NOTHING_AROUND = {};
+
+    private final Variable[] parameters;
+    private final boolean takesRest;
+    private final Captured[] captured;
+    private final int slots;
+    private final Block block;
+
+    /** A variable from around: of the next function outside, or one that this one has from further outside. */
+    record Captured(String name, boolean isOfNext, int index) {}
+
+    /** What a parser knows about a function once it is read. */
+    static final class Shape {
+        private final Variable[] parameters;
+        private final boolean takesRest;
+        private final Captured[] captured;
+        private final int slots;
+
+        Shape(Variable[] parameters, boolean takesRest, Captured[] captured, int slots) {
+            this.parameters = parameters;
+            this.takesRest = takesRest;
+            this.captured = captured;
+            this.slots = slots;
+        }
+    }
+
+    FunctionText(int line, Shape shape, Block block) {
+        super(line);
+        this.parameters = shape.parameters;
+        this.takesRest = shape.takesRest;
+        this.captured = shape.captured;
+        this.slots = shape.slots;
+        this.block = block;
+    }
+
+    @Override
+    Object value(Frame frame) {
+        Cell[] outer = new Cell[captured.length];
+        for (int i = 0; i < outer.length; i++) {
+            Captured each = captured[i];
+            outer[i] = each.isOfNext ? (Cell) frame.slots[each.index] : frame.outer[each.index];
+        }
+        return closure(frame.run, outer);
+    }
+
+    LuaFunction closure(Run run, Cell[] outer) {
+        return arguments -> call(run, outer, arguments);
+    }
+
+    private Object call(Run run, Cell[] outer, Object[] arguments) {
+        Object[] rest = takesRest ? LuaValues.from(arguments, parameters.length) : LuaValues.NONE;
+        Frame frame = new Frame(run, slots, outer, rest);
+        Statement.begin(frame, parameters, arguments);
+        return block.run(frame) == End.RETURN ? frame.result : LuaValues.NONE;
+    }
+}

@@ -1,0 +1,97 @@
+package io.github.redislocks.testkit.twin;
+
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+
+/** What ran for one client: the last 10,000 calls, and how many of each script. On at first. */
+public final class CallLog {
+
+    private static final int KEPT_CALLS = 10_000;
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Deque<LoggedCall> calls = new ArrayDeque<>();
+    private final Map<String, Integer> counts = new TreeMap<>();
+    private long messages;
+    private volatile boolean on = true;
+
+    CallLog() {}
+
+    /** Whether to go on writing. */
+    public void turn(boolean value) {
+        on = value;
+    }
+
+    boolean isOn() {
+        return on;
+    }
+
+    /** The calls that ran, in the order in which they ran. */
+    public List<LoggedCall> calls() {
+        return locked(() -> List.copyOf(calls));
+    }
+
+    /** How many calls of each script ran, answered or not. */
+    public Map<String, Integer> counts() {
+        return locked(() -> Map.copyOf(counts));
+    }
+
+    /** How many calls of these scripts ran. */
+    public int count(String... scripts) {
+        Map<String, Integer> all = counts();
+        return Arrays.stream(scripts)
+                .mapToInt(script -> all.getOrDefault(script, 0))
+                .sum();
+    }
+
+    /** How many calls and messages reached the server. */
+    public long requests() {
+        return locked(
+                () -> counts.values().stream().mapToLong(Integer::longValue).sum() + messages);
+    }
+
+    /** How many messages the client sent by itself, not by a script. */
+    public long messages() {
+        return locked(() -> messages);
+    }
+
+    /** Forgets everything. */
+    public void clear() {
+        locked(() -> {
+            calls.clear();
+            counts.clear();
+            messages = 0;
+            return messages;
+        });
+    }
+
+    void add(LoggedCall call) {
+        locked(() -> {
+            calls.addLast(call);
+            if (calls.size() > KEPT_CALLS) {
+                calls.removeFirst();
+            }
+            return counts.merge(call.script(), 1, Integer::sum);
+        });
+    }
+
+    void addMessage() {
+        if (on) {
+            locked(() -> ++messages);
+        }
+    }
+
+    private <T> T locked(Supplier<T> work) {
+        lock.lock();
+        try {
+            return work.get();
+        } finally {
+            lock.unlock();
+        }
+    }
+}

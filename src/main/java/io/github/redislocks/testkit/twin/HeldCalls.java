@@ -1,0 +1,120 @@
+package io.github.redislocks.testkit.twin;
+
+import io.github.redislocks.concurrent.Bell;
+import io.github.redislocks.redis.Call;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
+
+/**
+ * Calls that are parked on their way to the server until {@link #release}. Who waits longer than the call's timeout
+ * fails as unanswered; the test may run that call late, by {@link InMemoryRedis#runLate}.
+ */
+public final class HeldCalls {
+
+    private final Predicate<Call> which;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Bell changed = new Bell();
+    private final List<Call> parked = new ArrayList<>();
+    private final List<Call> abandoned = new ArrayList<>();
+    private volatile boolean patient;
+    private volatile boolean expired;
+    private volatile boolean released;
+
+    HeldCalls(Predicate<Call> which) {
+        this.which = which;
+    }
+
+    /** Lets the parked calls run, and holds no more. */
+    public void release() {
+        lock.lock();
+        try {
+            released = true;
+        } finally {
+            lock.unlock();
+        }
+        changed.ring();
+    }
+
+    /** Has the calls wait for {@link #release} or {@link #expire} alone, however short their timeouts are. */
+    public HeldCalls whateverTheirTimeouts() {
+        patient = true;
+        return this;
+    }
+
+    /** Has the parked calls, and those to come, fail as if their timeouts had passed. */
+    public void expire() {
+        expired = true;
+        changed.ring();
+    }
+
+    /** The calls that wait now, in the order of their coming. */
+    public List<Call> parked() {
+        return copy(parked);
+    }
+
+    /** The calls whose callers have given up. */
+    public List<Call> abandoned() {
+        return copy(abandoned);
+    }
+
+    /** Waits until this many calls are parked. Throws {@code AssertionError} after that time. */
+    public void awaitParked(int count, Duration atMost) {
+        await("parked", parked, count, atMost);
+    }
+
+    /** Waits until this many callers have given up. Throws {@code AssertionError} after that time. */
+    public void awaitAbandoned(int count, Duration atMost) {
+        await("abandoned", abandoned, count, atMost);
+    }
+
+    boolean holds(Call call) {
+        return !released && which.test(call);
+    }
+
+    /** Parks the caller; whether it was released in time. */
+    boolean pass(Call call, long timeoutNanos) {
+        long wait = patient ? Long.MAX_VALUE / 2 : timeoutNanos;
+        locked(() -> parked.add(call));
+        awaitNews(wait, () -> released || expired);
+        boolean passed = locked(() -> {
+            parked.remove(call);
+            return released || !abandoned.add(call);
+        });
+        changed.ring();
+        return passed;
+    }
+
+    private boolean awaitNews(long timeoutNanos, BooleanSupplier news) {
+        changed.ring();
+        return changed.await(System.nanoTime() + timeoutNanos, news);
+    }
+
+    private void await(String what, List<Call> calls, int count, Duration atMost) {
+        if (!awaitNews(TimeUnit.NANOSECONDS.convert(atMost), () -> locked(() -> calls.size() >= count))) {
+            throw new AssertionError(copy(calls).size() + " calls " + what + " after " + atMost + ", not " + count);
+        }
+    }
+
+    private List<Call> copy(List<Call> calls) {
+        lock.lock();
+        try {
+            return List.copyOf(calls);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private boolean locked(BooleanSupplier work) {
+        lock.lock();
+        try {
+            return work.getAsBoolean();
+        } finally {
+            lock.unlock();
+        }
+    }
+}

@@ -1,0 +1,13 @@
+package io.github.redislocks.contract;
+
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisReentrantLock;
+
+/** The contract of Conditions, for {@code fairLock} of the test kit. */
+class InMemoryFairConditionTest extends InMemoryConditionTest {
+
+    @Override
+    protected RedisReentrantLock lock(RedisLocks locks, String lockName) {
+        return locks.fairLock(lockName);
+    }
+}

@@ -1,0 +1,311 @@
+package io.github.redislocks.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.LockHandle;
+import io.github.redislocks.LockListener;
+import io.github.redislocks.LockLost;
+import io.github.redislocks.LockLostException;
+import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisOutage;
+import io.github.redislocks.RedisReentrantLock;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What a test can do to the locks of the test kit. */
+@Timeout(30)
+class InMemoryLocksTest {
+
+    private static final Duration LEASE = Duration.ofSeconds(30);
+
+    private final List<LockLost> losses = new CopyOnWriteArrayList<>();
+    private final InMemoryLocks memory = InMemoryLocks.start(builder -> builder.onLockLost(losses::add));
+    private final RedisLocks locks = memory.client();
+    private final RedisLocks others = memory.newClient();
+    private final RedisReentrantLock lock = locks.reentrantLock("job");
+    private final RedisReentrantLock other = others.reentrantLock("job");
+
+    @AfterEach
+    void close() {
+        memory.close();
+    }
+
+    private void assertLost(LockLost.Reason reason) {
+        assertThat(losses).extracting(LockLost::reason).containsExactly(reason);
+        assertThat(lock.isHeldByCurrentThread()).isFalse();
+        assertThatExceptionOfType(LockLostException.class).isThrownBy(lock::unlock);
+    }
+
+    @Test
+    void client_isTheFirst() {
+        assertThat(memory.client()).isSameAs(locks).isNotSameAs(others);
+        assertThat(locks.clientId()).isNotEqualTo(others.clientId());
+    }
+
+    @Test
+    void clients_excludeEachOther() {
+        lock.lock();
+        long token = lock.fencingToken();
+        assertThat(other.tryLock()).isFalse();
+        lock.unlock();
+        assertThat(other.tryLock()).isTrue();
+        assertThat(other.fencingToken()).isGreaterThan(token);
+    }
+
+    @Test
+    void clients_handOn_toWhoWaits() throws Exception {
+        lock.lock();
+        CompletableFuture<LockHandle> waiting = others.acquireAsync("job");
+        await().until(() -> locks.inspect("job").queueLength() == 1);
+        lock.unlock();
+        try (LockHandle held = waiting.get(10, TimeUnit.SECONDS)) {
+            assertThat(lock.tryLock()).isFalse();
+            assertThat(held.isHeld()).isTrue();
+        }
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void advance_holdThatIsRenewed_lasts() {
+        lock.lock();
+        memory.advance(Duration.ofMinutes(10));
+        assertThat(lock.isHeldByCurrentThread()).isTrue();
+        assertThat(other.tryLock()).isFalse();
+        lock.unlock();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void advance_beyondANamedLease_losesTheLock() {
+        lock.lock(Duration.ofSeconds(10));
+        memory.advance(Duration.ofSeconds(9));
+        assertThat(lock.isHeldByCurrentThread()).isTrue();
+        memory.advance(Duration.ofMillis(1_001));
+        assertLost(LockLost.Reason.EXPIRED);
+        assertThat(other.tryLock()).isTrue();
+    }
+
+    @Test
+    void advance_wakesWhoWaitsForThatTime() throws Exception {
+        other.lock();
+        CompletableFuture<Boolean> tried = CompletableFuture.supplyAsync(() -> {
+            try {
+                return lock.tryLock(2, TimeUnit.MINUTES);
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        });
+        await().until(() -> locks.inspect("job").queueLength() == 1);
+        memory.advance(Duration.ofMinutes(2));
+        assertThat(tried.get(10, TimeUnit.SECONDS)).isFalse();
+        other.unlock();
+    }
+
+    @Test
+    void lose_held_tellsListenersAndOwner() {
+        lock.lock();
+        memory.lose("job");
+        assertLost(LockLost.Reason.TAKEN);
+        assertThat(other.tryLock()).isTrue();
+    }
+
+    @Test
+    void lose_ofAHandle_completesItsStage() throws InterruptedException {
+        LockHandle held = locks.acquire("job");
+        AtomicReference<LockLost> told = new AtomicReference<>();
+        held.lost().thenAccept(told::set);
+        memory.lose("job");
+        assertThat(told.get()).isNotNull();
+        assertThat(held.isHeld()).isFalse();
+    }
+
+    @Test
+    void lose_whileOthersWait_letsOneHaveIt() throws Exception {
+        lock.lock();
+        CompletableFuture<LockHandle> waiting = others.acquireAsync("job");
+        await().until(() -> locks.inspect("job").queueLength() == 1);
+        memory.lose("job");
+        assertLost(LockLost.Reason.TAKEN);
+        try (LockHandle held = waiting.get(10, TimeUnit.SECONDS)) {
+            assertThat(held.previousHolderLost()).isTrue();
+        }
+    }
+
+    @Test
+    void lose_withAnotherPrefix_isOfThatLock() {
+        RedisReentrantLock prefixed =
+                memory.newClient(builder -> builder.keyPrefix("shop")).reentrantLock("job");
+        prefixed.lock();
+        memory.lose("job");
+        assertThat(prefixed.isHeldByCurrentThread()).isFalse();
+    }
+
+    @Test
+    void lose_free_throws() {
+        assertThatIllegalStateException()
+                .isThrownBy(() -> memory.lose("job"))
+                .withMessageContaining("\"job\"")
+                .withMessageContaining("Lock it first");
+    }
+
+    @Test
+    void pause_longerThanTheLease_losesTheLockToAnother() {
+        lock.lock();
+        memory.pause(locks);
+        memory.advance(LEASE.plusSeconds(1));
+        assertThat(losses).as("a JVM that stands still notices nothing").isEmpty();
+        assertThat(other.tryLock()).isTrue();
+        memory.resume(locks);
+        assertLost(LockLost.Reason.EXPIRED);
+    }
+
+    @Test
+    void pause_shorterThanTheLease_losesNothing() {
+        lock.lock();
+        memory.pause(locks);
+        memory.advance(LEASE.minusSeconds(5));
+        assertThat(other.tryLock()).isFalse();
+        memory.resume(locks);
+        memory.advance(LEASE.minusSeconds(5));
+        assertThat(lock.isHeldByCurrentThread()).isTrue();
+        lock.unlock();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void pause_grantOnItsWay_arrivesAfterwards() throws Exception {
+        other.lock();
+        CompletableFuture<LockHandle> waiting = locks.acquireAsync("job");
+        await().until(() -> others.inspect("job").queueLength() == 1);
+        memory.pause(locks);
+        other.unlock();
+        assertThat(others.inspect("job").holder()).isPresent();
+        assertThat(waiting).isNotDone();
+        memory.resume(locks);
+        waiting.get(10, TimeUnit.SECONDS).close();
+    }
+
+    @Test
+    void unavailable_try_isUnknown() {
+        memory.unavailable();
+        assertThatExceptionOfType(LockUnavailableException.class).isThrownBy(lock::tryLock);
+        assertThatExceptionOfType(LockUnavailableException.class).isThrownBy(memory::newClient);
+        memory.available();
+        assertThat(lock.tryLock()).isTrue();
+    }
+
+    @Test
+    void unavailable_hold_lastsUntilItsDeadline() {
+        lock.lock();
+        memory.unavailable();
+        memory.advance(LEASE.minusSeconds(12));
+        assertThat(lock.isHeldByCurrentThread()).isTrue();
+        memory.advance(Duration.ofSeconds(12));
+        assertLost(LockLost.Reason.UNCONFIRMED);
+    }
+
+    @Test
+    void available_inTime_goesOn() {
+        lock.lock();
+        memory.unavailable();
+        memory.advance(Duration.ofSeconds(15));
+        memory.available();
+        memory.advance(LEASE);
+        assertThat(lock.isHeldByCurrentThread()).isTrue();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void unavailable_isToldToListeners() {
+        List<String> told = new CopyOnWriteArrayList<>();
+        RedisLocks watched = memory.newClient(builder -> builder.listener(new LockListener() {
+            @Override
+            public void lost(LockLost loss) {
+                told.add("lost");
+            }
+
+            @Override
+            public void outageBegan(RedisOutage outage) {
+                told.add("away");
+            }
+        }));
+        assertThat(watched.reentrantLock("report").tryLock()).isTrue();
+        memory.unavailable();
+        memory.advance(LEASE);
+        assertThat(told).contains("away", "lost");
+    }
+
+    @Test
+    void stopClock_timeStandsStill_untilItIsMoved() {
+        memory.stopClock();
+        lock.lock(Duration.ofSeconds(10));
+        Duration left = lock.remainingLease();
+        assertThat(lock.remainingLease()).isEqualTo(left);
+        memory.advance(Duration.ofSeconds(3));
+        assertThat(lock.remainingLease()).isEqualTo(left.minusSeconds(3));
+    }
+
+    @Test
+    void close_closesAllClients() {
+        memory.close();
+        assertThat(locks.isClosed()).isTrue();
+        assertThat(others.isClosed()).isTrue();
+    }
+
+    @Test
+    void close_whilePausedAndAway_ends() {
+        lock.lock();
+        memory.pause(locks);
+        memory.unavailable();
+        memory.close();
+        assertThat(locks.isClosed()).isTrue();
+    }
+
+    @Test
+    void badUse_namesTheRemedy() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> memory.advance(Duration.ofSeconds(-1)))
+                .withMessageContaining("PT-1S")
+                .withMessageContaining("do not go back");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> memory.newClient(builder -> builder.uri("redis://localhost:6379")))
+                .withMessageContaining("leave uri");
+        assertThatIllegalStateException()
+                .isThrownBy(() -> memory.resume(locks))
+                .withMessageContaining("pause(client) before");
+        memory.pause(locks);
+        assertThatIllegalStateException().isThrownBy(() -> memory.pause(locks)).withMessageContaining("paused already");
+        memory.resume(locks);
+        try (InMemoryLocks another = InMemoryLocks.start()) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> another.pause(locks))
+                    .withMessageContaining("is no client of this InMemoryLocks");
+        }
+    }
+
+    /** The quickest of some, so that a machine that stalls does not count. */
+    @Test
+    void start_withALock_isReadyIn50Ms() {
+        long quickest = Long.MAX_VALUE;
+        for (int i = 0; i < 10; i++) {
+            long began = System.nanoTime();
+            try (InMemoryLocks another = InMemoryLocks.start()) {
+                another.client().reentrantLock("job").lock();
+                quickest = Math.min(quickest, System.nanoTime() - began);
+            }
+        }
+        assertThat(Duration.ofNanos(quickest)).isLessThan(Duration.ofMillis(50));
+    }
+}
