@@ -103,7 +103,14 @@ public final class RedisLocks implements Locks {
     /** Makes a factory on a Redis of a test, which {@link #close()} closes as well. */
     static RedisLocks on(Redis redis, Settings settings, List<LockListener> listeners, Clock clock) {
         String id = newClientId();
-        return on(redis, id, settings.checked(), listeners, clock, threads(null, id), Duration.ZERO);
+        return on(
+                redis,
+                id,
+                settings.checked(),
+                listeners,
+                clock,
+                threads(null, id),
+                new Connecting(Duration.ZERO, false));
     }
 
     /** Makes a factory on a Redis, which {@link #close()} closes as well, and so does a failure to start. */
@@ -114,13 +121,13 @@ public final class RedisLocks implements Locks {
             List<LockListener> listeners,
             Clock clock,
             Threads threads,
-            Duration connectWithin) {
+            Connecting connecting) {
         boolean started = false;
         try {
             EagerClasses.initialize();
             RedisLocks locks =
                     new RedisLocks(new LockClient(clientId, settings, listeners, clock, redis, threads), threads);
-            locks.client.start(connectWithin);
+            locks.client.start(connecting.within, connecting.later);
             started = true;
             return locks;
         } finally {
@@ -129,6 +136,9 @@ public final class RedisLocks implements Locks {
             }
         }
     }
+
+    /** What to do about a server that is not there: how long to wait for it, and whether to go on without it then. */
+    private record Connecting(Duration within, boolean later) {}
 
     private static Threads threads(@Nullable ThreadFactory factory, String clientId) {
         return Threads.of(factory, clientId.substring(clientId.lastIndexOf(':') + 1));
@@ -362,6 +372,7 @@ public final class RedisLocks implements Locks {
         private @Nullable Duration restartDelay;
         private Settings settings = Settings.DEFAULTS;
         private Duration connectWithin = Duration.ZERO;
+        private boolean connectLater;
         private final List<LockListener> listeners = new ArrayList<>();
         private @Nullable ThreadFactory threadFactory;
 
@@ -589,6 +600,23 @@ public final class RedisLocks implements Locks {
         }
 
         /**
+         * Sets whether {@link #build()} returns without a Redis that is not available, after it has waited for
+         * {@link #connectWithin}. Until Redis is there, calls behave as during an outage that began with
+         * {@link #build()}; then they work, and the log says so. A refusal that is permanent, such as a wrong password,
+         * fails as it does otherwise, if the server is there to tell; later it is logged.
+         *
+         * <pre>{@code
+         * RedisLocks locks = RedisLocks.builder().uri(uri).connectLater(true).build();
+         * }</pre>
+         *
+         * @param later false, the default, to fail without Redis
+         */
+        public Builder connectLater(boolean later) {
+            this.connectLater = later;
+            return this;
+        }
+
+        /**
          * Sets the factory of this client's threads; by default they are daemons that inherit nothing from the thread
          * that first needs them. The client names them {@code redis-locks-}<i>role</i>{@code -}<i>client</i>: the role
          * includes the server if there are several, and the client is the last part of its
@@ -635,7 +663,8 @@ public final class RedisLocks implements Locks {
             String id = newClientId();
             Threads threads = threads(threadFactory, id);
             Redis redis = chosen.open(id, checked, restartDelay, threads);
-            return on(redis, id, checked, listeners, Clock.SYSTEM, threads, connectWithin);
+            Connecting connecting = new Connecting(connectWithin, connectLater);
+            return on(redis, id, checked, listeners, Clock.SYSTEM, threads, connecting);
         }
 
         /** Makes a client of another Redis, by another clock. For tests, and by a method handle for those of users. */

@@ -62,6 +62,10 @@ class ArchitectureTest {
     /** The classes whose public API takes an address or a configuration of Jedis. */
     private static final String TAKE_JEDIS_TYPES = "io\\.github\\.redislocks\\.JedisServers";
 
+    /** The classes of the integration with Spring Boot that make a configuration of Jedis of what Boot knows. */
+    private static final String TRANSLATE_TO_JEDIS =
+            "io\\.github\\.redislocks\\.spring\\.(BootServers|DataRedisProperties|ConnectionDetailsServers)(\\$.*)?";
+
     private static final String TOLD = "what users are told";
 
     /** What integrations may know, and the core may not know of them. */
@@ -141,6 +145,8 @@ class ArchitectureTest {
                         "redis",
                         "concurrent",
                         EXPORTED));
+        rooms.put("spring", List.of("micrometer", EXPORTED));
+        rooms.put("spring.integration", List.of(EXPORTED));
         return rooms;
     }
 
@@ -148,6 +154,18 @@ class ArchitectureTest {
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_JARS)
             .importPackages(CORE);
+
+    @Test
+    void frameworks_outsideTheirIntegrations_areUnknown() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackage(CORE + ".spring..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("org.springframework..", "org.aopalliance..")
+                .because("whoever has no Spring must be able to load every class but those of its integration")
+                .check(MAIN);
+    }
 
     @Test
     void transport_anyClass_knowsNoLocks() {
@@ -190,7 +208,7 @@ class ArchitectureTest {
         noClasses()
                 .that()
                 .resideOutsideOfPackages(BY_JEDIS)
-                .and(are(DescribedPredicate.not(nameMatching(TAKE_JEDIS_TYPES))))
+                .and(are(DescribedPredicate.not(nameMatching(TAKE_JEDIS_TYPES + "|" + TRANSLATE_TO_JEDIS))))
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("redis.clients..")

@@ -30,6 +30,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class FailoverGuard {
 
+    /** Longer than any client lives, and short enough to be added to a time. */
+    private static final long FOR_EVER_NANOS = Long.MAX_VALUE / 2;
+    /** How long to leave a replica alone that may become the master. */
+    private static final long REPLICA_PAUSE_NANOS = 10_000_000_000L;
+
     private final String clientId;
     private final String mailbox;
     private final Settings settings;
@@ -68,8 +73,11 @@ public final class FailoverGuard {
     /**
      * Checks the server and learns its time, by which requests are dated. Throws if the server is unsuitable, or is not
      * available within the given time.
+     *
+     * @param goOn whether to go on without a server that is not available, but may be later
+     * @return whether there is a server; if not, {@link #lookLater} is to be called
      */
-    public void start(Duration connectWithin) {
+    public boolean start(Duration connectWithin, boolean goOn) {
         redis.onMoved(this::moved);
         Backoff backoff = Backoff.ofRequests();
         long began = clock.nanoTime();
@@ -77,11 +85,15 @@ public final class FailoverGuard {
         while (true) {
             try {
                 look();
-                return;
+                return true;
             } catch (LockUnavailableException e) {
                 long left = connectWithin.toNanos() - (clock.nanoTime() - began);
                 if (left <= 0 || !mayPass || Thread.currentThread().isInterrupted()) {
-                    throw e;
+                    if (!goOn || !mayPass) {
+                        throw e;
+                    }
+                    tellOfGoingOn(e);
+                    return false;
                 }
                 if (!said) {
                     said = true;
@@ -94,6 +106,40 @@ public final class FailoverGuard {
 
     private static void tellOfWaiting(LockUnavailableException e, Duration connectWithin) {
         Loggers.CONNECTION.warn("{} It is waited for, for {} at most.", e.getMessage(), connectWithin);
+    }
+
+    private static void tellOfGoingOn(LockUnavailableException e) {
+        Loggers.CONNECTION.warn(
+                "{} This client goes on without it: locks can be had as soon as it is there.", e.getMessage());
+    }
+
+    /** Has the server checked once it is there, in the background. Until then calls find out by themselves. */
+    public void lookLater() {
+        monitored.connected();
+        Call check = check();
+        String key = check.keys().get(0);
+        watchdog.run(new PendingCommand(clock, key, clock.nanoTime() + FOR_EVER_NANOS) {
+            @Override
+            public Call call() {
+                return check;
+            }
+
+            @Override
+            public long follow(Reply answer, long sentNanos) {
+                times.saw(redis.serverOf(key), answer, sentNanos);
+                ServerRequirements server = new ServerRequirements(redis.address(), answer);
+                String objection = server.objection();
+                if (objection != null) {
+                    Loggers.CONNECTION.error(objection);
+                    return server.isReplica() ? REPLICA_PAUSE_NANOS : DONE;
+                }
+                if (monitored.hasOneSlot() && server.hasSlots()) {
+                    monitored.hasSlots();
+                }
+                tellOf(server, null);
+                return DONE;
+            }
+        });
     }
 
     private void tellOf(ServerRequirements server, @Nullable String warning) {

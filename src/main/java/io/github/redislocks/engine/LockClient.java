@@ -168,10 +168,17 @@ public final class LockClient {
         }
     }
 
-    /** Looks at the server, which may take a time to be there, and starts the background work. */
-    public void start(Duration connectWithin) {
-        failoverGuard.start(connectWithin);
+    /**
+     * Looks at the server, which may take a time to be there, and starts the background work.
+     *
+     * @param goOn whether to start without a server that is not there yet
+     */
+    public void start(Duration connectWithin, boolean goOn) {
+        boolean connected = failoverGuard.start(connectWithin, goOn);
         watchdog.start(mailbox, List.of(renewals, heartbeats(), new Lookout(holds, attempts, losses)));
+        if (!connected) {
+            failoverGuard.lookLater();
+        }
         if (settings.watchDeletions()) {
             listen();
         }

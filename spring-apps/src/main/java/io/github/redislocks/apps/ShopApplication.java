@@ -4,6 +4,7 @@ import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
@@ -18,13 +19,16 @@ import org.springframework.boot.CommandLineRunner;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.SpringBootVersion;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.Jedis;
 
 /**
- * An application as users have it: Spring makes the locks and closes them. It locks, contends, awaits, loses its
- * connections and goes on, and does the first once more over TLS. Its status is 0 if all of that went well.
+ * An application as users have it: Spring Boot makes the locks and closes them. With the property {@code locks.work} it
+ * locks, contends, awaits, loses its connections and goes on, does the first once more on other servers, and ends; its
+ * status is 0 if all of that went well. Without, it serves {@link Till} until it is stopped.
  */
 @SpringBootApplication
 public class ShopApplication {
@@ -35,38 +39,41 @@ public class ShopApplication {
     private int sold;
     private boolean ready;
 
-    /** Starts it; the properties {@code locks.uri} and {@code locks.tls} name the server. */
+    /** Starts it; the properties {@code locks.work} and {@code locks.others} name servers. */
     public static void main(String[] args) {
-        System.exit(SpringApplication.exit(SpringApplication.run(ShopApplication.class, args)));
+        ConfigurableApplicationContext context = SpringApplication.run(ShopApplication.class, args);
+        System.out.println("Spring Boot " + SpringBootVersion.getVersion() + ", Jedis " + jedis());
+        if (context.getEnvironment().containsProperty("locks.work")) {
+            System.exit(SpringApplication.exit(context));
+        }
+        System.out.println("port " + context.getEnvironment().getProperty("local.server.port") + ".");
     }
 
     @Bean
-    RedisLocks locks(@Value("${locks.uri}") String uri) {
-        return RedisLocks.connect(uri);
-    }
-
-    @Bean
-    CommandLineRunner work(RedisLocks locks, @Value("${locks.uri}") String uri, @Value("${locks.tls:}") String tls) {
+    @ConditionalOnProperty("locks.work")
+    CommandLineRunner work(
+            RedisLocks locks, @Value("${locks.work}") String uri, @Value("${locks.others}") String others) {
         return args -> {
-            System.out.println("Spring Boot " + SpringBootVersion.getVersion() + ", Jedis " + jedis());
             lock(locks);
             contend(locks);
             await(locks);
             loseConnections(locks, uri);
-            if (!tls.isEmpty()) {
-                try (RedisLocks secret = RedisLocks.connect(tls)) {
-                    lock(secret);
+            for (String other : others.split(";")) {
+                try (RedisLocks there = RedisLocks.connect(other)) {
+                    lock(there);
                 }
-                System.out.println("used TLS");
+                System.out.println("used " + other.replaceAll("://.*", ""));
             }
         };
     }
 
-    private static String jedis() throws IOException {
+    private static String jedis() {
         Properties properties = new Properties();
         try (InputStream in = Connection.class.getResourceAsStream(
                 "/META-INF/maven/redis.clients/jedis/pom.properties")) {
             properties.load(in);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
         return properties.getProperty("version");
     }

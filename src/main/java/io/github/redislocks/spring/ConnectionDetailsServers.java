@@ -1,0 +1,49 @@
+package io.github.redislocks.spring;
+
+import io.github.redislocks.JedisServers;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails;
+import org.springframework.boot.ssl.SslBundle;
+import redis.clients.jedis.HostAndPort;
+
+/**
+ * What Spring Boot 4 knows of Redis, by properties, Testcontainers or Docker Compose.
+ *
+ * @param properties which say of a URL what the details do not: that it asks for TLS
+ */
+record ConnectionDetailsServers(DataRedisConnectionDetails details, DataRedisProperties properties)
+        implements RedisServerSource {
+
+    @Override
+    public @Nullable JedisServers servers() {
+        BootServers servers =
+                new BootServers(new BootServers.Login(details.getUsername(), details.getPassword()), tls());
+        DataRedisConnectionDetails.Sentinel sentinel = details.getSentinel();
+        if (sentinel != null) {
+            BootServers.Login ofSentinels = new BootServers.Login(sentinel.getUsername(), sentinel.getPassword());
+            return servers.sentinel(
+                    sentinel.getMaster(), addresses(sentinel.getNodes()), sentinel.getDatabase(), ofSentinels);
+        }
+        DataRedisConnectionDetails.Cluster cluster = details.getCluster();
+        if (cluster != null) {
+            return servers.cluster(addresses(cluster.getNodes()));
+        }
+        DataRedisConnectionDetails.Standalone single = details.getStandalone();
+        return single == null
+                ? null
+                : servers.single(new HostAndPort(single.getHost(), single.getPort()), single.getDatabase());
+    }
+
+    private @Nullable SslBundle tls() {
+        SslBundle bundle = details.getSslBundle();
+        boolean isOfProperties = details.getClass().getName().endsWith("PropertiesDataRedisConnectionDetails");
+        return bundle == null && isOfProperties && properties.hasTlsUrl() ? SslBundle.systemDefault() : bundle;
+    }
+
+    private static List<HostAndPort> addresses(List<DataRedisConnectionDetails.Node> nodes) {
+        return nodes.stream()
+                .map(node -> new HostAndPort(node.host(), node.port()))
+                .toList();
+    }
+}

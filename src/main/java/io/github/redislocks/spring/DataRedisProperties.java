@@ -1,0 +1,150 @@
+package io.github.redislocks.spring;
+
+import io.github.redislocks.JedisServers;
+import java.net.URI;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.ssl.SslBundle;
+import org.springframework.boot.ssl.SslBundles;
+import org.springframework.core.env.Environment;
+import redis.clients.jedis.HostAndPort;
+
+/**
+ * The properties {@code spring.data.redis.*}, read by their names, where no bean of Spring Boot has read them: in Boot
+ * 3.5, whose types have other names than those of Boot 4, and where spring-boot-data-redis is not on the class path.
+ */
+final class DataRedisProperties implements RedisServerSource {
+
+    private static final String PREFIX = "spring.data.redis.";
+    private static final int DEFAULT_PORT = 6379;
+    private static final int DEFAULT_SENTINEL_PORT = 26_379;
+
+    private final Binder binder;
+    private final @Nullable SslBundles bundles;
+
+    DataRedisProperties(Environment environment, @Nullable SslBundles bundles) {
+        this.binder = Binder.get(environment);
+        this.bundles = bundles;
+    }
+
+    /** Whether the property {@code url} asks for TLS. */
+    boolean hasTlsUrl() {
+        String url = text("url");
+        return url != null && url.startsWith("rediss:");
+    }
+
+    @Override
+    public @Nullable JedisServers servers() {
+        String text = text("url");
+        URI url = text == null || text.isBlank() ? null : url(text);
+        BootServers servers = new BootServers(url == null ? login("") : login(url), tls());
+        int database = url == null ? number("database", 0) : database(url);
+        List<String> sentinels = list("sentinel.nodes");
+        if (!sentinels.isEmpty()) {
+            String master = text("sentinel.master");
+            if (master == null) {
+                throw new IllegalArgumentException("The property " + PREFIX + "sentinel.nodes is " + sentinels
+                        + ", and sentinel.master is not set: Sentinels are asked for a master by its name. Set both.");
+            }
+            return servers.sentinel(master, addresses(sentinels, DEFAULT_SENTINEL_PORT), database, login("sentinel."));
+        }
+        List<String> nodes = list("cluster.nodes");
+        if (!nodes.isEmpty()) {
+            return servers.cluster(addresses(nodes, DEFAULT_PORT));
+        }
+        String host = url == null ? text("host") : url.getHost();
+        int port = url == null ? number("port", DEFAULT_PORT) : url.getPort() < 0 ? DEFAULT_PORT : url.getPort();
+        return servers.single(new HostAndPort(host == null ? "localhost" : host, port), database);
+    }
+
+    private @Nullable SslBundle tls() {
+        String name = text("ssl.bundle");
+        boolean named = name != null && !name.isEmpty();
+        boolean enabled = binder.bind(PREFIX + "ssl.enabled", Boolean.class).orElse(named) || hasTlsUrl();
+        if (!enabled) {
+            return null;
+        }
+        if (!named) {
+            return SslBundle.systemDefault();
+        }
+        if (bundles == null) {
+            throw new IllegalArgumentException("The property " + PREFIX + "ssl.bundle is \"" + name
+                    + "\", and there are no SSL bundles. Define it below spring.ssl.bundle.");
+        }
+        return bundles.getBundle(String.valueOf(name));
+    }
+
+    private BootServers.Login login(String of) {
+        return new BootServers.Login(text(of + "username"), text(of + "password"));
+    }
+
+    private static BootServers.Login login(URI url) {
+        String info = url.getRawUserInfo();
+        if (info == null) {
+            return new BootServers.Login(null, null);
+        }
+        int colon = info.indexOf(':');
+        String user = colon > 0 ? decode(info.substring(0, colon)) : null;
+        return new BootServers.Login(user, decode(info.substring(colon + 1)));
+    }
+
+    private static String decode(String part) {
+        return URLDecoder.decode(part.replace("+", "%2B"), StandardCharsets.UTF_8);
+    }
+
+    private static URI url(String text) {
+        try {
+            URI url = URI.create(text);
+            if (List.of("redis", "rediss").contains(String.valueOf(url.getScheme())) && url.getHost() != null) {
+                return url;
+            }
+        } catch (IllegalArgumentException e) {
+            // Refused below, without the password that the exception may show.
+        }
+        throw refused("url", "must be redis://user:password@host:port/database, or rediss:// for TLS");
+    }
+
+    private static int database(URI url) {
+        String path = url.getPath().replaceFirst("^/", "");
+        try {
+            return path.isEmpty() ? 0 : Integer.parseInt(path);
+        } catch (NumberFormatException e) {
+            throw refused("url", "has the path \"" + path + "\", which must be the number of a database");
+        }
+    }
+
+    private static List<HostAndPort> addresses(List<String> nodes, int defaultPort) {
+        return nodes.stream().map(node -> address(node, defaultPort)).toList();
+    }
+
+    private static HostAndPort address(String node, int defaultPort) {
+        int colon = node.lastIndexOf(':');
+        try {
+            return colon < 0
+                    ? new HostAndPort(node, defaultPort)
+                    : new HostAndPort(node.substring(0, colon), Integer.parseInt(node.substring(colon + 1)));
+        } catch (NumberFormatException e) {
+            throw refused("…nodes", "has \"" + node + "\", which must be host:port");
+        }
+    }
+
+    private static IllegalArgumentException refused(String name, String why) {
+        return new IllegalArgumentException("The property " + PREFIX + name + " " + why + ".");
+    }
+
+    private @Nullable String text(String name) {
+        return binder.bind(PREFIX + name, String.class).orElse(null);
+    }
+
+    private int number(String name, int otherwise) {
+        return binder.bind(PREFIX + name, Integer.class).orElse(otherwise);
+    }
+
+    private List<String> list(String name) {
+        return binder.bind(PREFIX + name, Bindable.listOf(String.class)).orElse(List.of());
+    }
+}

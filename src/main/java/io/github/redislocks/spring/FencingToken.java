@@ -1,0 +1,18 @@
+package io.github.redislocks.spring;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/**
+ * Marks the parameter of a {@link Locked} method, a {@code long}, that is given the fencing token of the hold, whatever
+ * the caller passes.
+ *
+ * @since 0.1.0
+ */
+@Documented
+@Retention(RetentionPolicy.RUNTIME)
+@Target(ElementType.PARAMETER)
+public @interface FencingToken {}

@@ -1,0 +1,29 @@
+package io.github.redislocks.spring;
+
+import io.github.redislocks.RedisLocks;
+import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
+import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.actuate.endpoint.annotation.Selector;
+
+/** The endpoint {@code locks} that also forces locks open; by the property {@code redis-locks.endpoint.force} only. */
+@Endpoint(id = "locks")
+final class ForcingLocksEndpoint extends LocksEndpoint {
+
+    ForcingLocksEndpoint(RedisLocks locks) {
+        super(locks);
+    }
+
+    /** Ends whatever hold there is, as {@link io.github.redislocks.FencedLock#forceUnlock()}. */
+    @DeleteOperation
+    public Forced force(@Selector(match = Selector.Match.ALL_REMAINING) String... name) {
+        String lock = name(name);
+        return new Forced(lock, locks.reentrantLock(lock).forceUnlock());
+    }
+
+    /**
+     * What came of it.
+     *
+     * @param forced whether there was a hold
+     */
+    public record Forced(String name, boolean forced) {}
+}

@@ -1,0 +1,79 @@
+package io.github.redislocks.spring;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/**
+ * Has a method of a Spring bean run under a lock of {@link io.github.redislocks.Locks}.
+ *
+ * <pre>{@code
+ * @Locked("order:#{#id}")
+ * @Transactional
+ * public void ship(long id, @FencingToken long token) { ... }
+ * }</pre>
+ *
+ * <p><b>Transactions.</b> The lock is taken before the transaction begins and released after it has ended, in whatever
+ * order the annotations stand and whatever order their advisors have. Inside a transaction that is open already the
+ * method is refused, since the next holder would read what was there before its commit; {@link #inTransaction} can have
+ * the lock released by the end of that transaction instead. A thread that has the lock already may call it anywhere.
+ *
+ * <p><b>What cannot work</b> fails when the bean is made, and says how to mend it: a private, static or final method; a
+ * method that returns before its work has ended, as with a {@code CompletableFuture}; a name without its values. A call
+ * of a method of the same object does not go through Spring, and so takes no lock.
+ *
+ * <p>The method throws what {@link io.github.redislocks.FencedLock#callWithLock} throws: a
+ * {@link io.github.redislocks.LockLostException} if the lock was lost before the method had ended, and a
+ * {@link io.github.redislocks.LockUnavailableException} if Redis does not answer, in which case the method did not run.
+ *
+ * @since 0.1.0
+ */
+@Documented
+@Retention(RetentionPolicy.RUNTIME)
+@Target({ElementType.METHOD, ElementType.ANNOTATION_TYPE})
+public @interface Locked {
+
+    /**
+     * The name of the lock: a text with expressions of SpEL in {@code #{ }}, which see the parameters by their names
+     * ({@code #id}, or {@code #p0} for the first), the object as root, and beans by {@code @name}; and with properties
+     * in <code>${ }</code>. An expression that is null is an error when the method is called.
+     */
+    String value();
+
+    /** How long to wait for the lock, such as {@code 2s}, or 0 for a free lock only; empty, for as long as it takes. */
+    String waitFor() default "";
+
+    /** A lease that is not renewed, such as {@code 30s}; empty for one that is renewed until the method ends. */
+    String lease() default "";
+
+    /** Whether threads of all JVMs are served in order of arrival. */
+    boolean fair() default false;
+
+    /** What to do if the lock could not be had within {@link #waitFor}. */
+    Busy busy() default Busy.THROW;
+
+    /** What to do if the method is called inside a transaction that is open already. */
+    InTransaction inTransaction() default InTransaction.REFUSE;
+
+    /** What to do about a busy lock. */
+    enum Busy {
+        /** Throw a {@link LockBusyException}. */
+        THROW,
+        /** Return at once without running the method: null, or an empty {@code Optional}. */
+        SKIP
+    }
+
+    /** What to do inside an open transaction. */
+    enum InTransaction {
+        /** Throw an {@link IllegalStateException}. */
+        REFUSE,
+        /**
+         * Release the lock when that transaction has been committed or rolled back; it is not committed if the lock is
+         * lost before. What the transaction had read before the lock was taken may be old: read anew under the lock,
+         * which a transaction that is repeatable read or serializable cannot.
+         */
+        UNLOCK_AFTER_COMPLETION
+    }
+}

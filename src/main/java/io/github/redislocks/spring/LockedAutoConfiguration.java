@@ -1,0 +1,48 @@
+package io.github.redislocks.spring;
+
+import io.github.redislocks.Locks;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Role;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+/** Has {@link Locked} heeded, and makes a {@link LockedTransactions} if there is a transaction manager. */
+@AutoConfiguration(
+        after = RedisLocksAutoConfiguration.class,
+        afterName = {
+            "org.springframework.boot.transaction.autoconfigure.TransactionAutoConfiguration",
+            "org.springframework.boot.autoconfigure.transaction.TransactionAutoConfiguration"
+        })
+@ConditionalOnProperty(prefix = "redis-locks", name = "enabled", matchIfMissing = true)
+final class LockedAutoConfiguration {
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    @ConditionalOnMissingBean
+    static LockedPostProcessor redisLocksLockedPostProcessor(ObjectProvider<Locks> locks) {
+        return new LockedPostProcessor(locks::getObject);
+    }
+
+    /** A class of its own, which is not loaded where there are no transactions. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(name = "org.springframework.transaction.PlatformTransactionManager")
+    @ConditionalOnSingleCandidate(PlatformTransactionManager.class)
+    @ConditionalOnBean(Locks.class)
+    static class WithTransactions {
+
+        @Bean
+        @ConditionalOnMissingBean
+        LockedTransactions redisLocksTransactions(Locks locks, PlatformTransactionManager transactions) {
+            return new LockedTransactions(locks, new TransactionTemplate(transactions));
+        }
+    }
+}

@@ -1,0 +1,138 @@
+package io.github.redislocks.spring;
+
+import io.github.redislocks.FencedLock;
+import io.github.redislocks.LockedCall;
+import io.github.redislocks.LockedResult;
+import io.github.redislocks.Locks;
+import java.lang.reflect.Method;
+import java.lang.reflect.UndeclaredThrowableException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.function.Supplier;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.config.ConfigurableBeanFactory;
+import org.springframework.context.expression.BeanFactoryResolver;
+import org.springframework.context.expression.MethodBasedEvaluationContext;
+import org.springframework.core.DefaultParameterNameDiscoverer;
+import org.springframework.core.MethodClassKey;
+
+/** Runs {@link Locked} methods under their locks. */
+final class LockedInterceptor implements MethodInterceptor {
+
+    private final Supplier<? extends Locks> locks;
+    private final ConfigurableBeanFactory beans;
+    private final DefaultParameterNameDiscoverer names = new DefaultParameterNameDiscoverer();
+    /** Of the methods of beans; empty for those without a lock. */
+    private final ConcurrentMap<MethodClassKey, Optional<LockedMethod>> methods = new ConcurrentHashMap<>();
+
+    LockedInterceptor(Supplier<? extends Locks> locks, ConfigurableBeanFactory beans) {
+        this.locks = locks;
+        this.beans = beans;
+    }
+
+    /** What a method of a class asks for, or nothing. Throws if that cannot work. */
+    Optional<LockedMethod> find(Method method, Class<?> type) {
+        return methods.computeIfAbsent(
+                new MethodClassKey(method, type),
+                first -> Optional.ofNullable(
+                        LockedMethod.of(AopUtils.getMostSpecificMethod(method, type), this::resolved)));
+    }
+
+    private String resolved(String text) {
+        return String.valueOf(beans.resolveEmbeddedValue(text));
+    }
+
+    @Override
+    public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
+        Object target = invocation.getThis();
+        Class<?> type = target == null ? invocation.getMethod().getDeclaringClass() : AopUtils.getTargetClass(target);
+        LockedMethod method = find(invocation.getMethod(), type).orElse(null);
+        if (method == null) {
+            return invocation.proceed();
+        }
+        MethodBasedEvaluationContext context = new MethodBasedEvaluationContext(
+                target == null ? type : target, method.method(), invocation.getArguments(), names);
+        context.setBeanResolver(new BeanFactoryResolver(beans));
+        String name = method.lockName(context);
+        FencedLock lock = locks.get().lock(name, method.options());
+        // Who has the lock took it before the transaction, or was let in.
+        boolean inTransaction = OpenTransactions.isOpen()
+                && !lock.isHeldByCurrentThread()
+                && !OpenTransactions.beginsItsOwn(method.method(), type);
+        if (inTransaction && method.isRefusedInTransaction()) {
+            throw refused(method, name);
+        }
+        try {
+            return inTransaction ? callUntilCompletion(invocation, method, lock) : call(invocation, method, lock);
+        } catch (InterruptedException e) {
+            if (method.declares(InterruptedException.class)) {
+                throw e;
+            }
+            Thread.currentThread().interrupt();
+            throw new LockBusyException(
+                    name, "The thread was interrupted while it waited for the lock \"" + name + "\" of " + method, e);
+        }
+    }
+
+    private static IllegalStateException refused(LockedMethod method, String name) {
+        return new IllegalStateException(
+                "@Locked on " + method + " wants the lock \"" + name + "\" inside a transaction"
+                        + " that is open already. A lock must be taken before the transaction begins and released after it has"
+                        + " been committed, else the next holder reads what was there before. Put @Locked on the method that"
+                        + " begins the transaction, or around it; or choose inTransaction = UNLOCK_AFTER_COMPLETION, which keeps"
+                        + " the lock until the open transaction has ended.");
+    }
+
+    @SuppressWarnings("NullAway") // It does not see that the type argument of the call may be null.
+    private static @Nullable Object call(MethodInvocation invocation, LockedMethod method, FencedLock lock)
+            throws Exception {
+        LockedCall<@Nullable Object, Exception> work = () -> proceed(invocation, method, lock);
+        Duration wait = method.waitFor();
+        if (wait == null) {
+            return lock.callWithLock(work);
+        }
+        LockedResult<@Nullable Object> result = lock.tryCallWithLock(wait, work);
+        return result.ran() ? result.get() : busy(method, lock);
+    }
+
+    private static @Nullable Object callUntilCompletion(
+            MethodInvocation invocation, LockedMethod method, FencedLock lock) throws Exception {
+        Duration wait = method.waitFor();
+        if (wait == null) {
+            lock.lock();
+        } else if (!lock.tryLock(wait)) {
+            return busy(method, lock);
+        }
+        OpenTransactions.unlockAfterCompletion(lock);
+        return proceed(invocation, method, lock);
+    }
+
+    private static @Nullable Object busy(LockedMethod method, FencedLock lock) {
+        if (method.isSkipped()) {
+            return method.skipped();
+        }
+        throw new LockBusyException(
+                lock.getName(),
+                "The lock \"" + lock.getName() + "\" of " + method + " was busy for " + method.waitFor(),
+                null);
+    }
+
+    private static @Nullable Object proceed(MethodInvocation invocation, LockedMethod method, FencedLock lock)
+            throws Exception {
+        if (method.wantsToken()) {
+            method.giveToken(invocation.getArguments(), lock.fencingToken());
+        }
+        try {
+            return invocation.proceed();
+        } catch (Exception | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new UndeclaredThrowableException(e);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+package io.github.redislocks.spring;
+
+import io.github.redislocks.LockOptions;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.lang.reflect.Parameter;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Future;
+import java.util.function.Function;
+import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.KotlinDetector;
+import org.springframework.core.ReactiveAdapterRegistry;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.expression.EvaluationContext;
+import org.springframework.expression.Expression;
+import org.springframework.expression.ParseException;
+import org.springframework.expression.ParserContext;
+import org.springframework.expression.common.CompositeStringExpression;
+import org.springframework.expression.common.LiteralExpression;
+import org.springframework.expression.spel.standard.SpelExpressionParser;
+import org.springframework.format.datetime.standard.DurationFormatterUtils;
+import org.springframework.scheduling.annotation.Async;
+
+/** What one method that is {@link Locked} asks for; made only if it can work. */
+final class LockedMethod {
+
+    private static final SpelExpressionParser PARSER = new SpelExpressionParser();
+
+    private final Method method;
+    private final Locked locked;
+    private final List<Expression> name;
+    private final @Nullable Duration waitFor;
+    private final LockOptions options;
+    private final int tokenAt;
+
+    /** Checks it. Resolve: replaces the properties in a text. */
+    LockedMethod(Method method, Locked locked, UnaryOperator<String> resolve) {
+        this.method = method;
+        this.locked = locked;
+        check(
+                !Modifier.isPrivate(method.getModifiers())
+                        && !Modifier.isStatic(method.getModifiers())
+                        && !Modifier.isFinal(method.getModifiers()),
+                "is private, static or final, and Spring cannot step in before such a method. Make it an ordinary one.");
+        checkEndsWithItsWork();
+        this.name = name(resolve.apply(locked.value()));
+        this.waitFor = duration("waitFor", resolve.apply(locked.waitFor()), time -> time);
+        LockOptions plain = LockOptions.defaults().fair(locked.fair());
+        LockOptions leased = duration("lease", resolve.apply(locked.lease()), plain::fixedLease);
+        this.options = leased == null ? plain : leased;
+        this.tokenAt = tokenAt();
+        if (locked.busy() == Locked.Busy.SKIP) {
+            check(
+                    waitFor != null,
+                    "has busy = SKIP and no waitFor, so that it waits for as long as it takes and never"
+                            + " skips. Name a waitFor, such as \"0\" for a free lock only.");
+            check(
+                    !method.getReturnType().isPrimitive() || method.getReturnType() == void.class,
+                    "has busy = SKIP and returns " + method.getReturnType() + ", for which there is no value that says"
+                            + " that it did not run. Return an Optional, or an object.");
+        }
+    }
+
+    /** What a method asks for, or null if it asks for no lock. */
+    static @Nullable LockedMethod of(Method method, UnaryOperator<String> resolve) {
+        Locked locked = AnnotatedElementUtils.findMergedAnnotation(method, Locked.class);
+        return locked == null ? null : new LockedMethod(method, locked, resolve);
+    }
+
+    private void check(boolean holds, String why) {
+        if (!holds) {
+            throw new IllegalStateException(
+                    "@Locked(\"" + locked.value() + "\") on " + this + " cannot work: it " + why);
+        }
+    }
+
+    private void checkEndsWithItsWork() {
+        Class<?> type = method.getReturnType();
+        boolean async = AnnotatedElementUtils.hasAnnotation(method, Async.class)
+                || AnnotatedElementUtils.hasAnnotation(method.getDeclaringClass(), Async.class);
+        boolean later = Future.class.isAssignableFrom(type)
+                || ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null
+                || KotlinDetector.isSuspendingFunction(method);
+        check(
+                async || !later,
+                "returns " + type.getSimpleName() + ", so that it may return before its work has ended,"
+                        + " and the lock would be released then. Use Locks.withLockAsync(…) in it, or wait for the work.");
+    }
+
+    private List<Expression> name(String text) {
+        check(!text.isBlank(), "has no name for the lock. Name what is to be locked, such as order:#{#id}.");
+        Expression all;
+        try {
+            all = PARSER.parseExpression(text, ParserContext.TEMPLATE_EXPRESSION);
+        } catch (ParseException e) {
+            throw new IllegalStateException(
+                    "@Locked(\"" + text + "\") on " + this + " cannot work: the name is no"
+                            + " template of SpEL, such as order:#{#id}. " + e.getMessage(),
+                    e);
+        }
+        List<Expression> parts =
+                all instanceof CompositeStringExpression several ? List.of(several.getExpressions()) : List.of(all);
+        for (Expression part : parts) {
+            check(
+                    !(part instanceof LiteralExpression)
+                            || part.getExpressionString().indexOf('#') < 0,
+                    "has a # outside of #{ } in its name, which would be the same for all values. Write #{#id}.");
+        }
+        return parts;
+    }
+
+    private <T> @Nullable T duration(String attribute, String text, Function<Duration, T> use) {
+        if (text.isBlank()) {
+            return null;
+        }
+        try {
+            return use.apply(DurationFormatterUtils.detectAndParse(text));
+        } catch (IllegalArgumentException e) {
+            throw new IllegalStateException(
+                    "@Locked on " + this + " cannot work: its " + attribute + " is \"" + text
+                            + "\", which must be a time such as 500ms or 2s. " + e.getMessage(),
+                    e);
+        }
+    }
+
+    private int tokenAt() {
+        Parameter[] parameters = method.getParameters();
+        int at = -1;
+        for (int i = 0; i < parameters.length; i++) {
+            if (parameters[i].isAnnotationPresent(FencingToken.class)) {
+                check(
+                        parameters[i].getType() == long.class || parameters[i].getType() == Long.class,
+                        "has a @FencingToken of the type "
+                                + parameters[i].getType().getSimpleName() + ", and a token is a long.");
+                check(at < 0, "has more than one @FencingToken. A hold has one token.");
+                at = i;
+            }
+        }
+        return at;
+    }
+
+    Method method() {
+        return method;
+    }
+
+    /** The name of the lock for one call. */
+    String lockName(EvaluationContext context) {
+        StringBuilder text = new StringBuilder();
+        for (Expression part : name) {
+            Object value = part.getValue(context);
+            if (value == null || isIdentity(value)) {
+                throw new IllegalArgumentException("@Locked(\"" + locked.value() + "\") on " + this + ": #{"
+                        + part.getExpressionString() + "} is "
+                        + (value == null ? "null" : "a " + value.getClass().getName() + " without a text of its own")
+                        + ", so that the name would not say which lock. Name a value that"
+                        + " is always there, such as an id; for a parameter by its name compile with -parameters, or write"
+                        + " #p0.");
+            }
+            text.append(value);
+        }
+        return text.toString();
+    }
+
+    private static boolean isIdentity(Object value) {
+        return value.toString().equals(value.getClass().getName() + '@' + Integer.toHexString(value.hashCode()));
+    }
+
+    /** How long to wait, or null for as long as it takes. */
+    @Nullable
+    Duration waitFor() {
+        return waitFor;
+    }
+
+    LockOptions options() {
+        return options;
+    }
+
+    boolean isRefusedInTransaction() {
+        return locked.inTransaction() == Locked.InTransaction.REFUSE;
+    }
+
+    boolean isSkipped() {
+        return locked.busy() == Locked.Busy.SKIP;
+    }
+
+    /** What the method returns if it is skipped. */
+    @Nullable
+    Object skipped() {
+        return method.getReturnType() == Optional.class ? Optional.empty() : null;
+    }
+
+    boolean declares(Class<? extends Throwable> type) {
+        return Arrays.stream(method.getExceptionTypes()).anyMatch(declared -> declared.isAssignableFrom(type));
+    }
+
+    /** Puts the token where the method wants it. */
+    void giveToken(@Nullable Object[] arguments, long token) {
+        if (tokenAt >= 0) {
+            arguments[tokenAt] = token;
+        }
+    }
+
+    boolean wantsToken() {
+        return tokenAt >= 0;
+    }
+
+    @Override
+    public String toString() {
+        return method.getDeclaringClass().getName()
+                + '.'
+                + method.getName()
+                + Arrays.stream(method.getParameterTypes())
+                        .map(Class::getSimpleName)
+                        .collect(Collectors.joining(", ", "(", ")"));
+    }
+}

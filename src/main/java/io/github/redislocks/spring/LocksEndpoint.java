@@ -1,0 +1,101 @@
+package io.github.redislocks.spring;
+
+import io.github.redislocks.LockInspection;
+import io.github.redislocks.RedisLocks;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.actuate.endpoint.annotation.Selector;
+
+/** The endpoint {@code locks} of the Actuator, which shows what is held and waited for, and forces nothing. */
+@Endpoint(id = "locks")
+class LocksEndpoint {
+
+    final RedisLocks locks;
+
+    LocksEndpoint(RedisLocks locks) {
+        this.locks = locks;
+    }
+
+    /** What this client does; asks no server. */
+    @ReadOperation
+    public Client client() {
+        return new Client(locks.clientId(), locks.countHeld(), locks.countWaiting(), locks.isClosed());
+    }
+
+    /** What Redis knows of one lock. A name may have slashes. */
+    @ReadOperation
+    public Lock lock(@Selector(match = Selector.Match.ALL_REMAINING) String... name) {
+        return Lock.of(locks.inspect(name(name)));
+    }
+
+    static String name(String... parts) {
+        return String.join("/", parts);
+    }
+
+    /**
+     * A client.
+     *
+     * @param held how many locks it holds
+     * @param waiting how many calls of it want a lock
+     */
+    public record Client(String client, long held, long waiting, boolean closed) {}
+
+    /**
+     * A lock, in all JVMs.
+     *
+     * @param holder who has it, or null
+     * @param keptForMillis how much longer it stays taken by nobody, or null
+     * @param queue the first places
+     * @param queueLength how many there are
+     */
+    public record Lock(
+            String name,
+            @Nullable Holder holder,
+            @Nullable Long keptForMillis,
+            List<Waiter> queue,
+            int queueLength,
+            List<Condition> conditions) {
+
+        static Lock of(LockInspection inspection) {
+            return new Lock(
+                    inspection.lockName(),
+                    inspection.holder().map(Holder::of).orElse(null),
+                    inspection.keptFor().map(java.time.Duration::toMillis).orElse(null),
+                    inspection.queue().stream().map(Waiter::of).toList(),
+                    inspection.queueLength(),
+                    inspection.conditions().stream().map(Condition::of).toList());
+        }
+    }
+
+    /** Who has a lock. The token is a text, since JavaScript cannot tell numbers of its size apart. */
+    public record Holder(String owner, int holds, String token, long remainingLeaseMillis) {
+
+        static Holder of(LockInspection.Holder holder) {
+            return new Holder(
+                    holder.owner().toString(),
+                    holder.holds(),
+                    Long.toString(holder.token()),
+                    holder.remainingLease().toMillis());
+        }
+    }
+
+    /** A place in line, or a thread in a Condition. */
+    public record Waiter(String owner, long ageMillis) {
+
+        static Waiter of(LockInspection.Waiter waiter) {
+            return new Waiter(waiter.owner().toString(), waiter.age().toMillis());
+        }
+    }
+
+    /** A Condition in which threads wait. */
+    public record Condition(String name, List<Waiter> waiters) {
+
+        static Condition of(LockInspection.Waiting waiting) {
+            return new Condition(
+                    waiting.condition(),
+                    waiting.waiters().stream().map(Waiter::of).toList());
+        }
+    }
+}

@@ -1,0 +1,106 @@
+package io.github.redislocks.spring;
+
+import io.github.redislocks.JedisServers;
+import io.github.redislocks.LockListener;
+import io.github.redislocks.RedisLocks;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.DisposableBean;
+
+/**
+ * Connects, and closes with a drain. A bean of its own, on which that of the {@link RedisLocks} depends, so that Spring
+ * destroys it after all beans that use the locks.
+ */
+final class RedisLocksConnector implements DisposableBean {
+
+    private static final String PREFIX = "redis-locks.";
+
+    private final RedisLocksProperties properties;
+    private final RedisServerSource otherwise;
+    private volatile @Nullable RedisLocks connected;
+
+    /** Otherwise: where Redis is if the properties do not say it. */
+    RedisLocksConnector(RedisLocksProperties properties, RedisServerSource otherwise) {
+        this.properties = properties;
+        this.otherwise = otherwise;
+    }
+
+    RedisLocks connect(Stream<LockListener> listeners, Stream<RedisLocksCustomizer> customizers) {
+        RedisLocks.Builder builder = RedisLocks.builder();
+        servers(builder);
+        set("key-prefix", properties.keyPrefix(), builder::keyPrefix);
+        set("lease", properties.lease(), builder::lease);
+        set("retry-for", properties.retryFor(), builder::retryFor);
+        set("command-timeout", properties.commandTimeout(), builder::commandTimeout);
+        set("max-connections", properties.maxConnections(), builder::maxConnections);
+        set(
+                "replica-acks",
+                properties.replicaAcks(),
+                replicas -> builder.replicaAcks(replicas, properties.replicaAcksTimeout()));
+        set("failover-grace", properties.failoverGrace(), builder::failoverGrace);
+        set("restart-delay", properties.restartDelay(), builder::restartDelay);
+        set("token-memory", properties.tokenMemory(), builder::tokenMemory);
+        set("local-reentry", properties.localReentry(), builder::localReentry);
+        set("max-hold", properties.maxHold(), builder::maxHold);
+        set("watch-deletions", properties.watchDeletions(), builder::watchDeletions);
+        set("connect-within", properties.connectWithin(), builder::connectWithin);
+        builder.connectLater(properties.startup() == RedisLocksProperties.Startup.LAZY);
+        listeners.forEach(builder::listener);
+        customizers.forEach(customizer -> customizer.customize(builder));
+        if (properties.drain().isNegative()) {
+            throw new IllegalArgumentException("The property redis-locks.drain is " + properties.drain()
+                    + ": it must not be negative. Use 0 to wait for no holder.");
+        }
+        RedisLocks locks = builder.build();
+        connected = locks;
+        return locks;
+    }
+
+    /** What was connected, or null. */
+    @Nullable
+    RedisLocks connected() {
+        return connected;
+    }
+
+    private void servers(RedisLocks.Builder builder) {
+        String url = properties.url();
+        List<String> quorum = properties.quorum();
+        boolean isQuorum = quorum != null && !quorum.isEmpty();
+        if (url != null && isQuorum) {
+            throw new IllegalArgumentException("The properties redis-locks.url and redis-locks.quorum are both set,"
+                    + " and locks are either in one Redis or in a quorum. Leave one of them out.");
+        }
+        if (isQuorum) {
+            set("quorum", quorum, uris -> builder.quorum(uris.toArray(String[]::new)));
+        } else if (url != null) {
+            set("url", url, builder::uri);
+        } else {
+            JedisServers servers = otherwise.servers();
+            if (servers != null) {
+                builder.servers(servers);
+            }
+        }
+    }
+
+    /** Sets a value unless it is null, and says which property it is of if it cannot work. */
+    private static <T> void set(String name, @Nullable T value, Consumer<T> setter) {
+        if (value == null) {
+            return;
+        }
+        try {
+            setter.accept(value);
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException("The property " + PREFIX + name + " cannot work. " + e.getMessage(), e);
+        }
+    }
+
+    @Override
+    public void destroy() {
+        RedisLocks locks = connected;
+        if (locks != null) {
+            locks.close(properties.drain());
+        }
+    }
+}

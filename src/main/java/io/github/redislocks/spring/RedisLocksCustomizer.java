@@ -1,0 +1,25 @@
+package io.github.redislocks.spring;
+
+import io.github.redislocks.RedisLocks;
+
+/**
+ * Changes the settings of the {@link RedisLocks} that Spring Boot makes, after the properties have set theirs. All
+ * beans of this type are asked, in their order.
+ *
+ * <pre>{@code
+ * @Bean
+ * RedisLocksCustomizer alarms(Alarms alarms) {
+ *     return builder -> builder.onLockLost(loss -> alarms.add(loss));
+ * }
+ * }</pre>
+ *
+ * <p>For listeners none is needed: each bean that is a {@link io.github.redislocks.LockListener} is told.
+ *
+ * @since 0.1.0
+ */
+@FunctionalInterface
+public interface RedisLocksCustomizer {
+
+    /** Changes the settings. */
+    void customize(RedisLocks.Builder builder);
+}

@@ -1,0 +1,18 @@
+package io.github.redislocks.spring;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.aot.hint.RuntimeHints;
+import org.springframework.aot.hint.RuntimeHintsRegistrar;
+import org.springframework.aot.hint.TypeReference;
+
+/** What a native image of an application needs of this library besides its classes: the scripts, and one proxy. */
+final class RedisLocksHints implements RuntimeHintsRegistrar {
+
+    @Override
+    public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
+        hints.resources()
+                .registerPattern("io/github/redislocks/script/lua/*.lua")
+                .registerPattern("redis/clients/jedis/pom.properties");
+        hints.proxies().registerJdkProxy(TypeReference.of("redis.clients.jedis.JedisClientConfig"));
+    }
+}

@@ -1,0 +1,48 @@
+package io.github.redislocks.spring;
+
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.micrometer.LockMetrics;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.context.annotation.Bean;
+
+/**
+ * Makes the {@link LockMetrics} of the locks that {@link RedisLocksAutoConfiguration} makes, if there is a registry of
+ * Micrometer. Spring Boot binds them to it, as every bean that is a binder.
+ */
+@AutoConfiguration(
+        before = RedisLocksAutoConfiguration.class,
+        afterName = {
+            "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration",
+            "org.springframework.boot.actuate.autoconfigure.metrics.CompositeMeterRegistryAutoConfiguration"
+        })
+@ConditionalOnClass(name = "io.micrometer.core.instrument.MeterRegistry")
+@ConditionalOnBean(type = "io.micrometer.core.instrument.MeterRegistry")
+@ConditionalOnProperty(
+        prefix = "redis-locks",
+        name = {"enabled", "metrics"},
+        matchIfMissing = true)
+final class RedisLocksMetricsAutoConfiguration {
+
+    @Bean
+    @ConditionalOnMissingBean
+    LockMetrics redisLocksMetrics() {
+        return new LockMetrics();
+    }
+
+    /** Shows the locks that were made here in the gauges; who made others shows them as well. */
+    @Bean
+    SmartInitializingSingleton redisLocksGauges(LockMetrics metrics, ObjectProvider<RedisLocksConnector> connectors) {
+        return () -> connectors.ifAvailable(connector -> {
+            RedisLocks locks = connector.connected();
+            if (locks != null) {
+                metrics.watch(locks);
+            }
+        });
+    }
+}

@@ -1,0 +1,51 @@
+package io.github.redislocks.spring;
+
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * The properties {@code redis-locks.*}. What is null is as in {@link io.github.redislocks.RedisLocks.Builder}. The page
+ * docs/spring.md and META-INF/spring-configuration-metadata.json have the same list.
+ */
+@ConfigurationProperties("redis-locks")
+record RedisLocksProperties(
+        @DefaultValue("true") boolean enabled,
+        @Nullable String url,
+        @Nullable List<String> quorum,
+        @DefaultValue("lazy") Startup startup,
+        @Nullable Duration connectWithin,
+        @DefaultValue("5s") Duration drain,
+        @Nullable String keyPrefix,
+        @Nullable Duration lease,
+        @Nullable Duration retryFor,
+        @Nullable Duration commandTimeout,
+        @Nullable Integer maxConnections,
+        @Nullable Integer replicaAcks,
+        @DefaultValue("500ms") Duration replicaAcksTimeout,
+        @Nullable Duration failoverGrace,
+        @Nullable Duration restartDelay,
+        @Nullable Duration tokenMemory,
+        @Nullable Boolean localReentry,
+        @Nullable Duration maxHold,
+        @Nullable Boolean watchDeletions,
+        @DefaultValue("true") boolean metrics,
+        @DefaultValue Endpoint endpoint) {
+
+    /** What the start of the application does without Redis. */
+    enum Startup {
+        /** It goes on, and locks can be had once Redis is there. */
+        LAZY,
+        /** It fails, after {@code connectWithin}. */
+        EAGER
+    }
+
+    /**
+     * Of the endpoint {@code locks} of the Actuator.
+     *
+     * @param force whether it forces locks open
+     */
+    record Endpoint(@DefaultValue("false") boolean force) {}
+}

@@ -1,0 +1,140 @@
+package io.github.redislocks.spring.integration;
+
+import io.github.redislocks.FencedLock;
+import io.github.redislocks.Locks;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Set;
+import java.util.UUID;
+import org.springframework.integration.support.locks.DistributedLock;
+import org.springframework.integration.support.locks.ExpirableLockRegistry;
+import org.springframework.integration.support.locks.LockRegistry;
+import org.springframework.integration.support.locks.RenewableLockRegistry;
+
+/**
+ * The locks of {@link Locks} for Spring Integration 7.1, in the place of its {@code RedisLockRegistry}.
+ *
+ * <pre>{@code
+ * @Bean
+ * RedisLocksRegistry lockRegistry(Locks locks) {
+ *     return new RedisLocksRegistry(locks, "flows");
+ * }
+ * }</pre>
+ *
+ * <p>A hold is renewed while its thread lives, so that no time to live has to be longer than the work; one that names a
+ * time to live ends with it. There is no task scheduler to set. A lock object holds nothing, so that none has to be
+ * removed. What {@code unlock()} throws after a loss is a {@link io.github.redislocks.LockLostException}. Closing the
+ * {@link Locks} is the business of who made it. Thread-safe.
+ *
+ * @since 0.1.0
+ */
+public final class RedisLocksRegistry
+        implements RenewableLockRegistry<DistributedLock>, ExpirableLockRegistry<DistributedLock> {
+
+    /** Types of keys that have the same text in every JVM. */
+    private static final Set<Class<?>> TEXTS =
+            Set.of(String.class, UUID.class, Long.class, Integer.class, Short.class, Byte.class, Character.class);
+
+    private final Locks locks;
+    private final String prefix;
+
+    /** Makes a registry in which the name of a lock is its key. */
+    public RedisLocksRegistry(Locks locks) {
+        this.locks = Objects.requireNonNull(locks, "locks");
+        this.prefix = "";
+    }
+
+    /**
+     * Makes a registry in which the name of a lock is its key behind a prefix and a colon.
+     *
+     * @param registryKey the prefix, by which registries are told apart
+     * @throws IllegalArgumentException if it is empty
+     */
+    public RedisLocksRegistry(Locks locks, String registryKey) {
+        if (registryKey.isBlank()) {
+            throw new IllegalArgumentException("The registryKey is \"" + registryKey
+                    + "\": it must tell this registry apart from others. Use the constructor without one if there is"
+                    + " only one.");
+        }
+        this.locks = Objects.requireNonNull(locks, "locks");
+        this.prefix = registryKey + ':';
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @param lockKey a text, a whole number, a character, a UUID or an enum constant
+     * @throws IllegalArgumentException if it is something else, whose text may differ from one JVM to the next
+     */
+    @Override
+    public DistributedLock obtain(Object lockKey) {
+        return new RegisteredLock(fencedLock(lockKey));
+    }
+
+    /**
+     * The lock of a key with all that it can do, such as its fencing token.
+     *
+     * @throws IllegalArgumentException as {@link #obtain}
+     */
+    public FencedLock fencedLock(Object lockKey) {
+        Objects.requireNonNull(lockKey, "lockKey");
+        if (!TEXTS.contains(lockKey.getClass()) && !(lockKey instanceof Enum<?>)) {
+            throw new IllegalArgumentException(
+                    "The lockKey is a " + lockKey.getClass().getName()
+                            + ": it must be a text, a whole number, a character, a UUID or an enum constant, which have the same"
+                            + " text in every JVM. Pass a text that names what is to be locked.");
+        }
+        String text = lockKey instanceof Enum<?> constant ? constant.name() : lockKey.toString();
+        return locks.reentrantLock(prefix + text);
+    }
+
+    /**
+     * Makes sure that the calling thread holds the lock, and begins its lease anew. Of a hold without a time to live
+     * the watchdog does that anyway.
+     *
+     * @throws IllegalMonitorStateException if the calling thread does not hold the lock; a
+     *     {@link io.github.redislocks.LockLostException} if it did and has lost it
+     */
+    @Override
+    public void renewLock(Object lockKey) {
+        FencedLock lock = fencedLock(lockKey);
+        long token = lock.fencingToken();
+        lock.lock();
+        leave(lock, token);
+    }
+
+    /**
+     * Has the calling thread's hold last for the given time at least; a longer hold is not shortened.
+     *
+     * @param ttl 100 ms to 24 h
+     * @throws IllegalMonitorStateException as {@link #renewLock(Object)}
+     * @throws IllegalArgumentException if the time is shorter or longer
+     */
+    @Override
+    public void renewLock(Object lockKey, Duration ttl) {
+        FencedLock lock = fencedLock(lockKey);
+        long token = lock.fencingToken();
+        lock.lock(ttl);
+        leave(lock, token);
+    }
+
+    /** Ends a re-entry, which began a new hold if the one before had just been lost. */
+    private static void leave(FencedLock lock, long token) {
+        boolean renewed = lock.fencingToken() == token;
+        lock.unlock();
+        if (!renewed) {
+            throw new IllegalMonitorStateException(
+                    "The lock \"" + lock.getName() + "\" was lost before it could be renewed.");
+        }
+    }
+
+    /** Does nothing: a lock object holds nothing, and this registry keeps none. */
+    @Override
+    public void expireUnusedOlderThan(long age) {}
+
+    /** As {@link LockRegistry} has it, for people. */
+    @Override
+    public String toString() {
+        return "RedisLocksRegistry[" + prefix + "…]";
+    }
+}

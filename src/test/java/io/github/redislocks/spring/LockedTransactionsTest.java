@@ -1,0 +1,120 @@
+package io.github.redislocks.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.redislocks.FencedLock;
+import io.github.redislocks.LockLostException;
+import io.github.redislocks.RedisLocks;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+/** Transactions under locks without annotations, on H2 and a real Redis. */
+@Timeout(120)
+class LockedTransactionsTest {
+
+    private static final int SALES = 400;
+
+    private final String name = "transactions-" + UUID.randomUUID();
+    private final AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext(Sales.class);
+    private final RedisLocks locks = context.getBean(RedisLocks.class);
+    private final Sales.Counter counter = context.getBean(Sales.Counter.class);
+    private final TransactionTemplate template =
+            new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
+    private final LockedTransactions transactions = new LockedTransactions(locks, template);
+    private final FencedLock lock = locks.reentrantLock(name);
+
+    @AfterEach
+    void stop() {
+        context.close();
+    }
+
+    @Test
+    void withLock_commitsBeforeItUnlocks_soNoSaleIsLost() throws Exception {
+        Sales.inThreads(SALES, () -> transactions.runWithLock(name, held -> counter.add(1)));
+        assertThat(counter.count(1)).isEqualTo(SALES);
+        int inside = 0;
+        do {
+            inside += 100;
+            Sales.inThreads(
+                    100, () -> template.executeWithoutResult(status -> locks.runWithLock(name, () -> counter.add(2))));
+        } while (inside < 5_000 && counter.count(2) == inside);
+        assertThat(counter.count(2)).as("with the lock inside the transaction").isLessThan(inside);
+    }
+
+    @Test
+    void withLock_fence_isRaisedInATransactionOfItsOwnUnderTheSameLock() {
+        // As the README does it in SQL: the fence is committed before the balance is read.
+        long token = locks.withLock(name, () -> {
+            Long raised = transactions.withLock(name, FencedLock::fencingToken);
+            transactions.runWithLock(name, held -> {
+                assertThat(held.fencingToken()).isEqualTo(raised);
+                counter.add(1);
+            });
+            return raised;
+        });
+        assertThat(token).isPositive();
+        assertThat(counter.count(1)).isOne();
+        assertThat(lock.isLocked()).isFalse();
+    }
+
+    @Test
+    void withLock_actionThatThrows_isRolledBackAndUnlocked() {
+        assertThatThrownBy(() -> transactions.runWithLock(name, held -> {
+                    counter.add(1);
+                    throw new IllegalArgumentException("no");
+                }))
+                .isInstanceOf(IllegalArgumentException.class);
+        assertThat(counter.count(1)).isZero();
+        assertThat(lock.isLocked()).isFalse();
+    }
+
+    @Test
+    void withLock_lockThatIsLost_isRolledBack() {
+        assertThatThrownBy(() -> transactions.runWithLock(name, held -> {
+                    counter.add(1);
+                    held.forceUnlock();
+                    assertThat(held.tryLock()).isTrue();
+                    held.unlock();
+                }))
+                .isInstanceOf(LockLostException.class);
+        assertThat(counter.count(1)).isZero();
+    }
+
+    @Test
+    void withLock_insideATransaction_isRefused() {
+        assertThatThrownBy(() -> template.executeWithoutResult(status -> transactions.runWithLock(name, held -> {})))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining(name)
+                .hasMessageContaining("unlockAfterCompletion");
+    }
+
+    @Test
+    void unlockAfterCompletion_keepsTheLockUntilTheTransactionHasEnded() {
+        template.executeWithoutResult(status -> {
+            lock.lock();
+            LockedTransactions.unlockAfterCompletion(lock);
+            counter.add(1);
+            status.setRollbackOnly();
+            assertThat(lock.isHeldByCurrentThread()).isTrue();
+        });
+        assertThat(lock.isLocked()).isFalse();
+        assertThat(counter.count(1)).isZero();
+    }
+
+    @Test
+    void unlockAfterCompletion_withoutATransaction_unlocksAndThrows() {
+        lock.lock();
+        assertThatThrownBy(() -> LockedTransactions.unlockAfterCompletion(lock))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("No transaction is open");
+        assertThat(lock.isLocked()).isFalse();
+        assertThatThrownBy(() -> LockedTransactions.unlockAfterCompletion(lock))
+                .isInstanceOf(IllegalMonitorStateException.class);
+    }
+}

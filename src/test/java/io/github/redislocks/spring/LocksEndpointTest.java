@@ -1,0 +1,78 @@
+package io.github.redislocks.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.fixture.RedisServers;
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.boot.health.contributor.Status;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+
+/** The endpoint and the health indicator; spring-apps asks for both over HTTP. */
+@Timeout(60)
+class LocksEndpointTest {
+
+    private final ApplicationContextRunner runner = new ApplicationContextRunner()
+            .withConfiguration(AutoConfigurations.of(
+                    RedisLocksAutoConfiguration.class,
+                    RedisLocksEndpointAutoConfiguration.class,
+                    RedisLocksHealthAutoConfiguration.class))
+            .withPropertyValues("redis-locks.url=redis://localhost:1");
+
+    private final ApplicationContextRunner exposed = runner.withPropertyValues(
+            "management.endpoints.web.exposure.include=locks", "management.endpoints.jmx.exposure.include=locks");
+
+    @Test
+    void endpoint_isMadeOnlyIfExposed_andForcesOnlyIfAllowed() {
+        runner.run(context -> assertThat(context).doesNotHaveBean(LocksEndpoint.class));
+        exposed.run(
+                context -> assertThat(context).getBean(LocksEndpoint.class).isExactlyInstanceOf(LocksEndpoint.class));
+        exposed.withPropertyValues("redis-locks.endpoint.force=true")
+                .run(context -> assertThat(context)
+                        .getBean(LocksEndpoint.class)
+                        .isExactlyInstanceOf(ForcingLocksEndpoint.class));
+    }
+
+    @Test
+    void endpoint_showsAndForces() {
+        String name = "spring/" + UUID.randomUUID();
+        String[] parts = name.split("/");
+        try (RedisLocks locks = RedisLocks.connect(RedisServers.shared().uri())) {
+            ForcingLocksEndpoint endpoint = new ForcingLocksEndpoint(locks);
+            RedisReentrantLock lock = locks.reentrantLock(name);
+            assertThat(endpoint.lock(parts).holder()).isNull();
+            lock.lock();
+            assertThat(endpoint.client()).isEqualTo(new LocksEndpoint.Client(locks.clientId(), 1, 0, false));
+            LocksEndpoint.Lock shown = endpoint.lock(parts);
+            assertThat(shown.name()).isEqualTo(name);
+            assertThat(shown.holder().owner()).startsWith(locks.clientId());
+            assertThat(shown.holder().token()).isEqualTo(Long.toString(lock.fencingToken()));
+            assertThat(endpoint.force(parts)).isEqualTo(new ForcingLocksEndpoint.Forced(name, true));
+            assertThat(lock.isLocked()).isFalse();
+            assertThat(endpoint.force(parts).forced()).isFalse();
+        }
+    }
+
+    @Test
+    void health_tellsWhetherRedisAnswers() {
+        runner.run(context -> {
+            Health health = context.getBean("redisLocksHealthIndicator", HealthIndicator.class)
+                    .health();
+            assertThat(health.getStatus()).isEqualTo(Status.DOWN);
+            assertThat(health.getDetails()).containsKeys("client", "held", "waiting", "error");
+        });
+        runner.withPropertyValues("redis-locks.url=" + RedisServers.shared().uri())
+                .run(context -> assertThat(context.getBean("redisLocksHealthIndicator", HealthIndicator.class)
+                                .health()
+                                .getStatus())
+                        .isEqualTo(Status.UP));
+        runner.withPropertyValues("management.health.redis-locks.enabled=false")
+                .run(context -> assertThat(context).doesNotHaveBean(HealthIndicator.class));
+    }
+}

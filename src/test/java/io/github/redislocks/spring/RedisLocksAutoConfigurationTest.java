@@ -1,0 +1,329 @@
+package io.github.redislocks.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.LockAcquired;
+import io.github.redislocks.LockListener;
+import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.Locks;
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.fixture.RedisServers;
+import io.github.redislocks.fixture.TlsServer;
+import io.github.redislocks.fixture.WorkerJvm;
+import io.github.redislocks.micrometer.LockMetrics;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.net.URI;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.beans.factory.DisposableBean;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.ssl.SslAutoConfiguration;
+import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+@Timeout(60)
+class RedisLocksAutoConfigurationTest {
+
+    /** Nobody listens there. */
+    private static final String NOWHERE = "redis-locks.url=redis://localhost:1";
+
+    private final ApplicationContextRunner runner = new ApplicationContextRunner()
+            .withConfiguration(AutoConfigurations.of(
+                    LockedAutoConfiguration.class,
+                    RedisLocksAutoConfiguration.class,
+                    RedisLocksEndpointAutoConfiguration.class,
+                    RedisLocksHealthAutoConfiguration.class,
+                    RedisLocksMetricsAutoConfiguration.class));
+
+    /** Uses the locks, also when it is destroyed. */
+    record User(Locks locks, List<String> seen) implements DisposableBean {
+
+        @Override
+        public void destroy() {
+            seen.add(locks.isClosed() ? "closed" : "open");
+        }
+    }
+
+    @Test
+    void start_withoutRedis_goesOnAndClosesTheLocksAtItsEnd() {
+        RedisLocks[] locks = new RedisLocks[1];
+        runner.withPropertyValues(NOWHERE).run(context -> {
+            locks[0] = context.getBean(RedisLocks.class);
+            assertThat(context.getBean(Locks.class)).isSameAs(locks[0]);
+        });
+        assertThat(locks[0].isClosed()).isTrue();
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class WithUser {
+
+        static final List<String> SEEN = new ArrayList<>();
+
+        @Bean
+        User user(Locks locks) {
+            return new User(locks, SEEN);
+        }
+    }
+
+    @Test
+    void close_ofTheContext_comesAfterTheBeansThatUseTheLocks() {
+        WithUser.SEEN.clear();
+        runner.withPropertyValues(NOWHERE).withUserConfiguration(WithUser.class).run(context -> {});
+        assertThat(WithUser.SEEN).containsExactly("open");
+    }
+
+    @Test
+    void start_eagerWithoutRedis_failsAndSaysWhy() {
+        runner.withPropertyValues(NOWHERE, "redis-locks.startup=eager")
+                .run(context -> assertThat(context).getFailure().rootCause().hasMessageContaining("localhost:1"));
+    }
+
+    @Test
+    void locksOfTheUser_areKept() {
+        try (RedisLocks own = RedisLocks.builder()
+                .uri("redis://localhost:1")
+                .connectLater(true)
+                .build()) {
+            runner.withBean("own", RedisLocks.class, () -> own, definition -> definition.setDestroyMethodName(""))
+                    .run(context -> assertThat(context).getBean(Locks.class).isSameAs(own));
+        }
+    }
+
+    @Test
+    void enabledFalse_makesNothing() {
+        runner.withPropertyValues("redis-locks.enabled=false")
+                .run(context -> assertThat(context)
+                        .hasNotFailed()
+                        .doesNotHaveBean(Locks.class)
+                        .doesNotHaveBean(LockedPostProcessor.class));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "url            | http://localhost    | must begin with redis://",
+                "key-prefix     | {x}                 | {x}",
+                "lease          | 1ms                 | PT0.1S",
+                "retry-for      | 25h                 | PT25H",
+                "command-timeout| 0                   | PT0S",
+                "max-connections| 0                   | 0",
+                "replica-acks   | -1                  | -1",
+                "failover-grace | 25h                 | PT25H",
+                "max-hold       | 1ms                 | PT0.001S",
+                "connect-within | 25h                 | PT25H",
+                "quorum         | redis://localhost:1 | 1"
+            })
+    void property_thatCannotWork_failsByItsName(String name, String value, String said) {
+        runner.withPropertyValues("redis-locks." + name + "=" + value)
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .rootCause()
+                        .isInstanceOf(IllegalArgumentException.class)
+                        .satisfies(root -> assertThat(messages(context.getStartupFailure()))
+                                .contains("The property redis-locks." + name + " cannot work. ", said)));
+    }
+
+    private static String messages(Throwable failure) {
+        StringBuilder all = new StringBuilder();
+        for (Throwable each = failure; each != null; each = each.getCause()) {
+            all.append(each.getMessage()).append('\n');
+        }
+        return all.toString();
+    }
+
+    @Test
+    void urlAndQuorum_together_areRefused() {
+        runner.withPropertyValues(NOWHERE, "redis-locks.quorum=redis://a,redis://b,redis://c")
+                .run(context -> assertThat(messages(context.getStartupFailure()))
+                        .contains("redis-locks.url and redis-locks.quorum are both set"));
+    }
+
+    @Test
+    void drain_negative_isRefused() {
+        runner.withPropertyValues(NOWHERE, "redis-locks.drain=-1s")
+                .run(context ->
+                        assertThat(messages(context.getStartupFailure())).contains("redis-locks.drain is PT-1S"));
+    }
+
+    @Test
+    void propertiesThatBuildChecks_reachTheBuilder() {
+        runner.withPropertyValues(NOWHERE, "redis-locks.token-memory=1s")
+                .run(context ->
+                        assertThat(messages(context.getStartupFailure())).contains("tokenMemory is PT1S"));
+        runner.withPropertyValues(NOWHERE, "redis-locks.restart-delay=1s")
+                .run(context ->
+                        assertThat(messages(context.getStartupFailure())).contains("restartDelay is PT1S"));
+        runner.withPropertyValues(
+                        "redis-locks.quorum=redis://localhost:1,redis://localhost:2,redis://localhost:3",
+                        "redis-locks.watch-deletions=true")
+                .run(context ->
+                        assertThat(messages(context.getStartupFailure())).contains("watchDeletions(true)"));
+    }
+
+    @Test
+    void customizersAndListeners_areAsked() {
+        List<String> acquired = new ArrayList<>();
+        LockListener listener = new LockListener() {
+            @Override
+            public void acquired(LockAcquired event) {
+                acquired.add(event.lockName());
+            }
+        };
+        String name = "spring-" + UUID.randomUUID();
+        runner.withPropertyValues("redis-locks.url=" + RedisServers.shared().uri())
+                .withBean(LockListener.class, () -> listener)
+                .withBean("first", RedisLocksCustomizer.class, () -> builder -> builder.lease(Duration.ofHours(2)))
+                .run(context -> {
+                    var lock = context.getBean(RedisLocks.class).reentrantLock(name);
+                    lock.lock();
+                    assertThat(lock.remainingLease()).isGreaterThan(Duration.ofHours(1));
+                    lock.unlock();
+                });
+        assertThat(acquired).containsExactly(name);
+    }
+
+    @Test
+    void connectionDetails_ofSpringBoot_sayWhereRedisIs() {
+        URI uri = URI.create(RedisServers.shared().uri());
+        DataRedisConnectionDetails details = new DataRedisConnectionDetails() {
+            @Override
+            public Standalone getStandalone() {
+                return Standalone.of(uri.getHost(), uri.getPort(), 3);
+            }
+        };
+        runner.withBean(DataRedisConnectionDetails.class, () -> details).run(context -> {
+            RedisLocks locks = context.getBean(RedisLocks.class);
+            assertThat(locks.toString()).contains(uri.getHost() + ":" + uri.getPort());
+            locks.runWithLock("spring-" + UUID.randomUUID(), () -> {});
+        });
+    }
+
+    @Test
+    void url_ofTheLibrary_isPreferredToConnectionDetails() {
+        runner.withPropertyValues(NOWHERE)
+                .withBean(DataRedisConnectionDetails.class, () -> new DataRedisConnectionDetails() {})
+                .run(context ->
+                        assertThat(context.getBean(RedisLocks.class).toString()).contains("localhost:1["));
+    }
+
+    @Test
+    @Tag("server")
+    void sslBundle_isTrusted(@TempDir Path folder) {
+        try (TlsServer tls = TlsServer.start(folder)) {
+            String[] properties = {
+                "spring.data.redis.host=" + tls.address().getHost(),
+                "spring.data.redis.port=" + tls.address().getPort(),
+                "redis-locks.command-timeout=20s",
+                "redis-locks.startup=eager"
+            };
+            ApplicationContextRunner withBundles = runner.withConfiguration(
+                            AutoConfigurations.of(SslAutoConfiguration.class))
+                    .withPropertyValues(properties)
+                    .withPropertyValues(
+                            "spring.ssl.bundle.jks.ours.truststore.location=" + folder.resolve("trust.p12"),
+                            "spring.ssl.bundle.jks.ours.truststore.password=changeit");
+            withBundles.withPropertyValues("spring.data.redis.ssl.bundle=ours").run(context -> {
+                assertThat(context).hasNotFailed();
+                context.getBean(RedisLocks.class).runWithLock("tls", () -> {});
+            });
+            withBundles
+                    .withPropertyValues("spring.data.redis.ssl.enabled=true")
+                    .run(context -> assertThat(context)
+                            .as("without the bundle")
+                            .getFailure()
+                            .hasRootCauseInstanceOf(java.security.GeneralSecurityException.class));
+        }
+    }
+
+    @Test
+    void drain_letsHoldersFinish() throws Exception {
+        CountDownLatch held = new CountDownLatch(1);
+        CountDownLatch closing = new CountDownLatch(1);
+        CompletableFuture<Void> holder = new CompletableFuture<>();
+        runner.withPropertyValues("redis-locks.url=" + RedisServers.shared().uri(), "redis-locks.drain=30s")
+                .run(context -> {
+                    RedisLocks locks = context.getBean(RedisLocks.class);
+                    new Thread(() -> {
+                                try {
+                                    locks.runWithLock("spring-" + UUID.randomUUID(), () -> {
+                                        held.countDown();
+                                        closing.await();
+                                    });
+                                    holder.complete(null);
+                                } catch (Throwable e) {
+                                    holder.completeExceptionally(e);
+                                }
+                            })
+                            .start();
+                    assertThat(held.await(20, TimeUnit.SECONDS)).isTrue();
+                    new Thread(() -> {
+                                while (!locks.isClosed()) {
+                                    Thread.onSpinWait();
+                                }
+                                closing.countDown();
+                            })
+                            .start();
+                });
+        assertThat(holder).as("no loss").succeedsWithin(Duration.ofSeconds(20));
+    }
+
+    @Test
+    void metrics_withARegistry_areMadeAndShowTheLocks() {
+        runner.withPropertyValues("redis-locks.url=" + RedisServers.shared().uri())
+                .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
+                .run(context -> {
+                    MeterRegistry registry = context.getBean(MeterRegistry.class);
+                    context.getBean(LockMetrics.class).bindTo(registry); // as Spring Boot does
+                    RedisLocks locks = context.getBean(RedisLocks.class);
+                    locks.runWithLock(
+                            "spring-" + UUID.randomUUID(),
+                            () -> assertThat(registry.get(LockMetrics.HELD)
+                                            .gauge()
+                                            .value())
+                                    .isEqualTo(1));
+                    assertThat(registry.get(LockMetrics.HOLD).timer().count()).isEqualTo(1);
+                });
+        runner.withPropertyValues(NOWHERE)
+                .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(LockMetrics.class));
+    }
+
+    private static boolean isThere(Path entry) {
+        String absent = "(spring-boot-(data-redis|health|actuator)|spring-(tx|jdbc|integration)|micrometer).*";
+        return !entry.getFileName().toString().matches(absent);
+    }
+
+    /** As in an application without the Actuator, Micrometer and transactions, and as in one of Boot 3.5. */
+    @Test
+    void classes_thatAreNotThere_areNotMissed() throws Exception {
+        try (WorkerJvm worker = WorkerJvm.startWith(RedisLocksAutoConfigurationTest::isThere, SmallApplication.class)) {
+            assertThat(worker.awaitLine(SmallApplication.BEANS, Duration.ofSeconds(50)))
+                    .contains("localhost:1[", "redisLocks ")
+                    .doesNotContain("Endpoint", "Health");
+            assertThat(worker.awaitExit(Duration.ofSeconds(20))).isZero();
+        }
+    }
+
+    @Test
+    void unavailableRedis_isToldToWhoeverWantsALock() {
+        runner.withPropertyValues(NOWHERE)
+                .run(context -> assertThat(org.assertj.core.api.Assertions.catchThrowable(() ->
+                                context.getBean(Locks.class).reentrantLock("x").tryLock()))
+                        .isInstanceOf(LockUnavailableException.class));
+    }
+}

@@ -1,0 +1,33 @@
+package io.github.redislocks.spring;
+
+import io.github.redislocks.RedisLocks;
+import java.util.List;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Configuration;
+
+/** An application that has little on its class path, and says what became of it. */
+final class SmallApplication {
+
+    static final String BEANS = "beans: ";
+
+    private SmallApplication() {}
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableAutoConfiguration
+    static class Config {}
+
+    public static void main(String[] args) {
+        try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Config.class)
+                .web(WebApplicationType.NONE)
+                .properties("spring.data.redis.port=1", "spring.main.banner-mode=off")
+                .run()) {
+            List<String> ours = List.of(context.getBeanDefinitionNames()).stream()
+                    .filter(name -> name.startsWith("redisLocks"))
+                    .toList();
+            System.out.println(BEANS + context.getBean(RedisLocks.class) + ' ' + String.join(" ", ours) + ' ');
+        }
+    }
+}
