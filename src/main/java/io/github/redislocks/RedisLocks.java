@@ -676,7 +676,8 @@ public final class RedisLocks implements Locks {
             }
             String id = newClientId();
             Threads threads = threads(threadFactory, id);
-            return on(redis, id, settings.checked(), listeners, clock, threads, connectWithin);
+            Connecting connecting = new Connecting(connectWithin, connectLater);
+            return on(redis, id, settings.checked(), listeners, clock, threads, connecting);
         }
     }
 }

@@ -116,7 +116,8 @@ class AclTest {
     @Test
     void rule_inACluster_needsItsRightsBesides() throws IOException {
         List<String> rule = rule();
-        Matcher besides = Pattern.compile("a\\s+cluster `(\\+[^`]*)`").matcher(Files.readString(Path.of("docs", "redis.md")));
+        Matcher besides =
+                Pattern.compile("a\\s+cluster `(\\+[^`]*)`").matcher(Files.readString(Path.of("docs", "redis.md")));
         assertThat(besides.find()).isTrue();
         try (ClusterServers servers = ClusterServers.start()) {
             tell(servers, rule.subList(1, rule.size()));

@@ -237,7 +237,10 @@ class ServerRequirementsTest {
             jedis.aclSetUser("clerk", "on", ">secret", "~*", "&*", "+@all", "-subscribe");
             assertThat(Logged.by(() -> RedisLocks.connect(uri(server, "clerk")).close()))
                     .contains(
-                            "WARN", "does not let this user subscribe to redis-locks:mailbox:", "+subscribe", "docs/redis.md");
+                            "WARN",
+                            "does not let this user subscribe to redis-locks:mailbox:",
+                            "+subscribe",
+                            "docs/redis.md");
             try (RedisLocks clerk = RedisLocks.connect(uri(server, "clerk"));
                     RedisLocks other = RedisLocks.connect(server.uri())) {
                 other.reentrantLock("job").lock();
