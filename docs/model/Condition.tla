@@ -93,7 +93,7 @@ Signal ==
     /\ UNCHANGED <<good, live, lapsed, deaf, st, up>>
 
 \* Who has the lock returns from its wait, and releases: the released mark counts for who comes next.
-\* @lua release.lua @java LockEngine.Sync#release
+\* @lua release.lua @java Exits#release
 Release ==
     /\ up /\ owner \in live
     /\ IF owner = Holder THEN TRUE ELSE Wanting(owner)

@@ -209,7 +209,7 @@ LeaveLater(a) ==
 (***************************************************************************)
 
 \* The first thread that releases has decided how the hold ends. To all others it is released, or will be.
-\* @lua release.lua @java LockEngine.Sync#release
+\* @lua release.lua @java Exits#release
 StartRelease(a) ==
     \E by \in {1, 2} :
         /\ by = 2 => at[a].releases = 1
@@ -220,7 +220,7 @@ StartRelease(a) ==
         /\ UNCHANGED <<srv, strays, taken, rivals, faults>>
 
 \* A release that finds nothing was too late, unless an earlier copy of it may have run.
-\* @lua release.lua @java LockEngine.Sync#handOn
+\* @lua release.lua @java Exits#handOn
 Released(r) ==
     LET lost == r.ans = "GONE" /\ (~r.resent \/ Broken = "goneIsLost") IN
     /\ r.op = "release" /\ r.st = "ran"

@@ -215,7 +215,7 @@ Renewal(c) ==
     /\ LET r == Request(c, "renew", FALSE) IN
         Do(r, LAMBDA ans : IF ans = "OK" THEN [cl EXCEPT ![c].deadline = Max(@, Lease)] ELSE Over(c), cl)
 
-\* @lua - @java LockEngine.Sync#release
+\* @lua - @java Exits#release
 StartRelease(c) ==
     /\ Holds(c)
     /\ \E keep \in BOOLEAN :

@@ -256,15 +256,15 @@ GiveUp(c) ==
     /\ UNCHANGED <<srv, stray, owed, silent>>
 
 \* Sync.reenter
-\* @lua reenter.lua @java LockEngine.Sync#reenter
+\* @lua reenter.lua @java Entries#reenter
 StartReenter(c) == Holds(c) /\ cl[c].call = NoCall /\ cl[c].count < Depth /\ Send(c, Request(c, "reenter", Long))
 
 \* Sync.exit
-\* @lua release_inner.lua @java LockEngine.Sync#exit
+\* @lua release_inner.lua @java Exits#exit
 StartExit(c) == Holds(c) /\ cl[c].call = NoCall /\ cl[c].count > 1 /\ Send(c, Request(c, "exit", 0))
 
 \* Sync.release: from here on the client does not call itself the holder.
-\* @lua release.lua @java LockEngine.Sync#release
+\* @lua release.lua @java Exits#release
 StartRelease(c) ==
     /\ Holds(c) /\ cl[c].call = NoCall /\ cl[c].count = 1
     /\ LET r == Request(c, "release", 0) IN

@@ -262,7 +262,7 @@ Confirm(c) ==
     /\ UNCHANGED <<mail, stray, faults>>
 
 \* Sync.release, by free.lua first if it guesses that nobody waits.
-\* @lua release.lua @java LockEngine.Sync#release
+\* @lua release.lua @java Exits#release
 Release(c) ==
     /\ cl[c].live /\ Holds(c)
     /\ \E quick \in IF Quick THEN BOOLEAN ELSE {FALSE} :

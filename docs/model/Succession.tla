@@ -288,7 +288,7 @@ GiveUp(a) ==
                     /\ UNCHANGED local
     /\ UNCHANGED <<srv, strays, rivals, faults>>
 
-\* @lua release.lua @java LockEngine.Sync#release
+\* @lua release.lua @java Exits#release
 StartRelease(a) ==
     LET successor == IF at[a].unsure /\ Broken # "successorInDoubt" THEN Nobody ELSE FirstLocal(a) IN
     /\ at[a].st = "held"
