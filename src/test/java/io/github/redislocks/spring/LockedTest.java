@@ -7,6 +7,7 @@ import io.github.redislocks.FencedLock;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.Locks;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.fixture.RedisServers;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -18,6 +19,7 @@ import java.util.stream.Stream;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -45,6 +47,12 @@ import org.springframework.transaction.support.TransactionTemplate;
 /** {@link Locked} on beans with transactions, on H2 and a real Redis. */
 @Timeout(120)
 class LockedTest {
+
+    @BeforeAll
+    static void chooseRedis() {
+        // Here, since a context would wrap what skips the test where no process may be started.
+        RedisServers.shared();
+    }
 
     /** CI sells a few; {@code -Dlocked.sales=10000} sells as many as one likes. */
     private static final int SALES = Integer.getInteger("locked.sales", 400);

@@ -6,8 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.github.redislocks.FencedLock;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.fixture.RedisServers;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
@@ -17,6 +19,12 @@ import org.springframework.transaction.support.TransactionTemplate;
 /** Transactions under locks without annotations, on H2 and a real Redis. */
 @Timeout(120)
 class LockedTransactionsTest {
+
+    @BeforeAll
+    static void chooseRedis() {
+        // Here, since a context would wrap what skips the test where no process may be started.
+        RedisServers.shared();
+    }
 
     private static final int SALES = 400;
 
