@@ -21,9 +21,18 @@ public final class CircuitBreaker {
         return pauseNanos == 0 || (now - notBeforeNanos >= 0 && trying.compareAndSet(false, true));
     }
 
+    /** Whether all may ask. */
+    public boolean isClosed() {
+        return pauseNanos == 0;
+    }
+
     public void answered() {
-        pauseNanos = 0;
-        trying.set(false);
+        if (pauseNanos != 0) {
+            pauseNanos = 0;
+        }
+        if (trying.get()) {
+            trying.set(false);
+        }
     }
 
     public void failed(long now, String failure) {

@@ -1,6 +1,7 @@
 package io.github.redislocks.quorum;
 
 import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
@@ -216,7 +217,11 @@ public final class Quorum implements Redis {
     }
 
     private void ask(List<? extends Poll> polls, long deadline, boolean background) {
-        nodes.forEach(node -> node.ask(polls, deadline, background));
+        // Whoever takes the turn of a node must get as far as to give it back.
+        StackSpace.ensure();
+        for (int i = 0; i < nodes.size(); i++) {
+            nodes.get(i).ask(polls, deadline, background);
+        }
     }
 
     /** Waits for a random time that grows with the rounds; false if there is not so much left. An interrupt is kept. */

@@ -6,6 +6,7 @@ import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.Request;
 import io.github.redislocks.redis.Script;
 import io.github.redislocks.script.Scripts;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -36,6 +37,9 @@ public final class QuorumCalls {
     private static final String NO_REENTRY = "";
     /** In place of a token: nothing is renewed. */
     private static final long NO_HOLD = -1;
+    /** Of a vote. */
+    private static final int ALL_ARGUMENTS = 11;
+
     /** In place of the owner of a vote that is ended by its token. */
     private static final String WHOEVER = "";
 
@@ -73,34 +77,41 @@ public final class QuorumCalls {
     }
 
     private Call vote(VotePoll.Candidate candidate, long ballot, long token, long lapsed, At at) {
-        return new Call(
-                VOTE,
-                candidate.keys(),
-                List.of(
-                        candidate.owner(),
-                        Long.toString(candidate.attempt()),
-                        Long.toString(ballot),
-                        Long.toString(candidate.leaseMillis()),
-                        Long.toString(at.notAfterMicros),
-                        candidate.claimMillis() == 0 ? "" : Long.toString(candidate.claimMillis()),
-                        Long.toString(candidate.lastLostAttempt()),
-                        Long.toString(token),
-                        Long.toString(restartDelayMillis),
-                        lapsed == NO_HOLD ? "0" : "1",
-                        Long.toString(Math.max(0, lapsed)),
-                        at.runId));
+        boolean place = candidate.claimMillis() != 0;
+        List<String> keys = candidate.keys();
+        List<String> args = new ArrayList<>(ALL_ARGUMENTS);
+        args.add(candidate.owner());
+        args.add(Long.toString(candidate.attempt()));
+        args.add(Long.toString(ballot));
+        args.add(Long.toString(candidate.leaseMillis()));
+        args.add(Long.toString(at.notAfterMicros));
+        args.add(Long.toString(token));
+        boolean behindUptime = place || candidate.lastLostAttempt() != 0 || lapsed != NO_HOLD;
+        if (restartDelayMillis != 0 || behindUptime) {
+            args.add(Long.toString(restartDelayMillis));
+            args.add(at.runId);
+        }
+        if (behindUptime) {
+            args.add(place ? Long.toString(candidate.claimMillis()) : "");
+            args.add(Long.toString(candidate.lastLostAttempt()));
+        }
+        if (lapsed != NO_HOLD) {
+            args.add(Long.toString(lapsed));
+        }
+        // Each key and argument costs a master time, and so the fewest are named.
+        return new Call(VOTE, place ? keys : List.of(keys.get(0), keys.get(3)), args);
     }
 
     public Call withdraw(WithdrawPoll.Order order) {
-        return new Call(
-                WITHDRAW,
-                order.keys(),
-                List.of(
-                        order.owner(),
-                        Long.toString(order.attempt()),
-                        Long.toString(order.ballot()),
-                        word(order.end()),
-                        word(order.place())));
+        List<String> args = new ArrayList<>(ALL_ARGUMENTS);
+        args.add(order.owner());
+        args.add(Long.toString(order.attempt()));
+        args.add(Long.toString(order.ballot()));
+        args.add(word(order.end()));
+        if (order.place() != WithdrawPoll.Place.DROP) {
+            args.add(word(order.place()));
+        }
+        return new Call(WITHDRAW, order.keys().subList(0, 4), args);
     }
 
     /** As the scripts have it. */

@@ -3,6 +3,7 @@ package io.github.redislocks.quorum;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.connect.RedisUri;
+import io.github.redislocks.redis.jedis.QuickReader;
 import io.github.redislocks.redis.jedis.Topology;
 import io.github.redislocks.script.TokenMemory;
 import io.github.redislocks.state.Settings;
@@ -92,9 +93,10 @@ public record QuorumMasters(List<RedisUri> all) {
                     + " one, or a shorter restartDelay.");
         }
         List<Redis> opened = new ArrayList<>();
+        QuickReader reader = new QuickReader(threads);
         for (RedisUri master : all) {
             opened.add(TokenMemory.of(
-                    master.named(clientId).openMaster(QuorumNode.THREADS, threads), settings.tokenMemory()));
+                    master.named(clientId).openMaster(QuorumNode.THREADS, reader), settings.tokenMemory()));
         }
         return new Quorum(opened, settings, delay.toMillis(), threads);
     }

@@ -117,6 +117,11 @@ public final class QuorumServer {
         }
     }
 
+    /** Whether {@link #checkOnce} has nothing to do and no objection. */
+    public boolean isTrusted() {
+        return objection == null && runId != null;
+    }
+
     /** Before its first call; and again now and then if something spoke against it. */
     private boolean isToBeLookedAt() {
         return objection == null ? runId == null : nanoTime.getAsLong() - lookedNanos > LOOK_AGAIN_NANOS;

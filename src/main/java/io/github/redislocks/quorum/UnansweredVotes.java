@@ -1,13 +1,14 @@
 package io.github.redislocks.quorum;
 
-import com.github.benmanes.caffeine.cache.Cache;
-import com.github.benmanes.caffeine.cache.Caffeine;
-import com.github.benmanes.caffeine.cache.Expiry;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
 
 /**
@@ -30,7 +31,7 @@ public final class UnansweredVotes {
         }
     }
 
-    /** Of one attempt. Looked at and changed only while the cache computes its entry. */
+    /** Of one attempt. Looked at and changed only while the map computes its entry. */
     private static final class Trace {
 
         /** Of the votes that it was asked for and has not answered: from when on each cannot be given any more. */
@@ -46,6 +47,10 @@ public final class UnansweredVotes {
 
         private Trace(long untilNanos) {
             this.untilNanos = untilNanos;
+        }
+
+        private boolean hasEnded(long now) {
+            return now - untilNanos > 0;
         }
 
         private void lasts(long until) {
@@ -95,33 +100,29 @@ public final class UnansweredVotes {
         }
     }
 
-    private final Cache<Long, Trace> traces = Caffeine.newBuilder()
-            .executor(Runnable::run)
-            .expireAfter(new UntilItEnds())
-            .build();
+    /** How soon those that have ended by themselves are looked for again. */
+    private static final long SWEEP_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-    /** By the real time, as are the times of the questions. */
-    private static final class UntilItEnds implements Expiry<Long, Trace> {
+    private final ConcurrentMap<Long, Trace> traces = new ConcurrentHashMap<>();
+    private final AtomicLong sweptNanos = new AtomicLong(System.nanoTime());
 
-        @Override
-        public long expireAfterCreate(Long attempt, Trace trace, long now) {
-            return Math.max(1, trace.untilNanos - System.nanoTime());
+    private void sweep(long now) {
+        long last = sweptNanos.get();
+        if (now - last > SWEEP_NANOS && sweptNanos.compareAndSet(last, now)) {
+            forgetEnded(now);
         }
+    }
 
-        @Override
-        public long expireAfterUpdate(Long attempt, Trace trace, long now, long left) {
-            return expireAfterCreate(attempt, trace, now);
-        }
-
-        @Override
-        public long expireAfterRead(Long attempt, Trace trace, long now, long left) {
-            return left;
+    private void forgetEnded(long now) {
+        for (Long attempt : traces.keySet()) {
+            traces.computeIfPresent(attempt, (number, trace) -> trace.hasEnded(now) ? null : trace);
         }
     }
 
     /** Notes that a vote is asked for: it is on its way to the node, or waits to be. */
     public void asking(Question question) {
-        traces.asMap().compute(question.attempt, (number, known) -> {
+        sweep(System.nanoTime());
+        traces.compute(question.attempt, (number, known) -> {
             Trace trace = known == null ? new Trace(question.lastsUntilNanos()) : known;
             trace.lasts(question.lastsUntilNanos());
             trace.underWay.add(question.mayRunUntilNanos);
@@ -131,7 +132,7 @@ public final class UnansweredVotes {
 
     /** Notes what became of a vote that was asked for. */
     public void asked(Question question, Outcome outcome) {
-        traces.asMap().compute(question.attempt, (number, known) -> {
+        traces.compute(question.attempt, (number, known) -> {
             Trace trace = known == null ? new Trace(question.lastsUntilNanos()) : known;
             trace.heard(question, outcome);
             return trace.isNothing() ? null : trace;
@@ -140,7 +141,7 @@ public final class UnansweredVotes {
 
     /** Notes that a vote may have been given a new lease. */
     public void kept(Question question) {
-        traces.asMap().compute(question.attempt, (number, known) -> {
+        traces.compute(question.attempt, (number, known) -> {
             Trace trace = known == null ? new Trace(question.lastsUntilNanos()) : known;
             trace.lasts(question.lastsUntilNanos());
             trace.voted(question.ballot);
@@ -154,7 +155,7 @@ public final class UnansweredVotes {
      * @param dropped whether it ended the place as well
      */
     public void withdrawn(long attempt, long ballot, boolean dropped) {
-        traces.asMap().computeIfPresent(attempt, (number, trace) -> {
+        traces.computeIfPresent(attempt, (number, trace) -> {
             if (trace.mayRunUntil(System.nanoTime()) == 0) {
                 trace.ballot = trace.ballot <= ballot ? 0 : trace.ballot;
                 trace.place &= !dropped;
@@ -165,7 +166,7 @@ public final class UnansweredVotes {
 
     /** Forgets an attempt, whatever there may be. */
     public void forget(long attempt) {
-        traces.invalidate(attempt);
+        traces.remove(attempt);
     }
 
     /** Whether the node may have a vote of an attempt, or may give one yet. */
@@ -180,9 +181,10 @@ public final class UnansweredVotes {
 
     private boolean is(long attempt, Predicate<Trace> what) {
         boolean[] is = new boolean[1];
-        traces.asMap().computeIfPresent(attempt, (number, trace) -> {
-            is[0] = what.test(trace);
-            return trace;
+        traces.computeIfPresent(attempt, (number, trace) -> {
+            boolean ended = trace.hasEnded(System.nanoTime());
+            is[0] = !ended && what.test(trace);
+            return ended ? null : trace;
         });
         return is[0];
     }
@@ -190,7 +192,7 @@ public final class UnansweredVotes {
     /** From when on no vote of an attempt can be given that was asked for before; 0 if all were answered. */
     public long mayRunUntilNanos(long attempt) {
         long[] until = new long[1];
-        traces.asMap().computeIfPresent(attempt, (number, trace) -> {
+        traces.computeIfPresent(attempt, (number, trace) -> {
             until[0] = trace.mayRunUntil(System.nanoTime());
             return trace;
         });
@@ -199,7 +201,7 @@ public final class UnansweredVotes {
 
     /** How many attempts it remembers. */
     public int size() {
-        traces.cleanUp();
-        return (int) traces.estimatedSize();
+        forgetEnded(System.nanoTime());
+        return traces.size();
     }
 }

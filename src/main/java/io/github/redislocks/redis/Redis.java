@@ -1,6 +1,7 @@
 package io.github.redislocks.redis;
 
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,6 +29,21 @@ public interface Redis extends AutoCloseable {
      * @return one outcome per call, in the order of the calls; never throws for a failure of Redis
      */
     List<Outcome> runAll(List<Call> calls, long timeoutNanos);
+
+    /**
+     * Sends calls in one pipeline and returns at once, if that needs no waiting: if there is a connection that
+     * {@link #connectQuickly} has made, and nothing under way on it.
+     *
+     * @param heard told once what became of them, by a thread that others wait for, or before this returns: an outcome
+     *     per call, in the order of the calls; or null if the connection broke, so that each may have run or not
+     * @return false if nothing was sent, and nothing is told
+     */
+    default boolean begin(List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
+        return false;
+    }
+
+    /** Connects for {@link #begin}, unless that has been done or cannot be. Waits for it, and does not say why not. */
+    default void connectQuickly(long timeoutNanos) {}
 
     /**
      * Subscribes to a channel on a connection of its own, and returns when the server has confirmed the subscription.

@@ -1,6 +1,8 @@
 package io.github.redislocks.redis;
 
+import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The reply of a script.
@@ -22,6 +24,28 @@ public record Reply(String code, List<Object> values, boolean resent, int acks) 
 
     public Reply(String code, List<Object> values, boolean resent) {
         this(code, values, resent, -1);
+    }
+
+    /** Reads a code and numbers, with a space before each; null if it is not that, or has no number. */
+    @Nullable
+    public static Reply ofWords(String text, boolean resent) {
+        int end = text.indexOf(' ');
+        if (end <= 0) {
+            return null;
+        }
+        String code = text.substring(0, end);
+        List<Object> values = new ArrayList<>(6);
+        try {
+            while (end < text.length()) {
+                int from = end + 1;
+                int next = text.indexOf(' ', from);
+                end = next < 0 ? text.length() : next;
+                values.add(Long.parseLong(text, from, end, 10));
+            }
+        } catch (NumberFormatException e) {
+            return null;
+        }
+        return new Reply(code, values, resent);
     }
 
     /** A copy for a request of which an earlier copy may have run. */

@@ -12,6 +12,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A Redis with another token memory than the default. The default time is written into the scripts; this class runs
@@ -73,6 +75,16 @@ public final class TokenMemory implements Redis {
     @Override
     public List<Outcome> runAll(List<Call> calls, long timeoutNanos) {
         return redis.runAll(calls.stream().map(this::with).toList(), timeoutNanos);
+    }
+
+    @Override
+    public boolean begin(List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
+        return redis.begin(calls.stream().map(this::with).toList(), timeoutNanos, heard);
+    }
+
+    @Override
+    public void connectQuickly(long timeoutNanos) {
+        redis.connectQuickly(timeoutNanos);
     }
 
     @Override

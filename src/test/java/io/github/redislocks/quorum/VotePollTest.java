@@ -54,7 +54,7 @@ class VotePollTest extends ThreeMasters {
         assertThat(first.after()).isNull();
         assertThat(first.split()).isFalse();
         Poll second = first.next();
-        assertThat(second.call(node, 0, 0).args().get(7)).isEqualTo("40");
+        assertThat(second.call(node, 0, 0).args().get(5)).isEqualTo("40");
         assertThat(second.call(node, 0, 0).args().get(2))
                 .as("the same ballot")
                 .isEqualTo(poll.call(node, 0, 0).args().get(2));

@@ -78,9 +78,10 @@ class VoteStateTest extends ThreeMasters {
     void attemptThatHasNotWon_asksForVotes() {
         List<String> args = state.poll(calls, heartbeat, 30).call(node, 0, 0).args();
         assertThat(args.subList(0, 2)).containsExactly(OWNER, "7");
-        assertThat(args.get(5)).as("the claim").isEqualTo("500");
-        assertThat(args.get(6)).as("the last that was lost").isEqualTo("5");
-        assertThat(args.get(7)).as("the token").isEqualTo("30");
+        assertThat(args.get(5)).as("the token").isEqualTo("30");
+        assertThat(args.get(8)).as("the claim").isEqualTo("500");
+        assertThat(args.get(9)).as("the last that was lost").isEqualTo("5");
+        assertThat(args).as("no renewal").hasSize(10);
     }
 
     @Test
@@ -149,8 +150,8 @@ class VoteStateTest extends ThreeMasters {
         win();
         List<String> args =
                 state.keeping(calls, call(renew), renew).call(node, 0, 0).args();
-        assertThat(args.get(7)).isEqualTo("30");
-        assertThat(args.get(9)).as("a renewal").isEqualTo("1");
+        assertThat(args.get(5)).isEqualTo("30");
+        assertThat(args.get(10)).as("of a renewal: no later vote is known").isEqualTo("0");
     }
 
     @Test

@@ -32,7 +32,8 @@ final class Main implements Callable<Integer> {
     @Option(
             names = "--work",
             split = ",",
-            description = "Only these: w1, w1x8, w2, w3, w4, w5, w6, w7, multi, growth, breakdown.",
+            description = "Only these: w1, w1x8, w2, w3, w4, w5, w6, w7, multi, quorum, quorumx8, "
+                    + "quorum-contended, growth, breakdown.",
             paramLabel = "WORK")
     private List<String> works = List.of();
 

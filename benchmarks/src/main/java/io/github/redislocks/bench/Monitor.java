@@ -34,10 +34,15 @@ public final class Monitor implements AutoCloseable {
     private long scripts;
     private long commands;
 
-    /** Begins to count. */
+    /** Begins to count at the first server. */
     public Monitor(Server server) {
-        marker = server.connection();
-        monitor = server.connection();
+        this(server.connection(), server.connection());
+    }
+
+    /** Begins to count, on two connections to a server, which it closes at its end. */
+    public Monitor(Jedis marker, Jedis monitor) {
+        this.marker = marker;
+        this.monitor = monitor;
         Thread reader = new Thread(this::read, "monitor");
         reader.setDaemon(true);
         reader.start();

@@ -4,7 +4,9 @@ import io.github.redislocks.bench.contender.Contender;
 import io.github.redislocks.bench.contender.Contender.Trait;
 import io.github.redislocks.bench.contender.EarlierVersion;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 
 /**
  * What the command line chose.
@@ -15,6 +17,8 @@ import java.util.List;
  * @param jvmArguments for the JVMs that work
  */
 public record Settings(boolean quick, int rounds, List<String> only, int locks, List<String> jvmArguments) {
+
+    private static final Set<Contender> BEFORE = EnumSet.of(Contender.OURS_BEFORE, Contender.OURS_QUORUM_BEFORE);
 
     /** How many rounds come first and do not count. */
     public int warmUps() {
@@ -39,7 +43,7 @@ public record Settings(boolean quick, int rounds, List<String> only, int locks, 
     }
 
     private boolean chosen(Contender contender) {
-        if (contender == Contender.OURS_BEFORE && System.getProperty(EarlierVersion.JAR) == null) {
+        if (BEFORE.contains(contender) && System.getProperty(EarlierVersion.JAR) == null) {
             return false;
         }
         return only.isEmpty() || only.stream().anyMatch(contender.label()::contains);

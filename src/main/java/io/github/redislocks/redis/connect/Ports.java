@@ -4,6 +4,7 @@ import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.cluster.ClusterRedis;
 import io.github.redislocks.redis.jedis.JedisRedis;
+import io.github.redislocks.redis.jedis.QuickReader;
 import io.github.redislocks.redis.jedis.Topology;
 import io.github.redislocks.redis.sentinel.SentinelRedis;
 import redis.clients.jedis.JedisClientConfig;
@@ -34,8 +35,11 @@ public final class Ports {
         return new JedisRedis(((Topology.Single) topology).address(), config, maxConnections, threads);
     }
 
-    /** Opens the port to one server for the given number of callers, which use it on threads of their own. */
-    public static Redis openMaster(Topology topology, JedisClientConfig config, int callers, Threads threads) {
-        return JedisRedis.ofOwnThreads(((Topology.Single) topology).address(), config, callers, threads);
+    /**
+     * Opens the port to one server for the given number of callers, which use it on threads of their own, or begin
+     * calls whose answers the reader reads.
+     */
+    public static Redis openMaster(Topology topology, JedisClientConfig config, int callers, QuickReader reader) {
+        return JedisRedis.ofReader(((Topology.Single) topology).address(), config, callers, reader);
     }
 }

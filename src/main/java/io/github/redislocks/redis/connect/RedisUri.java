@@ -2,6 +2,7 @@ package io.github.redislocks.redis.connect;
 
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.jedis.QuickReader;
 import io.github.redislocks.redis.jedis.Topology;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
@@ -173,9 +174,9 @@ public record RedisUri(
         return Ports.open(topology, config, maxConnections, timeoutNanos, threads);
     }
 
-    /** Opens the port to one server for the given number of callers, which use it on threads of their own. */
-    public Redis openMaster(int callers, Threads threads) {
-        return Ports.openMaster(topology, config, callers, threads);
+    /** Opens the port to one server, as {@link Ports#openMaster} does. */
+    public Redis openMaster(int callers, QuickReader reader) {
+        return Ports.openMaster(topology, config, callers, reader);
     }
 
     private static List<HostAndPort> addresses(String text, String authority, int defaultPort) {

@@ -1,15 +1,22 @@
 package io.github.redislocks.redis.jedis;
 
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.nio.channels.SocketChannel;
 import java.security.GeneralSecurityException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocketFactory;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.DefaultJedisSocketFactory;
 import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.HostAndPortMapper;
 import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.JedisSocketFactory;
 import redis.clients.jedis.SslOptions;
@@ -34,11 +41,15 @@ public final class AbortableSocketFactory implements JedisSocketFactory {
     private volatile @Nullable Socket plain;
     private volatile boolean shut;
     private final boolean tls;
+    private final boolean channels;
+    private final HostAndPort address;
 
     /** Until: when to shut it if the connection is not made by then, though each step of it is in time. */
     public AbortableSocketFactory(
             HostAndPort address, JedisClientConfig wanted, int timeoutMillis, long untilNanos, ConnectionPool owner) {
         this.owner = owner;
+        this.address = address;
+        this.channels = owner.isOfChannels();
         this.untilNanos = untilNanos;
         this.madeAt = owner.now();
         this.credentials = owner.credentials();
@@ -89,11 +100,61 @@ public final class AbortableSocketFactory implements JedisSocketFactory {
             throw new JedisConnectionException("The connection has been closed.");
         }
         used = true;
-        Socket socket = sockets.createSocket();
+        Socket socket = channels && !tls ? ofChannel() : sockets.createSocket();
         if (plain == null) {
             opened(socket);
         }
         return socket;
+    }
+
+    /** The channel below, if there is one that needs no TLS. */
+    @Nullable
+    public SocketChannel channel() {
+        Socket socket = plain;
+        return socket == null || tls ? null : socket.getChannel();
+    }
+
+    /** Connects as Jedis does, but to a socket that can be used without waiting later. */
+    private Socket ofChannel() {
+        HostAndPortMapper mapper = config.getHostAndPortMapper();
+        HostAndPort mapped = mapper == null ? null : mapper.getHostAndPort(address);
+        HostAndPort to = mapped == null ? address : mapped;
+        try {
+            List<InetAddress> hosts = new ArrayList<>(List.of(InetAddress.getAllByName(to.getHost())));
+            Collections.shuffle(hosts);
+            IOException failure = new ConnectException("no address of " + to);
+            for (InetAddress host : hosts) {
+                try {
+                    return connected(new InetSocketAddress(host, to.getPort()));
+                } catch (IOException e) {
+                    failure = e;
+                }
+            }
+            throw failure;
+        } catch (IOException e) {
+            throw new JedisConnectionException("Failed to connect to " + to, e);
+        }
+    }
+
+    private Socket connected(InetSocketAddress where) throws IOException {
+        SocketChannel channel = SocketChannel.open();
+        boolean made = false;
+        try {
+            Socket socket = channel.socket();
+            opened(socket);
+            socket.setKeepAlive(true);
+            socket.setTcpNoDelay(true);
+            // Closed at once, whatever has not been sent.
+            socket.setSoLinger(true, 0);
+            socket.connect(where, timeoutMillis);
+            socket.setSoTimeout(timeoutMillis);
+            made = true;
+            return socket;
+        } finally {
+            if (!made) {
+                owner.shut(channel.socket());
+            }
+        }
     }
 
     /** From any thread and at any time: what has not been opened yet will be shut as soon as it is. */

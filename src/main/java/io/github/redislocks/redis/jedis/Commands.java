@@ -141,8 +141,8 @@ public final class Commands {
     }
 
     /**
-     * A script's answer: an array of a code and, behind it, numbers and texts; or a number, which costs Redis less and
-     * stands for the code OK and itself. The same in RESP2 and RESP3.
+     * A script's answer: an array of a code and, behind it, numbers and texts; or, which costs Redis less, a text of a
+     * code and numbers; or a number, which stands for the code OK and itself. The same in RESP2 and RESP3.
      *
      * @throws RedisException.Unanswered if it is anything else
      */
@@ -164,7 +164,11 @@ public final class Commands {
         if (answer instanceof Long number) {
             return new Reply("OK", List.of(number), resent);
         }
-        throw unreadable(call, "no code");
+        Reply reply = answer instanceof byte[] text ? Reply.ofWords(text(text), resent) : null;
+        if (reply == null) {
+            throw unreadable(call, "no code");
+        }
+        return reply;
     }
 
     private static RedisException unreadable(Call call, String what) {

@@ -55,6 +55,7 @@ public final class ConnectionPool {
     private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
     private volatile boolean namesChecked = true;
+    private volatile boolean ofChannels;
     /** Connections made until then are not used any more. */
     private volatile long renewed;
 
@@ -70,6 +71,15 @@ public final class ConnectionPool {
         this.nanoTime = nanoTime;
         this.renewed = nanoTime.getAsLong() - RENEWAL_NANOS - 1;
         this.places = new Places(bound);
+    }
+
+    /** From now on makes connections that can be used without waiting, where there is no TLS. */
+    public void useChannels() {
+        ofChannels = true;
+    }
+
+    public boolean isOfChannels() {
+        return ofChannels;
     }
 
     public int bound() {
@@ -271,6 +281,11 @@ public final class ConnectionPool {
 
     private boolean isOutdated(PooledConnection link) {
         return link.madeAt() - renewed <= 0;
+    }
+
+    /** Whether a connection may go on to be used, since neither a renewal nor another token forbids it. */
+    public boolean isInForce(PooledConnection link) {
+        return !isOutdated(link) && link.sockets().credentials() == credentials();
     }
 
     /** The time by which the age of connections is told. */

@@ -7,16 +7,20 @@ import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import java.io.IOException;
+import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
 /**
@@ -32,12 +36,23 @@ import redis.clients.jedis.exceptions.JedisNoScriptException;
  */
 public final class JedisRedis implements Redis {
 
+    /** How soon it is tried again to connect for calls that are begun. */
+    private static final long PAUSE_NANOS = 30_000_000_000L;
+
     private final Endpoint endpoint;
     private final ConnectionPool pool;
     private final ConnectionPool lane;
     private final ConnectionPool subscriptions;
     private final AtomicBoolean laneWanted = new AtomicBoolean();
     private final Tracking tracking;
+    /** Of whoever may begin calls and not wait for them. */
+    private final @Nullable QuickReader reader;
+
+    private final ConnectionPool quick;
+    private volatile @Nullable QuickConnection current;
+    private final AtomicBoolean connecting = new AtomicBoolean();
+    /** When to connect for it at the earliest: it may be one connection too many, or over TLS, where there is none. */
+    private volatile long notBeforeNanos = System.nanoTime();
 
     /**
      * Connects to nothing yet.
@@ -52,12 +67,12 @@ public final class JedisRedis implements Redis {
 
     /** With threads of a client. */
     public JedisRedis(HostAndPort address, JedisClientConfig config, int maxConnections, Threads threads) {
-        this(address, config, maxConnections, threads, System::nanoTime, false);
+        this(address, config, maxConnections, threads, System::nanoTime, null, false);
     }
 
     /** By a clock of which only how long connections have been idle is told. */
     public JedisRedis(HostAndPort address, JedisClientConfig config, int maxConnections, LongSupplier nanoTime) {
-        this(address, config, maxConnections, Threads.DAEMONS, nanoTime, false);
+        this(address, config, maxConnections, Threads.DAEMONS, nanoTime, null, false);
     }
 
     /**
@@ -66,7 +81,12 @@ public final class JedisRedis implements Redis {
      * step of connecting has the time of the call then, not all together.
      */
     public static JedisRedis ofOwnThreads(HostAndPort address, JedisClientConfig config, int callers, Threads threads) {
-        return new JedisRedis(address, config, callers, threads, System::nanoTime, true);
+        return new JedisRedis(address, config, callers, threads, System::nanoTime, null, true);
+    }
+
+    /** The same, by the threads of a reader, which reads the answers to calls that are {@link #begin begun}. */
+    public static JedisRedis ofReader(HostAndPort address, JedisClientConfig config, int callers, QuickReader reader) {
+        return new JedisRedis(address, config, callers, reader.threads(), System::nanoTime, reader, true);
     }
 
     private JedisRedis(
@@ -75,6 +95,7 @@ public final class JedisRedis implements Redis {
             int maxConnections,
             Threads threads,
             LongSupplier nanoTime,
+            @Nullable QuickReader reader,
             boolean callersConnect) {
         if (maxConnections < 1) {
             throw new IllegalArgumentException("maxConnections is " + maxConnections + ", and must be 1 or more");
@@ -85,6 +106,9 @@ public final class JedisRedis implements Redis {
         lane = callersConnect ? pool : new ConnectionPool(address, config, 1, nanoTime);
         subscriptions = new ConnectionPool(address, config, 1, nanoTime);
         tracking = new Tracking(address.toString());
+        this.reader = reader;
+        quick = new ConnectionPool(address, config, 1, nanoTime);
+        quick.useChannels();
     }
 
     @Override
@@ -113,6 +137,51 @@ public final class JedisRedis implements Redis {
                 : heeded(new BatchRequest(endpoint, lane, timeoutNanos, calls, tracking).outcomes());
     }
 
+    @Override
+    public boolean begin(List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
+        QuickConnection connection = current;
+        if (connection == null || connection.isDead()) {
+            return false;
+        }
+        if (!quick.isInForce(connection.link())) {
+            connection.retire();
+            return false;
+        }
+        return connection.begin(calls, timeoutNanos, heard);
+    }
+
+    @Override
+    public void connectQuickly(long timeoutNanos) {
+        QuickConnection last = current;
+        QuickReader by = reader;
+        boolean needed = (last == null || last.isDead()) && System.nanoTime() - notBeforeNanos >= 0;
+        if (by == null || !needed || !connecting.compareAndSet(false, true)) {
+            return;
+        }
+        PooledConnection link = null;
+        boolean made = false;
+        try {
+            link = quick.connected(quick.newSocketFactory(System.nanoTime() + timeoutNanos));
+            SocketChannel channel = link.channel();
+            if (channel != null) {
+                QuickConnection fresh = new QuickConnection(endpoint, link, channel, this::heed);
+                by.add(fresh);
+                current = fresh;
+                made = true;
+            }
+        } catch (JedisException | IOException | IllegalStateException notNow) {
+            // Calls go on being asked without it, which takes longer.
+        } finally {
+            if (!made) {
+                notBeforeNanos = System.nanoTime() + PAUSE_NANOS;
+                if (link != null) {
+                    link.cut();
+                }
+            }
+            connecting.set(false);
+        }
+    }
+
     /** As {@link #runAll}, for slots that are just being moved to this server. */
     public List<Outcome> runAllAsking(List<Call> calls, long timeoutNanos) {
         return heeded(new BatchRequest(endpoint, lane, timeoutNanos, calls, null).outcomes());
@@ -135,6 +204,7 @@ public final class JedisRedis implements Redis {
                 && new RedisException.Refused(String.valueOf(error.getMessage()), error).says("READONLY")) {
             pool.renew();
             lane.renew();
+            quick.renew();
             subscriptions.renewAll();
         }
     }
@@ -193,6 +263,7 @@ public final class JedisRedis implements Redis {
     public void close() {
         pool.close();
         lane.close();
+        quick.close();
         subscriptions.close();
         endpoint.workers().close();
     }

@@ -1,7 +1,9 @@
 package io.github.redislocks.redis.jedis;
 
+import java.nio.channels.SocketChannel;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.exceptions.JedisDataException;
@@ -103,6 +105,12 @@ public final class PooledConnection {
     /** Waits for what the server sends by itself. */
     public Object receive() {
         return connection.getUnflushedObject();
+    }
+
+    /** The channel by which it can be used without waiting, instead of by this; null if there is none. */
+    @Nullable
+    public SocketChannel channel() {
+        return sockets.channel();
     }
 
     /** Closes the connection at once, from any thread; whoever reads or writes on it fails. */

@@ -206,6 +206,10 @@ final class Server {
         if (answer instanceof Long number) {
             return new Reply("OK", List.of(number));
         }
+        Reply reply = answer instanceof String text ? Reply.ofWords(Binary.text(text), false) : null;
+        if (reply != null) {
+            return reply;
+        }
         throw unreadable(call, "no code");
     }
 

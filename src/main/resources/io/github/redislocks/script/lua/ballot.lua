@@ -1,4 +1,5 @@
--- Included by the scripts that run on a node of a quorum: how a node counts tokens. Needs KEYS lock, queue, waiters, fence.
+-- Included by the scripts that run on a node of a quorum: how a node counts tokens. Needs KEYS lock, queue, waiters, fence;
+-- or lock, fence.
 --
 -- lock     hash    as in line.lua, and: ballot (the number of the vote; a withdrawal of an earlier one does not end it),
 --                  after and lost, which the fence said before
@@ -6,7 +7,7 @@
 -- fence    string  'highest last lost': the greatest token that was counted here, also for a vote that came to nothing;
 --                  the token of the last hold that somebody may have had, and how that ended
 
-local lock, fence = KEYS[1], KEYS[4]
+local lock, fence = KEYS[1], KEYS[4] or KEYS[2]
 
 -- How a hold ended: in good order; not yet, or by its lease; by force, or left behind by its owner's client.
 local RELEASED, EXPIRED, FORCED = 0, 1, 2

@@ -1,23 +1,39 @@
 -- Gives the vote of one node of a quorum to an attempt if it is free, or once more, for a lease.
--- KEYS     lock, queue, waiters, fence, conditions
+-- KEYS     lock, fence; or for a place in line lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, ballot: a number that grows with every vote its client asks for, lease(ms), notAfter(µs),
---          claim(ms), or '' for no place in line, suspect: as in acquire, token: the one wanted, uptime(ms): a server that
---          has not run for so long may have forgotten a vote, and gives no new one; 0 if it has forgotten none,
---          renewal: 1 if the token is that of a hold, which must not have ended; else 0,
---          lapsed: of a renewal, the token of a later vote that ended here by its lease and is known to have come to
---          nothing; or 0, run-id: of the server that may give new votes if its uptime allows it, or '' for any
--- returns  VOTED token after lost kept now: token is the one wanted or, if that was counted before, the next; after is
+--          token: the one wanted; then what may be left out: uptime(ms): a server that has not run for so long may have
+--          forgotten a vote, and gives no new one; 0 if it has forgotten none, run-id: of the server that may give new
+--          votes if its uptime allows it, or '' for any, claim(ms), or '' for no place in line, suspect: as in acquire, or
+--          0, lapsed: only of a renewal, whose token is that of a hold, which must not have ended: the token of a later
+--          vote that ended here by its lease and is known to have come to nothing; or 0
+-- returns  VOTED token after lost kept now, as a text if the lock was free, since a table costs Redis more: token is the one wanted or, if that was counted before, the next; after is
 --          the token of the hold before, and lost is above 0 unless that was released; kept is 1 if the vote was there
 --          | TAKEN owner pttl now | YOUNG wait(ms) now | GONE lapsed: the token of a later vote that ended by its lease,
 --          or 0 | STALE | LATE now | OTHER run-id now
-local owner, attempt, ballot, lease = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
-local claim, wanted, uptime = tonumber(ARGV[6]), tonumber(ARGV[8]), tonumber(ARGV[9])
-local renewal, lapsed = ARGV[10] == '1', tonumber(ARGV[11])
-local time = redis.call('time')
+local call = redis.call
+local time = call('time')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[5]) then
     return {'LATE', now}
 end
+
+-- The usual case, kept short: a free lock, and a token that is greater than all that were counted.
+if not ARGV[7] and call('exists', KEYS[1]) == 0 then
+    local token, said = ARGV[6], call('get', KEYS[2])
+    local highest, last, lost = string.match(said or '0 0 0', '^(%d+) (%d+) ([012])$')
+    if tonumber(highest) < tonumber(token) then
+        call('hset', KEYS[1], 'owner', ARGV[1], 'attempt', ARGV[2], 'ballot', ARGV[3], 'holds', '1',
+            'token', token, 'after', last, 'lost', lost)
+        call('pexpire', KEYS[1], ARGV[4])
+        call('set', KEYS[2], token .. ' ' .. token .. ' 1', 'px', string.format('%.0f', 100000000 + ARGV[4]))
+        return 'VOTED ' .. token .. ' ' .. last .. ' ' .. lost .. string.format(' 0 %.0f', now)
+    end
+end
+
+local owner, attempt, ballot, lease = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
+local wanted, uptime, claim = tonumber(ARGV[6]), tonumber(ARGV[7] or 0), tonumber(ARGV[9])
+local lapsed = tonumber(ARGV[11])
+local renewal = lapsed ~= nil
 --@include ballot
 --@include extend
 
@@ -30,7 +46,9 @@ local function line_up_for(claim)
     line_up(place, 1, claim)
 end
 
-local held = redis.call('hmget', lock, 'owner', 'attempt', 'ballot', 'token', 'after', 'lost')
+-- It would take longer to read what is not there.
+local held = redis.call('exists', lock) == 0 and {}
+    or redis.call('hmget', lock, 'owner', 'attempt', 'ballot', 'token', 'after', 'lost')
 if held[1] and held[1] ~= owner then
     local pttl = redis.call('pttl', lock)
     if claim then
@@ -66,20 +84,25 @@ if renewal and last >= wanted then
     end
 end
 if uptime > 0 then
-    -- The difference of two times in whole seconds: it may tell a second too much.
+    -- The difference of two times in whole seconds: it may tell a second too much. Found without a pattern, which would
+    -- be tried at each character before.
     local server = redis.call('info', 'server')
-    local up = (tonumber(string.match(server, 'uptime_in_seconds:(%d+)')) - 1) * 1000
+    local from = string.find(server, 'uptime_in_seconds:', 1, true)
+    local up = (tonumber(string.match(server, '^%d+', from + 18)) - 1) * 1000
     if up < uptime then
         return {'YOUNG', uptime - up, now}
     end
-    local id = string.match(server, 'run_id:(%x+)')
-    if ARGV[12] ~= '' and id and id ~= ARGV[12] then
-        return {'OTHER', id, now}
+    local trusted = ARGV[8] or ''
+    if trusted ~= '' and not string.find(server, 'run_id:' .. trusted, 1, true) then
+        local id = string.match(server, 'run_id:(%x+)')
+        if id and id ~= trusted then
+            return {'OTHER', id, now}
+        end
     end
 end
 if held[1] then
     -- What an earlier call of this thread left behind. Unless its caller had it and lost it, nobody did.
-    if holder > tonumber(ARGV[7]) then
+    if holder > tonumber(ARGV[10] or 0) then
         last, lost = tonumber(held[5]), tonumber(held[6])
     end
     redis.call('del', lock)
@@ -92,4 +115,4 @@ if claim then
     -- Its vote may come to nothing with the others; then this is where it is told.
     line_up_for(claim)
 end
-return {'VOTED', token, last, lost, 0, now}
+return string.format('VOTED %.0f %.0f %d 0 %.0f', token, last, lost, now)

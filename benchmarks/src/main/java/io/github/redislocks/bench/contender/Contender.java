@@ -9,19 +9,23 @@ import org.springframework.integration.redis.util.RedisLockRegistry.RedisLockTyp
 
 /** What takes part: a kind of lock with its settings, or a floor, which is the least that Redis can be asked. */
 public enum Contender {
-    OURS_DEFAULT("ours-default", setting -> new Ours(setting, Ours.Kind.DEFAULT), EnumSet.allOf(Trait.class)),
+    OURS_DEFAULT("ours-default", setting -> new Ours(setting, Ours.Kind.DEFAULT), Trait.OF_ONE_SERVER),
     OURS_FAIR("ours-fair", setting -> new Ours(setting, Ours.Kind.FAIR), Trait.TWIN),
     OURS_LOCAL("ours-local", setting -> new Ours(setting, Ours.Kind.LOCAL_REENTRY), Trait.TWIN),
     OURS_WATCHING(
             "ours-watching", setting -> new Ours(setting, Ours.Kind.WATCHING), EnumSet.of(Trait.LOCKS, Trait.RENEWS)),
     /** Takes part only where {@code --before} names its jar. */
-    OURS_BEFORE("ours-before", EarlierVersion::new, EnumSet.complementOf(EnumSet.of(Trait.RENEWS))),
-    REDISSON("redisson", RedissonLocks::new, EnumSet.allOf(Trait.class)),
+    OURS_BEFORE("ours-before", EarlierVersion::new, EnumSet.complementOf(EnumSet.of(Trait.RENEWS, Trait.VOTES))),
+    OURS_QUORUM("ours-quorum", setting -> new Ours(setting, Ours.Kind.QUORUM), EnumSet.of(Trait.VOTES)),
+    /** As {@link #OURS_BEFORE}. */
+    OURS_QUORUM_BEFORE("ours-quorum-before", EarlierVersion::ofQuorum, EnumSet.of(Trait.VOTES)),
+    REDISSON("redisson", RedissonLocks::new, Trait.OF_ONE_SERVER),
     SPRING_SPIN("spring-spin", setting -> new SpringLocks(setting, RedisLockType.SPIN_LOCK), Trait.ALL),
     SPRING_PUBSUB("spring-pubsub", setting -> new SpringLocks(setting, RedisLockType.PUB_SUB_LOCK), Trait.TWIN),
     JDK("jdk", setting -> new JdkLocks(), EnumSet.of(Trait.LOCKS, Trait.REENTERS, Trait.WAITS)),
     FLOOR_EVAL("floor-eval", EvalFloor::new, EnumSet.of(Trait.LOCKS, Trait.SEVERAL)),
-    FLOOR_HANDOFF("floor-handoff", HandoffFloor::new, EnumSet.of(Trait.WAITS, Trait.CROSSES_JVMS));
+    FLOOR_HANDOFF("floor-handoff", HandoffFloor::new, EnumSet.of(Trait.WAITS, Trait.CROSSES_JVMS)),
+    FLOOR_REDLOCK("floor-redlock", RedlockFloor::new, EnumSet.of(Trait.VOTES));
 
     /** What a contender can do. */
     public enum Trait {
@@ -33,12 +37,15 @@ public enum Contender {
         /** Takes several locks, or none. */
         SEVERAL,
         /** Keeps what it holds for as long as it lives. */
-        RENEWS;
+        RENEWS,
+        /** Asks several masters, of which a majority decides. */
+        VOTES;
 
-        static final Set<Trait> ALL = EnumSet.complementOf(EnumSet.of(SEVERAL));
+        static final Set<Trait> OF_ONE_SERVER = EnumSet.complementOf(EnumSet.of(VOTES));
+        static final Set<Trait> ALL = EnumSet.complementOf(EnumSet.of(SEVERAL, VOTES));
 
         /** Of one that renews, and takes several locks, by the same code as one before it or not at all. */
-        static final Set<Trait> TWIN = EnumSet.complementOf(EnumSet.of(RENEWS, SEVERAL));
+        static final Set<Trait> TWIN = EnumSet.complementOf(EnumSet.of(RENEWS, SEVERAL, VOTES));
     }
 
     private final String label;

@@ -5,6 +5,7 @@ import java.net.MalformedURLException;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.locks.Lock;
 
@@ -50,11 +51,25 @@ public final class EarlierVersion implements LockClient {
     private final AutoCloseable locks;
 
     EarlierVersion(Setting setting) {
+        this(setting, false);
+    }
+
+    /** Of several masters. */
+    static EarlierVersion ofQuorum(Setting setting) {
+        return new EarlierVersion(setting, true);
+    }
+
+    private EarlierVersion(Setting setting, boolean quorum) {
         try {
             loader = new OtherJar(Path.of(System.getProperty(JAR)).toUri().toURL());
             Class<?> factory = loader.loadClass(LIBRARY + "RedisLocks");
             Object builder = factory.getMethod("builder").invoke(null);
-            builder.getClass().getMethod("uri", String.class).invoke(builder, setting.uri());
+            if (quorum) {
+                builder.getClass().getMethod("quorum", String[].class).invoke(builder, (Object) setting.uris());
+                builder.getClass().getMethod("restartDelay", Duration.class).invoke(builder, Duration.ZERO);
+            } else {
+                builder.getClass().getMethod("uri", String.class).invoke(builder, setting.uri());
+            }
             builder.getClass().getMethod("keyPrefix", String.class).invoke(builder, KEY_PREFIX);
             locks = (AutoCloseable) builder.getClass().getMethod("build").invoke(builder);
         } catch (MalformedURLException | ReflectiveOperationException e) {

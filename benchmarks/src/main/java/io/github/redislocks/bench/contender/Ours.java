@@ -15,7 +15,9 @@ final class Ours implements LockClient {
         /** Re-entries are not written to Redis. */
         LOCAL_REENTRY,
         /** Redis tells of keys that are deleted. */
-        WATCHING
+        WATCHING,
+        /** Of several masters, which have just been started and have forgotten nothing. */
+        QUORUM
     }
 
     private static final String KEY_PREFIX = "redis-locks";
@@ -26,7 +28,12 @@ final class Ours implements LockClient {
 
     Ours(Setting setting, Kind kind) {
         this.kind = kind;
-        RedisLocks.Builder builder = RedisLocks.builder().uri(setting.uri()).keyPrefix(KEY_PREFIX);
+        RedisLocks.Builder builder = RedisLocks.builder().keyPrefix(KEY_PREFIX);
+        if (kind == Kind.QUORUM) {
+            builder.quorum(setting.uris()).restartDelay(Duration.ZERO);
+        } else {
+            builder.uri(setting.uri());
+        }
         if (setting.leaseMillis() > 0) {
             builder.lease(Duration.ofMillis(setting.leaseMillis()));
         }

@@ -5,6 +5,7 @@ import java.io.Serializable;
 /**
  * What a work asks of a client.
  *
+ * @param uri of the server, or those of several with spaces between them
  * @param leaseMillis how long a hold lasts that nobody renews, and then it is renewed; 0 for the contender's default
  * @param threads how many threads use it at once
  * @param locks how many locks it makes at least
@@ -18,6 +19,11 @@ public record Setting(String uri, long leaseMillis, int threads, int locks, int 
 
     public Setting ofClient(int number) {
         return new Setting(uri, leaseMillis, threads, locks, number);
+    }
+
+    /** Those of several masters; else the one. */
+    String[] uris() {
+        return uri.split(" ");
     }
 
     int connections() {

@@ -3,8 +3,12 @@ package io.github.redislocks.bench.work;
 import io.github.redislocks.bench.Bench;
 import io.github.redislocks.bench.Figure;
 import io.github.redislocks.bench.Monitor;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.function.LongSupplier;
+import java.util.function.ToLongFunction;
+import redis.clients.jedis.Jedis;
 
 /** What Redis is asked for an operation: counted in a run of its own that is not timed, since counting slows. */
 final class Requests {
@@ -17,12 +21,24 @@ final class Requests {
      * @param run does some operations, and says how many
      */
     static void count(Bench bench, Map<String, Figure> row, LongSupplier run) {
-        try (Monitor monitor = new Monitor(bench.server())) {
+        List<Jedis> markers = bench.server().connections();
+        List<Jedis> connections = bench.server().connections();
+        List<Monitor> monitors = new ArrayList<>();
+        try {
+            for (int i = 0; i < markers.size(); i++) {
+                monitors.add(new Monitor(markers.get(i), connections.get(i)));
+            }
             double ops = run.getAsLong();
-            Monitor.Count count = monitor.end();
-            row.put("requests/op", Figure.of(count.requests() / ops));
-            row.put("scripts/op", Figure.of(count.scripts() / ops));
-            row.put("commands/op", Figure.of(count.commands() / ops));
+            List<Monitor.Count> counts = monitors.stream().map(Monitor::end).toList();
+            row.put("requests/op", sum(counts, Monitor.Count::requests, ops));
+            row.put("scripts/op", sum(counts, Monitor.Count::scripts, ops));
+            row.put("commands/op", sum(counts, Monitor.Count::commands, ops));
+        } finally {
+            monitors.forEach(Monitor::close);
         }
+    }
+
+    private static Figure sum(List<Monitor.Count> counts, ToLongFunction<Monitor.Count> what, double ops) {
+        return Figure.of(counts.stream().mapToLong(what).sum() / ops);
     }
 }

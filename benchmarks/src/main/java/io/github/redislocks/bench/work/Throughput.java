@@ -3,6 +3,7 @@ package io.github.redislocks.bench.work;
 import io.github.redislocks.bench.Bench;
 import io.github.redislocks.bench.Figure;
 import io.github.redislocks.bench.Results;
+import io.github.redislocks.bench.Server;
 import io.github.redislocks.bench.contender.Contender;
 import io.github.redislocks.bench.contender.Contender.Trait;
 import io.github.redislocks.bench.contender.Setting;
@@ -34,7 +35,20 @@ record Throughput(
         COMMON
     }
 
+    private static final int MASTERS = 5;
     private static final Path CELL = newCell();
+
+    /** Of a quorum of masters that are started for it: each thread of one JVM has a lock of its own. */
+    static Throughput votes(String name, String title, int threads) {
+        return new Throughput(
+                name, title, How.LOCK, 1, threads, LockKeys.OWN, Contender.FLOOR_REDLOCK, Trait.VOTES);
+    }
+
+    /** Of such a quorum: all threads of one JVM want one lock. */
+    static Throughput votesTogether(String name, String title, int jvms, int threads) {
+        return new Throughput(
+                name, title, How.LOCK, jvms, threads, LockKeys.COMMON, Contender.FLOOR_REDLOCK, Trait.VOTES);
+    }
 
     /** Each thread of one JVM has a lock of its own. */
     static Throughput alone(String name, String title, How how, int threads, Trait... traits) {
@@ -47,7 +61,17 @@ record Throughput(
     }
 
     @Override
-    public void run(Bench bench) {
+    public void run(Bench shared) {
+        if (floor == Contender.FLOOR_REDLOCK) {
+            try (Server masters = Server.masters(MASTERS)) {
+                measure(new Bench(shared.settings(), masters, shared.results()));
+            }
+        } else {
+            measure(shared);
+        }
+    }
+
+    private void measure(Bench bench) {
         try (Crew crew = bench.crew(jvms)) {
             List<Contender> contenders = bench.settings().contenders(floor, traits);
             Rounds<Round> rounds =

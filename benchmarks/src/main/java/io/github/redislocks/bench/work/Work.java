@@ -26,6 +26,9 @@ public interface Work {
                 new Renewal(),
                 new Crowd(),
                 new Several(),
+                Throughput.votes("quorum", "five masters, uncontended, 1 thread", 1),
+                Throughput.votes("quorumx8", "five masters, uncontended, 8 threads, a lock each", 8),
+                Throughput.votesTogether("quorum-contended", "five masters, one lock, 2 JVMs of 4 threads", 2, 4),
                 new Growth(),
                 new Breakdown());
     }

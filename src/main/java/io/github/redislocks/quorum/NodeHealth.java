@@ -1,0 +1,111 @@
+package io.github.redislocks.quorum;
+
+import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.health.Outage;
+import io.github.redislocks.health.OutageNews;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.RedisException;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** Whether one master of a quorum is there, by what became of its calls: whether to ask it, and what is logged. */
+final class NodeHealth {
+
+    /** Half of the least that a node is waited for: a call that had less says nothing. */
+    private static final long LITTLE_NANOS = 10_000_000;
+
+    private final CircuitBreaker reachability = new CircuitBreaker();
+    private final Outage silence = new Outage(Long.MAX_VALUE);
+    private final Supplier<String> address;
+    private final OutageNews news;
+    private final long awayNanos;
+
+    /**
+     * @param awayNanos a call that had less time and was not answered says little
+     * @param closing whether failures are not logged any more
+     */
+    NodeHealth(Supplier<String> address, long awayNanos, BooleanSupplier closing) {
+        this.address = address;
+        this.awayNanos = awayNanos;
+        this.news = new OutageNews("A master of the quorum", address, closing, new EventNotifier(List.of()));
+    }
+
+    /** Whether nothing has failed since it answered last. */
+    boolean isSound() {
+        return reachability.isClosed();
+    }
+
+    /** As {@link CircuitBreaker#enter}. */
+    boolean enter(long now) {
+        return reachability.enter(now);
+    }
+
+    /** Why it is not asked. */
+    String why() {
+        return reachability.why();
+    }
+
+    /** Nothing was learned. */
+    void unknown() {
+        reachability.unknown();
+    }
+
+    void answered() {
+        silence.end();
+        reachability.answered();
+        news.heard(System.nanoTime());
+    }
+
+    /** Draws from what became of some calls whether the node is there. */
+    void note(List<Outcome> outcomes, long timeoutNanos) {
+        for (Outcome outcome : outcomes) {
+            if (!(outcome.failure() instanceof RedisException.Unanswered)) {
+                answered();
+                return;
+            }
+        }
+        if (timeoutNanos < LITTLE_NANOS) {
+            reachability.unknown();
+        } else {
+            RedisException last = named(Objects.requireNonNull(outcomes.get(0).failure()));
+            long now = System.nanoTime();
+            reachability.failed(now, String.valueOf(last.getMessage()));
+            if (isCut(outcomes.get(0).failure()) || timeoutNanos >= awayNanos) {
+                silence.failed(now - timeoutNanos, now);
+                news.away(last, now - silence.age(now), now);
+            }
+        }
+    }
+
+    /** The same of one that failed. Whatever it meets, which it returns, the node can be tried again. */
+    @Nullable
+    Throwable noteSafely(RedisException failure, long timeoutNanos) {
+        try {
+            note(List.of(Outcome.of(failure)), timeoutNanos);
+            return null;
+        } catch (Throwable e) {
+            reachability.unknown();
+            return e;
+        }
+    }
+
+    private static boolean isCut(@Nullable RedisException failure) {
+        return failure instanceof RedisException.Unanswered unanswered && unanswered.isCut();
+    }
+
+    /** The failure with the node's name, since there are several. */
+    RedisException named(RedisException failure) {
+        String text = String.valueOf(failure.getMessage());
+        if (failure instanceof RedisException.Unanswered unanswered) {
+            boolean says = text.contains(address.get());
+            String full = says ? text : address.get() + ": " + text;
+            return unanswered.busy()
+                    ? RedisException.Unanswered.busy(full, failure)
+                    : new RedisException.Unanswered(full, unanswered.sent(), failure);
+        }
+        return failure;
+    }
+}

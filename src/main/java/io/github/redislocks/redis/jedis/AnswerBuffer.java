@@ -1,0 +1,147 @@
+package io.github.redislocks.redis.jedis;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisNoScriptException;
+
+/** What has come over a connection and has not been read yet: whole answers, and perhaps a part of the next one. */
+public final class AnswerBuffer {
+
+    /** In place of an answer of which a part has not come yet. */
+    public static final Object MISSING = new Object();
+
+    /** More than all that scripts answer to a batch. */
+    private static final int MOST_BYTES = 4 << 20;
+
+    private static final int FIRST_BYTES = 1_024;
+    private static final int LEAST_SPACE = 512;
+
+    private byte[] bytes = new byte[FIRST_BYTES];
+    private int from;
+    private int to;
+    /** Where the answer that is being read goes on. */
+    private int at;
+
+    /** Where what comes next is to be put. */
+    public ByteBuffer space() {
+        if (from == to) {
+            from = 0;
+            to = 0;
+        }
+        if (bytes.length - to < LEAST_SPACE) {
+            int size = to - from;
+            if (2 * size > MOST_BYTES) {
+                throw new JedisConnectionException("The server answers with too much");
+            }
+            byte[] larger = new byte[Math.max(bytes.length, 2 * size + LEAST_SPACE)];
+            System.arraycopy(bytes, from, larger, 0, size);
+            bytes = larger;
+            from = 0;
+            to = size;
+        }
+        return ByteBuffer.wrap(bytes, to, bytes.length - to);
+    }
+
+    /** Notes that so many bytes have been put there. */
+    public void filled(int count) {
+        to += count;
+    }
+
+    /** Whether nothing is left. */
+    public boolean isEmpty() {
+        return from == to;
+    }
+
+    /**
+     * Takes the next answer, or returns {@link #MISSING}. An error is an answer.
+     *
+     * @throws JedisConnectionException if it is nothing that Redis sends
+     */
+    public @Nullable Object next() {
+        at = from;
+        Object answer = value();
+        if (answer != MISSING) {
+            from = at;
+        }
+        return answer;
+    }
+
+    private @Nullable Object value() {
+        int start = at;
+        int end = endOfLine(start);
+        if (end < 0) {
+            return MISSING;
+        }
+        at = end + 2;
+        return switch (bytes[start]) {
+            case '+' -> Arrays.copyOfRange(bytes, start + 1, end);
+            case ':' -> number(start + 1, end);
+            case '$' -> text(number(start + 1, end));
+            case '*' -> array(number(start + 1, end));
+            case '_' -> null;
+            case '-' -> error(new String(bytes, start + 1, end - start - 1, StandardCharsets.UTF_8));
+            default -> throw new JedisConnectionException("Unknown reply: " + (char) bytes[start]);
+        };
+    }
+
+    private int endOfLine(int start) {
+        for (int i = start; i < to - 1; i++) {
+            if (bytes[i] == '\r' && bytes[i + 1] == '\n') {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    private long number(int start, int end) {
+        boolean negative = start < end && bytes[start] == '-';
+        int first = negative ? start + 1 : start;
+        long value = 0;
+        for (int i = first; i < end; i++) {
+            int digit = bytes[i] - '0';
+            if (digit < 0 || digit > 9) {
+                throw new JedisConnectionException("No number where one has to be");
+            }
+            value = 10 * value + digit;
+        }
+        return negative ? -value : value;
+    }
+
+    private @Nullable Object text(long length) {
+        if (length < 0) {
+            return null;
+        }
+        if (to - at < length + 2) {
+            return MISSING;
+        }
+        byte[] text = Arrays.copyOfRange(bytes, at, at + (int) length);
+        at += (int) length + 2;
+        return text;
+    }
+
+    private @Nullable Object array(long size) {
+        if (size < 0) {
+            return null;
+        }
+        List<@Nullable Object> values = new ArrayList<>((int) Math.min(size, FIRST_BYTES));
+        for (long i = 0; i < size; i++) {
+            Object value = value();
+            if (value == MISSING) {
+                return MISSING;
+            }
+            values.add(value);
+        }
+        return values;
+    }
+
+    /** Of the kinds of errors that Jedis tells apart, this is the only one of which more than its text matters. */
+    private static JedisDataException error(String text) {
+        return text.startsWith("NOSCRIPT ") ? new JedisNoScriptException(text) : new JedisDataException(text);
+    }
+}

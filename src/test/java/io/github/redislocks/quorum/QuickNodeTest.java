@@ -1,0 +1,315 @@
+package io.github.redislocks.quorum;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.fixture.twin.Fault;
+import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Settings;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A node whose calls are begun by those who ask; the test decides when and what is heard of them. */
+@Timeout(30)
+class QuickNodeTest {
+
+    private static final long SECOND = 1_000_000_000;
+    private static final long LEASE_MILLIS = 60_000;
+
+    private final LockKeys keys = LockKeys.of("redis-locks:quorum", "job");
+    private final InMemoryRedis master = new InMemoryRedis();
+    private final QuickMaster quick = new QuickMaster();
+    private final QuorumCalls calls = new QuorumCalls(1, 0);
+    private final VotePoll.Candidate candidate =
+            new VotePoll.Candidate(keys.all(), "client:1", 7, LEASE_MILLIS, 0, 0, "OK");
+    private final QuorumServer server = new QuorumServer(quick, "redis-locks:quorum", 0, new ConcurrentHashMap<>());
+    private final RetryTimer timer = new RetryTimer(Threads.DAEMONS);
+    private final QuorumNode node = new QuorumNode(0, server, Settings.DEFAULTS, calls, timer, Threads.DAEMONS);
+    private final long deadline = System.nanoTime() + 20 * SECOND;
+
+    /** Keeps the calls that are begun, until the test says what becomes of them. */
+    private final class QuickMaster implements Redis {
+
+        private record Begun(List<Call> calls, Consumer<@Nullable List<Outcome>> heard) {}
+
+        private final BlockingQueue<Begun> begun = new LinkedBlockingQueue<>();
+        private volatile @Nullable Error error;
+
+        @Override
+        public boolean begin(List<Call> some, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
+            Error thrown = error;
+            if (thrown != null) {
+                throw thrown;
+            }
+            return begun.add(new Begun(some, heard));
+        }
+
+        private Begun next() {
+            try {
+                Begun next = begun.poll(10, TimeUnit.SECONDS);
+                assertThat(next).as("what is begun within 10 s").isNotNull();
+                return next;
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+
+        /** Answers what was begun next, with what the master says; returns the names of the scripts. */
+        private List<String> answer() {
+            Begun next = next();
+            next.heard().accept(master.runAll(next.calls(), SECOND));
+            return next.calls().stream().map(call -> call.script().name()).toList();
+        }
+
+        @Override
+        public Reply run(Call call, long timeoutNanos) {
+            return master.run(call, timeoutNanos);
+        }
+
+        @Override
+        public List<Outcome> runAll(List<Call> some, long timeoutNanos) {
+            return master.runAll(some, timeoutNanos);
+        }
+
+        @Override
+        public Subscription subscribe(String channel, long timeoutNanos) {
+            return master.subscribe(channel, timeoutNanos);
+        }
+
+        @Override
+        public void publish(String channel, String message, long timeoutNanos) {
+            master.publish(channel, message, timeoutNanos);
+        }
+
+        @Override
+        public String address() {
+            return master.address();
+        }
+
+        @Override
+        public void close() {
+            master.close();
+        }
+    }
+
+    private final class Question extends MajorityPoll {
+
+        private final List<Outcome> told = new CopyOnWriteArrayList<>();
+
+        Question() {
+            super(1, Scripts.locked(keys), Set.of("FREE"), "FREE", Long.MAX_VALUE);
+        }
+
+        @Override
+        public void asked(QuorumNode from, long mayRunUntilNanos, Outcome outcome) {
+            told.add(outcome);
+        }
+
+        private Outcome heard() {
+            await(deadline);
+            assertThat(told).hasSize(1);
+            return told.get(0);
+        }
+    }
+
+    @BeforeEach
+    void look() {
+        server.checkOnce(SECOND);
+    }
+
+    @AfterEach
+    void close() {
+        timer.close();
+        node.shutDown();
+        node.close(System.nanoTime() + SECOND);
+    }
+
+    private Question ask() {
+        Question question = new Question();
+        node.ask(List.of(question), deadline, false);
+        return question;
+    }
+
+    private WithdrawPoll withdrawal() {
+        return new WithdrawPoll(
+                calls,
+                new WithdrawPoll.Order(
+                        candidate.keys(),
+                        candidate.owner(),
+                        candidate.attempt(),
+                        calls.nextBallot(),
+                        WithdrawPoll.End.RELEASED,
+                        WithdrawPoll.Place.DROP));
+    }
+
+    @Test
+    void answer_isToldWithoutAThreadOfTheNode() {
+        Question question = ask();
+        quick.answer();
+        assertThat(question.heard().reply()).isNotNull();
+        assertThat(node.calls.getLargestPoolSize()).isZero();
+    }
+
+    @Test
+    void questionsThatCome_whileOneIsUnderWay_areBegunTogetherBehindIt() {
+        Question first = ask();
+        List<Question> others = List.of(ask(), ask(), ask());
+        assertThat(quick.begun).hasSize(1);
+        quick.answer();
+        assertThat(quick.answer()).hasSize(3);
+        assertThat(first.heard().reply()).isNotNull();
+        assertThat(others).allSatisfy(other -> assertThat(other.heard().reply()).isNotNull());
+        assertThat(node.calls.getLargestPoolSize()).isZero();
+    }
+
+    @Test
+    void withdrawal_behindTheVoteOfTheSameAttempt_isBegunWhenThatIsAnswered() {
+        node.ask(List.of(new VotePoll(calls, candidate, 1)), deadline, false);
+        WithdrawPoll withdrawal = withdrawal();
+        node.ask(List.of(withdrawal), deadline, false);
+        assertThat(quick.answer()).containsExactly("vote");
+        assertThat(quick.answer()).containsExactly("withdraw");
+        assertThat(withdrawal.await(deadline).outcome().reply()).isNotNull();
+        assertThat(node.remembered()).isZero();
+        assertThat(master.hash(keys.lock())).isEmpty();
+    }
+
+    @Test
+    void withdrawal_besideTheVoteOfTheSameAttempt_isNotBegunInOnePipeline() {
+        ask();
+        node.ask(List.of(new VotePoll(calls, candidate, 1)), deadline, false);
+        node.ask(List.of(withdrawal()), deadline, false);
+        assertThat(quick.answer()).containsExactly("locked");
+        assertThat(quick.answer()).containsExactly("vote");
+        assertThat(quick.answer()).containsExactly("withdraw");
+        await().until(() -> node.remembered() == 0);
+    }
+
+    /** It may have run, so the answer to the second copy does not say that the first has not. */
+    @Test
+    void connectionThatBreaks_isAskedAgainByAThreadOfTheNode() {
+        RenewPoll renewal = new RenewPoll(calls, Scripts.locked(keys), candidate, 1, RenewPoll.Round.NONE);
+        node.ask(List.of(renewal), deadline, false);
+        quick.next().heard().accept(null);
+        Reply reply = renewal.await(deadline).outcome().reply();
+        assertThat(reply).isNotNull();
+        assertThat(reply.resent()).isTrue();
+        assertThat(node.calls.getLargestPoolSize()).isEqualTo(1);
+    }
+
+    @Test
+    void connectionThatBreaks_andAServerThatIsAway_mayHaveGivenTheVote() {
+        VotePoll vote = new VotePoll(calls, candidate, 1);
+        node.ask(List.of(vote), deadline, false);
+        master.down(true);
+        quick.next().heard().accept(null);
+        assertThat(vote.await(deadline).outcome().failure()).isNotNull();
+        assertThat(node.unanswered.mayHaveVote(candidate.attempt())).isTrue();
+        assertThat(node.health.isSound()).isFalse();
+    }
+
+    @Test
+    void noAnswerInTime_isToldAndTheNodeIsAskedSlowlyUntilItAnswers() {
+        Question lost = ask();
+        RedisException silence = new RedisException.Unanswered("of the test", true, null);
+        quick.next().heard().accept(List.of(Outcome.of(silence)));
+        assertThat(lost.heard().failure()).hasMessageContaining("of the test");
+        await().until(() -> !node.health.isSound());
+        await().until(() -> {
+            Question next = ask();
+            return next.heard().reply() != null;
+        });
+        Question quickly = ask();
+        quick.answer();
+        assertThat(quickly.heard().reply()).isNotNull();
+    }
+
+    /** What was sent is not told as if it had not been, whatever has become known of the node since. */
+    @Test
+    void noAnswerInTime_ofANodeThatHasFailedMeanwhile_mayHaveGivenTheVote() {
+        VotePoll vote = new VotePoll(calls, candidate, 1);
+        node.ask(List.of(vote), deadline, false);
+        RedisException silence = new RedisException.Unanswered("of the test", true, null);
+        // As a call in the background would; then another one is trying it.
+        node.health.note(List.of(Outcome.of(silence)), SECOND);
+        await().until(() -> node.health.enter(System.nanoTime()));
+        quick.next().heard().accept(List.of(Outcome.of(silence)));
+        assertThat(vote.await(deadline).outcome().failure()).isNotNull();
+        assertThat(node.unanswered.mayHaveVote(candidate.attempt())).isTrue();
+    }
+
+    @Test
+    void voteThatIsLate_isAskedForAgain() {
+        master.failNext(call -> call.script().name().equals("vote"), Fault.SENT_AGAIN_LATE);
+        VotePoll vote = new VotePoll(calls, candidate, 1);
+        node.ask(List.of(vote), deadline, false);
+        quick.answer();
+        assertThat(vote.await(deadline).outcome().reply()).isNotNull();
+        assertThat(master.hash(keys.lock())).isNotEmpty();
+    }
+
+    @Test
+    void errorWhileSending_isToldAndHoldsUpNobody() {
+        quick.error = new OutOfMemoryError("of the test");
+        assertThat(ask().heard().failure()).hasMessageContaining("of the test");
+        quick.error = null;
+        Question next = ask();
+        quick.answer();
+        assertThat(next.heard().reply()).isNotNull();
+    }
+
+    @Test
+    void questionThatThrows_holdsUpNobody() {
+        Poll broken = new MajorityPoll(1, Scripts.locked(keys), Set.of("FREE"), "FREE", Long.MAX_VALUE) {
+            @Override
+            public void asked(QuorumNode from, long mayRunUntilNanos, Outcome outcome) {
+                throw new InternalError("of the test");
+            }
+        };
+        node.ask(List.of(broken), deadline, false);
+        Question next = ask();
+        quick.answer();
+        quick.answer();
+        assertThat(next.heard().reply()).isNotNull();
+    }
+
+    @Test
+    void close_waitsForWhatIsUnderWayAndWhatWaits() throws Exception {
+        node.ask(List.of(new VotePoll(calls, candidate, 1)), deadline, false);
+        node.ask(List.of(withdrawal()), deadline, false);
+        node.shutDown();
+        Question late = ask();
+        assertThat(late.heard().failure()).hasMessageContaining("closed");
+        CountDownLatch closed = new CountDownLatch(1);
+        Thread closing = new Thread(() -> {
+            node.close(deadline);
+            closed.countDown();
+        });
+        closing.start();
+        quick.answer();
+        assertThat(closed.getCount()).isEqualTo(1);
+        quick.answer();
+        assertThat(closed.await(10, TimeUnit.SECONDS)).isTrue();
+        closing.join();
+    }
+}

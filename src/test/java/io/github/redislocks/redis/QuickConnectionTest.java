@@ -1,0 +1,190 @@
+package io.github.redislocks.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.fixture.FaultyProxy;
+import io.github.redislocks.fixture.RedisServer;
+import io.github.redislocks.redis.jedis.JedisRedis;
+import io.github.redislocks.redis.jedis.QuickReader;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import redis.clients.jedis.Jedis;
+
+/** Calls that are begun and not waited for, on a connection of their own. */
+@Timeout(60)
+@Tag("server")
+class QuickConnectionTest extends JedisRedisFixture {
+
+    /** In place of null, which says that the connection broke. */
+    private static final List<Outcome> BROKEN = Collections.emptyList();
+
+    private final FaultyProxy proxy = closing(FaultyProxy.to(shared));
+    private final BlockingQueue<List<Outcome>> heard = new LinkedBlockingQueue<>();
+    private final JedisRedis redis =
+            closing(JedisRedis.ofReader(proxy.address(), resp3(), 2, new QuickReader(Threads.DAEMONS)));
+
+    @BeforeEach
+    void forgetScripts() {
+        try (Jedis admin = shared.client()) {
+            admin.flushAll();
+            admin.scriptFlush();
+        }
+    }
+
+    private boolean begin(List<Call> calls, long timeoutNanos) {
+        return redis.begin(calls, timeoutNanos, outcomes -> heard.add(outcomes == null ? BROKEN : outcomes));
+    }
+
+    private List<Outcome> next() {
+        try {
+            List<Outcome> next = heard.poll(10, TimeUnit.SECONDS);
+            assertThat(next).as("what was heard in 10 s").isNotNull();
+            return next;
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static Reply reply(String code, Object... values) {
+        return new Reply(code, List.of(values));
+    }
+
+    @Test
+    void begin_withoutAConnection_sendsNothing() {
+        assertThat(begin(List.of(PING), LONG)).isFalse();
+        assertThat(proxy.connections()).isZero();
+    }
+
+    @Test
+    void begin_scriptThatIsNotKnown_isSentWithItsSource() {
+        redis.connectQuickly(LONG);
+        assertThat(begin(List.of(PING), LONG)).isTrue();
+        assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
+        assertThat(begin(List.of(PING), LONG)).isTrue();
+        assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
+        assertThat(proxy.connections()).isEqualTo(1);
+    }
+
+    @Test
+    void begin_several_areAnsweredEachInItsPlace() {
+        try (Jedis admin = shared.client()) {
+            admin.set("text", "x");
+        }
+        redis.connectQuickly(LONG);
+        assertThat(begin(List.of(PING), LONG)).isTrue();
+        next();
+        // The second and the third are not known yet, and the last of these counts behind the first.
+        assertThat(begin(List.of(PING, COUNT, WRONG_TYPE, PING, COUNT), LONG)).isTrue();
+        List<Outcome> outcomes = next();
+        assertThat(outcomes).hasSize(5);
+        assertThat(outcomes.get(0).reply()).isEqualTo(reply("PONG"));
+        assertThat(outcomes.get(2).failure())
+                .isInstanceOf(RedisException.Refused.class)
+                .hasMessageContaining("WRONGTYPE");
+        assertThat(outcomes.get(3).reply()).isEqualTo(reply("PONG"));
+        assertThat(List.of(outcomes.get(1), outcomes.get(4))).allMatch(outcome -> outcome.reply() != null);
+        awaitCount(shared, 2);
+    }
+
+    @Test
+    void begin_whileOthersAreUnderWay_sendsNothing() {
+        redis.connectQuickly(LONG);
+        proxy.holdReplies();
+        assertThat(begin(List.of(PING), LONG)).isTrue();
+        assertThat(begin(List.of(PING), LONG)).isFalse();
+        proxy.pass();
+        assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
+        assertThat(heard).isEmpty();
+    }
+
+    @Test
+    void begin_notAnsweredInTime_isUnansweredAndEndsItsConnection() {
+        redis.connectQuickly(LONG);
+        proxy.holdReplies();
+        assertThat(begin(List.of(PING, PING), SHORT)).isTrue();
+        assertThat(next())
+                .hasSize(2)
+                .allSatisfy(outcome -> assertThat(outcome.failure())
+                        .isInstanceOfSatisfying(
+                                RedisException.Unanswered.class,
+                                failure -> assertThat(failure.sent()).isTrue())
+                        .hasMessageContaining("500 ms"));
+        proxy.pass();
+        assertThat(begin(List.of(PING), LONG)).isFalse();
+        redis.connectQuickly(LONG);
+        assertThat(begin(List.of(PING), LONG)).isTrue();
+        assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
+    }
+
+    @Test
+    void connectionThatBreaks_withCallsUnderWay_saysSo() {
+        redis.connectQuickly(LONG);
+        proxy.holdReplies();
+        assertThat(begin(List.of(PING), LONG)).isTrue();
+        proxy.cut();
+        assertThat(next()).isSameAs(BROKEN);
+        proxy.pass();
+        redis.connectQuickly(LONG);
+        assertThat(begin(List.of(PING), LONG)).isTrue();
+        assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
+    }
+
+    @Test
+    void close_withCallsUnderWay_saysThatTheConnectionBroke() {
+        redis.connectQuickly(LONG);
+        proxy.holdReplies();
+        assertThat(begin(List.of(PING), LONG)).isTrue();
+        redis.close();
+        assertThat(next()).isSameAs(BROKEN);
+        redis.connectQuickly(SHORT);
+        assertThat(begin(List.of(PING), LONG)).isFalse();
+    }
+
+    @Test
+    void begin_byAnInterruptedThread_isAnswered() {
+        redis.connectQuickly(LONG);
+        boolean interrupted = false;
+        try {
+            Thread.currentThread().interrupt();
+            assertThat(begin(List.of(PING), LONG)).isTrue();
+        } finally {
+            interrupted = Thread.interrupted();
+        }
+        assertThat(interrupted).isTrue();
+        assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
+    }
+
+    @Test
+    void begin_moreThanTheSocketTakes_isWrittenBitByBit() {
+        redis.connectQuickly(LONG);
+        proxy.holdRequests();
+        Call large = new Call(PING.script(), List.of(), List.of("x".repeat(16 << 20)));
+        assertThat(begin(List.of(large), LONG)).isTrue();
+        proxy.pass();
+        assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
+    }
+
+    @Test
+    void readOnlyServer_isNotAskedOnTheSameConnectionAgain() {
+        RedisServer master = closing(RedisServer.start());
+        RedisServer replica = closing(RedisServer.start());
+        try (Jedis admin = replica.client()) {
+            admin.replicaof("127.0.0.1", master.address().getPort());
+        }
+        JedisRedis demoted =
+                closing(JedisRedis.ofReader(replica.address(), resp3(), 2, new QuickReader(Threads.DAEMONS)));
+        demoted.connectQuickly(LONG);
+        await().until(() -> demoted.begin(List.of(COUNT), LONG, heard::add)
+                && String.valueOf(next().get(0).failure()).contains("READONLY"));
+        assertThat(demoted.begin(List.of(PING), LONG, heard::add)).isFalse();
+    }
+}
