@@ -89,7 +89,7 @@ class AclTest {
                         .isInstanceOf(LockUnavailableException.class)
                         .hasMessageContaining("were not counted: Redis at 127.0.0.1:" + server.port() + " refused it")
                         .hasMessageContaining("+scan")
-                        .hasMessageContaining("README");
+                        .hasMessageContaining("docs/redis.md");
 
                 admin.sendCommand(Command.ACL, "SETUSER", "locks", "+scan");
                 assertThat(locks.countLastTokens()).isEqualTo(1);
