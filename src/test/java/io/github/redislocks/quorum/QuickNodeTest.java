@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.concurrent.Threads;
-import io.github.redislocks.fixture.twin.Fault;
-import io.github.redislocks.fixture.twin.InMemoryRedis;
+import io.github.redislocks.testkit.twin.Fault;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
