@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.concurrent.Threads;
-import io.github.redislocks.testkit.twin.Fault;
-import io.github.redislocks.testkit.twin.InMemoryRedis;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
@@ -14,6 +12,8 @@ import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
+import io.github.redislocks.testkit.twin.Fault;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
