@@ -2,12 +2,12 @@ package io.github.redislocks;
 
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.engine.LockClient;
-import io.github.redislocks.testkit.twin.InMemoryRedis;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;

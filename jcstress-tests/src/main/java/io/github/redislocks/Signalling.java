@@ -1,12 +1,12 @@
 package io.github.redislocks;
 
 import io.github.redislocks.engine.LockClient;
-import io.github.redislocks.engine.Sync;
 import io.github.redislocks.engine.RedisCondition;
-import io.github.redislocks.testkit.twin.InMemoryRedis;
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.util.List;
 
 /** Two threads wait in a Condition, and the first leaves while one of them is signalled; on the twin. */

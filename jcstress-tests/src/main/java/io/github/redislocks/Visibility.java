@@ -1,6 +1,5 @@
 package io.github.redislocks;
 
-import io.github.redislocks.engine.LockEngine;
 import io.github.redislocks.engine.MemoryEdge;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Expect;
