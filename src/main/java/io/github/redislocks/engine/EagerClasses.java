@@ -6,6 +6,7 @@ import io.github.redislocks.concurrent.ThreadIds;
 import io.github.redislocks.quorum.RenewPoll;
 import io.github.redislocks.quorum.UnansweredVotes;
 import io.github.redislocks.quorum.VoteAnswer;
+import io.github.redislocks.quorum.VoteState;
 import io.github.redislocks.quorum.WithdrawPoll;
 import io.github.redislocks.redis.Request;
 import io.github.redislocks.script.Answer;
@@ -23,6 +24,7 @@ import io.github.redislocks.waiting.Settlements;
 import io.github.redislocks.watchdog.BatchSender;
 import io.github.redislocks.watchdog.PendingCommand;
 import java.lang.invoke.MethodHandles;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
@@ -95,6 +97,10 @@ public final class EagerClasses {
         for (int i = 0; i < 2; i++) {
             votes.asking(new UnansweredVotes.Question(0, i, true, 1, System.nanoTime()));
             votes.mayHave(0);
+        }
+        VoteState.Register candidacies = new VoteState.Register(Duration.ofSeconds(1));
+        for (int i = 0; i < 2; i++) {
+            candidacies.of(Scripts.acquire(attempts[1], 0, false, 0));
         }
     }
 

@@ -83,6 +83,12 @@ public final class QuickConnection {
         this.refusals = refusals;
     }
 
+    /** Initializes the classes that it needs: one whose initialization met a full heap could never be used again. */
+    static void initialize() {
+        ByteBuffer nothing = new RequestBytes(0).toWrite();
+        new AnswerBuffer().filled(nothing.remaining());
+    }
+
     public PooledConnection link() {
         return link;
     }

@@ -10,6 +10,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,6 +24,11 @@ public final class QuickReader {
 
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
+    /**
+     * Linked when the first client is made: of a lambda that is first linked without memory JDK 25 says so for ever.
+     */
+    private static final Consumer<SelectionKey> READ = QuickReader::read;
+
     private final Threads threads;
     private final List<QuickConnection> connections = new CopyOnWriteArrayList<>();
     private final ReentrantLock changing = new ReentrantLock();
@@ -32,6 +38,7 @@ public final class QuickReader {
     /** Starts no thread yet. */
     public QuickReader(Threads threads) {
         this.threads = threads;
+        QuickConnection.initialize();
     }
 
     public Threads threads() {
@@ -82,7 +89,7 @@ public final class QuickReader {
         boolean ended = false;
         while (!ended) {
             try {
-                mine.select(QuickReader::read, TICK_MILLIS);
+                mine.select(READ, TICK_MILLIS);
             } catch (Throwable e) {
                 pauseAfter(e);
             }
