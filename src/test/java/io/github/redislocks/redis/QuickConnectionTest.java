@@ -8,11 +8,13 @@ import io.github.redislocks.fixture.FaultyProxy;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.redis.jedis.JedisRedis;
 import io.github.redislocks.redis.jedis.QuickReader;
+import java.util.AbstractList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -38,6 +40,10 @@ class QuickConnectionTest extends JedisRedisFixture {
             admin.flushAll();
             admin.scriptFlush();
         }
+    }
+
+    private void connect() {
+        redis.connectQuickly(LONG);
     }
 
     private boolean begin(List<Call> calls, long timeoutNanos) {
@@ -66,7 +72,7 @@ class QuickConnectionTest extends JedisRedisFixture {
 
     @Test
     void begin_scriptThatIsNotKnown_isSentWithItsSource() {
-        redis.connectQuickly(LONG);
+        connect();
         assertThat(begin(List.of(PING), LONG)).isTrue();
         assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
         assertThat(begin(List.of(PING), LONG)).isTrue();
@@ -79,7 +85,7 @@ class QuickConnectionTest extends JedisRedisFixture {
         try (Jedis admin = shared.client()) {
             admin.set("text", "x");
         }
-        redis.connectQuickly(LONG);
+        connect();
         assertThat(begin(List.of(PING), LONG)).isTrue();
         next();
         // The second and the third are not known yet, and the last of these counts behind the first.
@@ -97,7 +103,7 @@ class QuickConnectionTest extends JedisRedisFixture {
 
     @Test
     void begin_whileOthersAreUnderWay_sendsNothing() {
-        redis.connectQuickly(LONG);
+        connect();
         proxy.holdReplies();
         assertThat(begin(List.of(PING), LONG)).isTrue();
         assertThat(begin(List.of(PING), LONG)).isFalse();
@@ -108,7 +114,7 @@ class QuickConnectionTest extends JedisRedisFixture {
 
     @Test
     void begin_notAnsweredInTime_isUnansweredAndEndsItsConnection() {
-        redis.connectQuickly(LONG);
+        connect();
         proxy.holdReplies();
         assertThat(begin(List.of(PING, PING), SHORT)).isTrue();
         assertThat(next())
@@ -120,27 +126,27 @@ class QuickConnectionTest extends JedisRedisFixture {
                         .hasMessageContaining("500 ms"));
         proxy.pass();
         assertThat(begin(List.of(PING), LONG)).isFalse();
-        redis.connectQuickly(LONG);
+        connect();
         assertThat(begin(List.of(PING), LONG)).isTrue();
         assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
     }
 
     @Test
     void connectionThatBreaks_withCallsUnderWay_saysSo() {
-        redis.connectQuickly(LONG);
+        connect();
         proxy.holdReplies();
         assertThat(begin(List.of(PING), LONG)).isTrue();
         proxy.cut();
         assertThat(next()).isSameAs(BROKEN);
         proxy.pass();
-        redis.connectQuickly(LONG);
+        connect();
         assertThat(begin(List.of(PING), LONG)).isTrue();
         assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
     }
 
     @Test
     void close_withCallsUnderWay_saysThatTheConnectionBroke() {
-        redis.connectQuickly(LONG);
+        connect();
         proxy.holdReplies();
         assertThat(begin(List.of(PING), LONG)).isTrue();
         redis.close();
@@ -151,7 +157,7 @@ class QuickConnectionTest extends JedisRedisFixture {
 
     @Test
     void begin_byAnInterruptedThread_isAnswered() {
-        redis.connectQuickly(LONG);
+        connect();
         boolean interrupted = false;
         try {
             Thread.currentThread().interrupt();
@@ -165,11 +171,50 @@ class QuickConnectionTest extends JedisRedisFixture {
 
     @Test
     void begin_moreThanTheSocketTakes_isWrittenBitByBit() {
-        redis.connectQuickly(LONG);
+        connect();
         proxy.holdRequests();
         Call large = new Call(PING.script(), List.of(), List.of("x".repeat(16 << 20)));
         assertThat(begin(List.of(large), LONG)).isTrue();
         proxy.pass();
+        assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
+    }
+
+    /** Calls of which one cannot be had any more after so many looks, as if there were no memory. */
+    private static List<Call> failingAfter(int looks, Call call) {
+        AtomicInteger left = new AtomicInteger(looks);
+        return new AbstractList<>() {
+            @Override
+            public Call get(int index) {
+                if (left.getAndDecrement() <= 0) {
+                    throw new OutOfMemoryError("of the test");
+                }
+                return call;
+            }
+
+            @Override
+            public int size() {
+                return 1;
+            }
+        };
+    }
+
+    @Test
+    void error_whileCallsAreGivenUp_isHeardAsABrokenConnection() {
+        connect();
+        proxy.holdReplies();
+        assertThat(begin(failingAfter(1, PING), SHORT)).isTrue();
+        assertThat(next()).isSameAs(BROKEN);
+    }
+
+    @Test
+    void error_whileAnAnswerIsRead_isHeardAsABrokenConnection() {
+        connect();
+        begin(List.of(PING), LONG);
+        next();
+        assertThat(begin(failingAfter(1, PING), LONG)).isTrue();
+        assertThat(next()).isSameAs(BROKEN);
+        connect();
+        assertThat(begin(List.of(PING), LONG)).isTrue();
         assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
     }
 

@@ -10,6 +10,7 @@ import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
@@ -235,10 +236,11 @@ public final class QuickConnection {
         for (int i = 0; i < outcomes.length; i++) {
             outcomes[i] = outcome(batch.calls.get(i), batch.answers[i]);
         }
+        List<Outcome> told = Arrays.asList(outcomes);
         usedNanos = System.nanoTime();
-        // Before it is told, so that the next ones can be sent then.
+        // Before it is told, so that the next ones can be sent then. From here on nothing needs memory.
         if (current.compareAndSet(batch, null)) {
-            batch.heard.accept(Arrays.asList(outcomes));
+            batch.heard.accept(told);
         }
     }
 
@@ -285,20 +287,29 @@ public final class QuickConnection {
     }
 
     private void giveUp(Batch batch) {
-        if (current.compareAndSet(batch, DEAD)) {
-            link.cut();
-            Outcome silence = Outcome.of(endpoint.timedOut(batch.what(), true, false, batch.timeoutNanos));
-            Outcome[] outcomes = new Outcome[batch.answers.length];
-            Arrays.fill(outcomes, silence);
-            batch.heard.accept(Arrays.asList(outcomes));
+        List<Outcome> silence = null;
+        try {
+            Outcome each = Outcome.of(endpoint.timedOut(batch.what(), true, false, batch.timeoutNanos));
+            silence = Collections.nCopies(batch.answers.length, each);
+        } finally {
+            // Without memory to say why, it is as if the connection had broken.
+            if (current.compareAndSet(batch, DEAD)) {
+                end(batch, silence);
+            }
         }
     }
 
     private void breakOff() {
         Batch batch = current.getAndSet(DEAD);
-        link.cut();
-        if (batch != null && batch != DEAD) {
-            batch.heard.accept(null);
+        end(batch == null ? DEAD : batch, null);
+    }
+
+    /** Tells what became of a batch whatever is thrown: nobody else would, and who began it cannot go on before. */
+    private void end(Batch batch, @Nullable List<Outcome> outcomes) {
+        try {
+            link.cut();
+        } finally {
+            batch.heard.accept(outcomes);
         }
     }
 }
