@@ -100,6 +100,7 @@ public final class QuorumNode {
         for (int i = 0; i < concerned.size(); i++) {
             concerned.get(i).asking(this, mayRunUntil);
         }
+        boolean queued = false;
         Outcome failure;
         try {
             if (background) {
@@ -112,7 +113,8 @@ public final class QuorumNode {
                 return;
             }
             String refusal = enqueue(ask);
-            if (refusal == null) {
+            queued = refusal == null;
+            if (queued) {
                 advance();
                 return;
             }
@@ -120,7 +122,7 @@ public final class QuorumNode {
         } catch (RejectedExecutionException e) {
             failure = unsent(redis.address() + ": " + e.getMessage());
         } catch (Throwable e) {
-            if (!background && !dequeue(ask)) {
+            if (queued && !dequeue(ask)) {
                 // It was taken by somebody who tells what becomes of it.
                 return;
             }
@@ -473,7 +475,8 @@ public final class QuorumNode {
 
         /** Tells them their answers, if none of these wants anything else to be done; whether it did. */
         boolean endQuickly(@Nullable List<Outcome> outcomes) {
-            if (outcomes == null) {
+            if (outcomes == null || !health.isSound()) {
+                // That it is back may have to be logged.
                 return false;
             }
             for (int i = 0; i < outcomes.size(); i++) {

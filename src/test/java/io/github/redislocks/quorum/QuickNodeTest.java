@@ -258,6 +258,17 @@ class QuickNodeTest {
         assertThat(node.unanswered.mayHaveVote(candidate.attempt())).isTrue();
     }
 
+    /** That a node is back is logged, and whoever logs may have to wait. */
+    @Test
+    void answer_ofANodeThatHasFailedMeanwhile_isToldByAThreadOfTheNode() {
+        Question question = ask();
+        node.health.note(List.of(Outcome.of(new RedisException.Unanswered("of the test", true, null))), SECOND);
+        quick.answer();
+        assertThat(question.heard().reply()).isNotNull();
+        assertThat(node.calls.getLargestPoolSize()).isEqualTo(1);
+        assertThat(node.health.isSound()).isTrue();
+    }
+
     @Test
     void voteThatIsLate_isAskedForAgain() {
         master.failNext(call -> call.script().name().equals("vote"), Fault.SENT_AGAIN_LATE);
