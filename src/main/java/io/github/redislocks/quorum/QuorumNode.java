@@ -275,18 +275,10 @@ public final class QuorumNode {
         }
         if (often && health.isSound()) {
             try {
-                lane.execute(this::connectQuickly);
+                redis.connectQuickly(SECOND_NANOS);
             } catch (Throwable e) {
-                // It is closed, or no thread could be started: calls go on being asked slowly.
+                report("No quick connection was made", e);
             }
-        }
-    }
-
-    private void connectQuickly() {
-        try {
-            redis.connectQuickly(SECOND_NANOS);
-        } catch (Throwable e) {
-            report("No quick connection was made", e);
         }
     }
 

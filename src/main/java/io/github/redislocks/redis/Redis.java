@@ -42,7 +42,7 @@ public interface Redis extends AutoCloseable {
         return false;
     }
 
-    /** Connects for {@link #begin}, unless that has been done or cannot be. Waits for it, and does not say why not. */
+    /** Has a thread connect for {@link #begin}, unless that has been done or cannot be. Does not wait for it. */
     default void connectQuickly(long timeoutNanos) {}
 
     /**

@@ -14,6 +14,8 @@ final class DrippingServer implements AutoCloseable {
 
     private final ServerSocket listener = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
 
+    private volatile boolean over;
+
     DrippingServer(Duration pause) throws IOException {
         Thread thread = new Thread(
                 () -> {
@@ -26,6 +28,7 @@ final class DrippingServer implements AutoCloseable {
                         }
                     } catch (IOException end) {
                         // The client has hung up, or the test is over.
+                        over = true;
                     }
                 },
                 "dripping-server");
@@ -35,6 +38,11 @@ final class DrippingServer implements AutoCloseable {
 
     HostAndPort address() {
         return new HostAndPort("127.0.0.1", listener.getLocalPort());
+    }
+
+    /** Whether it had one, which has hung up. */
+    boolean hasLostItsClient() {
+        return over;
     }
 
     @Override

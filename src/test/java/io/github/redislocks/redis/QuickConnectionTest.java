@@ -4,22 +4,30 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.concurrent.Uninterruptibles;
 import io.github.redislocks.fixture.FaultyProxy;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.redis.jedis.JedisRedis;
 import io.github.redislocks.redis.jedis.QuickReader;
+import java.io.IOException;
+import java.time.Duration;
 import java.util.AbstractList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.Jedis;
+import redis.clients.jedis.JedisClientConfig;
 
 /** Calls that are begun and not waited for, on a connection of their own. */
 @Timeout(60)
@@ -43,7 +51,19 @@ class QuickConnectionTest extends JedisRedisFixture {
     }
 
     private void connect() {
+        connect(redis);
+    }
+
+    /** Tries it with a call that nobody is told of. */
+    private static void connect(JedisRedis redis) {
         redis.connectQuickly(LONG);
+        CountDownLatch tried = new CountDownLatch(1);
+        await().until(() -> redis.begin(List.of(PING), LONG, outcomes -> tried.countDown()));
+        try {
+            assertThat(tried.await(10, TimeUnit.SECONDS)).isTrue();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private boolean begin(List<Call> calls, long timeoutNanos) {
@@ -179,6 +199,109 @@ class QuickConnectionTest extends JedisRedisFixture {
         assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
     }
 
+    /** Whoever wants it has more to do: renewals, for example. */
+    @Test
+    void connectQuickly_toAServerThatDoesNotGreet_doesNotWait() {
+        proxy.holdReplies();
+        redis.connectQuickly(LONG);
+        await().until(() -> proxy.openConnections() == 1);
+        proxy.pass();
+        await().until(() -> begin(List.of(PING), LONG));
+        assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
+    }
+
+    /** Each read of it is in time. */
+    @Test
+    void connectQuickly_toAServerThatDrips_isGivenUp() throws IOException {
+        DrippingServer dripping = closing(new DrippingServer(Duration.ofMillis(100)));
+        JedisRedis dripped =
+                closing(JedisRedis.ofReader(dripping.address(), resp3(), 2, new QuickReader(Threads.DAEMONS)));
+        await().until(() -> {
+            dripped.connectQuickly(SHORT);
+            return dripping.hasLostItsClient();
+        });
+    }
+
+    @Test
+    void thread_thatIsInterrupted_forgetsIt() {
+        List<Thread> made = new CopyOnWriteArrayList<>();
+        Threads threads = Threads.of(
+                work -> {
+                    Thread thread = new Thread(work);
+                    thread.setDaemon(true);
+                    made.add(thread);
+                    return thread;
+                },
+                "test");
+        JedisRedis other = closing(JedisRedis.ofReader(proxy.address(), resp3(), 2, new QuickReader(threads)));
+        other.connectQuickly(LONG);
+        await().until(() -> made.stream().anyMatch(thread -> thread.getName().contains("nodes")));
+        Thread nodes = made.stream()
+                .filter(thread -> thread.getName().contains("nodes"))
+                .findAny()
+                .orElseThrow();
+        nodes.interrupt();
+        await().until(() -> !nodes.isInterrupted());
+        assertThat(nodes.isAlive()).isTrue();
+    }
+
+    @Test
+    void connectionThatHasIdledForLong_isNotUsed_thoughTheReaderIsHeldUp() throws InterruptedException {
+        AtomicLong elapsed = new AtomicLong();
+        QuickReader reader = new QuickReader(Threads.DAEMONS, () -> System.nanoTime() + elapsed.get());
+        JedisRedis idle = closing(JedisRedis.ofReader(proxy.address(), resp3(), 2, reader));
+        JedisRedis busy = closing(JedisRedis.ofReader(shared.address(), resp3(), 2, reader));
+        connect(idle);
+        connect(busy);
+        CountDownLatch heldUp = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        busy.begin(List.of(PING), LONG, outcomes -> {
+            heldUp.countDown();
+            Uninterruptibles.until(System.nanoTime() + LONG, nanos -> goOn.await(nanos, TimeUnit.NANOSECONDS));
+        });
+        assertThat(heldUp.await(10, TimeUnit.SECONDS)).isTrue();
+        elapsed.set(TimeUnit.SECONDS.toNanos(4));
+        assertThat(idle.begin(List.of(PING), LONG, heard::add)).isFalse();
+        goOn.countDown();
+        await().until(() -> proxy.openConnections() == 0);
+    }
+
+    @Test
+    void connectQuickly_overTls_isNotTried() {
+        List<String> made = new CopyOnWriteArrayList<>();
+        Threads threads = Threads.of(
+                work -> {
+                    made.add("a thread");
+                    return new Thread(work);
+                },
+                "test");
+        JedisClientConfig tls = DefaultJedisClientConfig.builder().ssl(true).build();
+        JedisRedis overTls = closing(JedisRedis.ofReader(proxy.address(), tls, 2, new QuickReader(threads)));
+        overTls.connectQuickly(LONG);
+        assertThat(made).isEmpty();
+    }
+
+    @Test
+    void connectQuickly_withUserAndDatabase_usesThem() {
+        try (Jedis admin = shared.client()) {
+            admin.aclSetUser("app", "on", ">secret", "allkeys", "allcommands");
+            JedisClientConfig config = DefaultJedisClientConfig.builder()
+                    .user("app")
+                    .password("secret")
+                    .database(3)
+                    .build();
+            JedisRedis other =
+                    closing(JedisRedis.ofReader(shared.address(), config, 2, new QuickReader(Threads.DAEMONS)));
+            connect(other);
+            assertThat(other.begin(List.of(COUNT), LONG, heard::add)).isTrue();
+            next();
+            admin.select(3);
+            assertThat(admin.get("counter")).isEqualTo("1");
+            admin.select(0);
+            admin.aclDelUser("app");
+        }
+    }
+
     /** Calls of which one cannot be had any more after so many looks, as if there were no memory. */
     private static List<Call> failingAfter(int looks, Call call) {
         AtomicInteger left = new AtomicInteger(looks);
@@ -227,7 +350,7 @@ class QuickConnectionTest extends JedisRedisFixture {
         }
         JedisRedis demoted =
                 closing(JedisRedis.ofReader(replica.address(), resp3(), 2, new QuickReader(Threads.DAEMONS)));
-        demoted.connectQuickly(LONG);
+        connect(demoted);
         await().until(() -> demoted.begin(List.of(COUNT), LONG, heard::add)
                 && String.valueOf(next().get(0).failure()).contains("READONLY"));
         assertThat(demoted.begin(List.of(PING), LONG, heard::add)).isFalse();

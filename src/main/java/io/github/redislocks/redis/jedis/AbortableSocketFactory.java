@@ -58,12 +58,16 @@ public final class AbortableSocketFactory implements JedisSocketFactory {
                 .from(wanted)
                 .connectionTimeoutMillis(timeoutMillis)
                 .socketTimeoutMillis(timeoutMillis);
-        tls = wanted.isSsl() || wanted.getSslOptions() != null;
+        tls = isOverTls(wanted);
         if (tls) {
             overTls(wanted, builder);
         }
         config = builder.build();
         sockets = new DefaultJedisSocketFactory(address, config);
+    }
+
+    static boolean isOverTls(JedisClientConfig wanted) {
+        return wanted.isSsl() || wanted.getSslOptions() != null;
     }
 
     /** What the user wants of a connection, with the timeouts of this one. */
@@ -100,18 +104,18 @@ public final class AbortableSocketFactory implements JedisSocketFactory {
             throw new JedisConnectionException("The connection has been closed.");
         }
         used = true;
-        Socket socket = channels && !tls ? ofChannel() : sockets.createSocket();
+        Socket socket = channels ? ofChannel() : sockets.createSocket();
         if (plain == null) {
             opened(socket);
         }
         return socket;
     }
 
-    /** The channel below, if there is one that needs no TLS. */
+    /** The channel below, if there is one. */
     @Nullable
     public SocketChannel channel() {
         Socket socket = plain;
-        return socket == null || tls ? null : socket.getChannel();
+        return socket == null ? null : socket.getChannel();
     }
 
     /** Connects as Jedis does, but to a socket that can be used without waiting later. */

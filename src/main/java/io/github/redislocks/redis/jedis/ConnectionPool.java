@@ -73,9 +73,9 @@ public final class ConnectionPool {
         this.places = new Places(bound);
     }
 
-    /** From now on makes connections that can be used without waiting, where there is no TLS. */
+    /** From now on makes connections that can be used without waiting, unless they are over TLS. */
     public void useChannels() {
-        ofChannels = true;
+        ofChannels = !AbortableSocketFactory.isOverTls(config);
     }
 
     public boolean isOfChannels() {
@@ -190,7 +190,7 @@ public final class ConnectionPool {
     }
 
     /** Ends what goes on greeting for ever: each read of it is in time. */
-    private void shutOverdue() {
+    void shutOverdue() {
         long now = System.nanoTime();
         for (Iterator<AbortableSocketFactory> all = making.iterator(); all.hasNext(); ) {
             AbortableSocketFactory sockets = all.next();

@@ -7,8 +7,6 @@ import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import java.io.IOException;
-import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
@@ -20,7 +18,6 @@ import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.exceptions.JedisDataException;
-import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
 /**
@@ -36,23 +33,14 @@ import redis.clients.jedis.exceptions.JedisNoScriptException;
  */
 public final class JedisRedis implements Redis {
 
-    /** How soon it is tried again to connect for calls that are begun. */
-    private static final long PAUSE_NANOS = 30_000_000_000L;
-
     private final Endpoint endpoint;
     private final ConnectionPool pool;
     private final ConnectionPool lane;
     private final ConnectionPool subscriptions;
     private final AtomicBoolean laneWanted = new AtomicBoolean();
     private final Tracking tracking;
-    /** Of whoever may begin calls and not wait for them. */
-    private final @Nullable QuickReader reader;
-
-    private final ConnectionPool quick;
-    private volatile @Nullable QuickConnection current;
-    private final AtomicBoolean connecting = new AtomicBoolean();
-    /** When to connect for it at the earliest: it may be one connection too many, or over TLS, where there is none. */
-    private volatile long notBeforeNanos = System.nanoTime();
+    /** Null if nobody begins calls and does not wait for them. */
+    private final @Nullable QuickWay quick;
 
     /**
      * Connects to nothing yet.
@@ -86,7 +74,7 @@ public final class JedisRedis implements Redis {
 
     /** The same, by the threads of a reader, which reads the answers to calls that are {@link #begin begun}. */
     public static JedisRedis ofReader(HostAndPort address, JedisClientConfig config, int callers, QuickReader reader) {
-        return new JedisRedis(address, config, callers, reader.threads(), System::nanoTime, reader, true);
+        return new JedisRedis(address, config, callers, reader.threads(), reader.nanoTime(), reader, true);
     }
 
     private JedisRedis(
@@ -106,9 +94,9 @@ public final class JedisRedis implements Redis {
         lane = callersConnect ? pool : new ConnectionPool(address, config, 1, nanoTime);
         subscriptions = new ConnectionPool(address, config, 1, nanoTime);
         tracking = new Tracking(address.toString());
-        this.reader = reader;
-        quick = new ConnectionPool(address, config, 1, nanoTime);
-        quick.useChannels();
+        quick = reader == null
+                ? null
+                : new QuickWay(endpoint, QuickWay.pool(address, config, reader), reader, this::heed);
     }
 
     @Override
@@ -139,46 +127,15 @@ public final class JedisRedis implements Redis {
 
     @Override
     public boolean begin(List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
-        QuickConnection connection = current;
-        if (connection == null || connection.isDead()) {
-            return false;
-        }
-        if (!quick.isInForce(connection.link())) {
-            connection.retire();
-            return false;
-        }
-        return connection.begin(calls, timeoutNanos, heard);
+        QuickWay way = quick;
+        return way != null && way.begin(calls, timeoutNanos, heard);
     }
 
     @Override
     public void connectQuickly(long timeoutNanos) {
-        QuickConnection last = current;
-        QuickReader by = reader;
-        boolean needed = (last == null || last.isDead()) && System.nanoTime() - notBeforeNanos >= 0;
-        if (by == null || !needed || !connecting.compareAndSet(false, true)) {
-            return;
-        }
-        PooledConnection link = null;
-        boolean made = false;
-        try {
-            link = quick.connected(quick.newSocketFactory(System.nanoTime() + timeoutNanos));
-            SocketChannel channel = link.channel();
-            if (channel != null) {
-                QuickConnection fresh = new QuickConnection(endpoint, link, channel, this::heed);
-                by.add(fresh);
-                current = fresh;
-                made = true;
-            }
-        } catch (JedisException | IOException | IllegalStateException notNow) {
-            // Calls go on being asked without it, which takes longer.
-        } finally {
-            if (!made) {
-                notBeforeNanos = System.nanoTime() + PAUSE_NANOS;
-                if (link != null) {
-                    link.cut();
-                }
-            }
-            connecting.set(false);
+        QuickWay way = quick;
+        if (way != null) {
+            way.connect(timeoutNanos);
         }
     }
 
@@ -204,7 +161,9 @@ public final class JedisRedis implements Redis {
                 && new RedisException.Refused(String.valueOf(error.getMessage()), error).says("READONLY")) {
             pool.renew();
             lane.renew();
-            quick.renew();
+            if (quick != null) {
+                quick.renew();
+            }
             subscriptions.renewAll();
         }
     }
@@ -263,7 +222,9 @@ public final class JedisRedis implements Redis {
     public void close() {
         pool.close();
         lane.close();
-        quick.close();
+        if (quick != null) {
+            quick.close();
+        }
         subscriptions.close();
         endpoint.workers().close();
     }

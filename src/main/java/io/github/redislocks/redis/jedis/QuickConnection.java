@@ -23,12 +23,13 @@ import redis.clients.jedis.exceptions.JedisNoScriptException;
  * A connection on which a caller sends without waiting, and of which a {@link QuickReader} reads the answers. It has
  * one batch under way at a time. A batch that is given up takes its connection with it, as everywhere.
  */
-public final class QuickConnection {
+final class QuickConnection {
 
     private static final Batch DEAD = new Batch(List.of(), 0, outcomes -> {});
     private static final int CALL_BYTES = 512;
 
     private final Endpoint endpoint;
+    private final ConnectionPool pool;
     private final PooledConnection link;
     private final SocketChannel channel;
     private final Consumer<@Nullable RedisException> refusals;
@@ -36,7 +37,6 @@ public final class QuickConnection {
     /** Null if there is none, {@link #DEAD} when there will be no more. */
     private final AtomicReference<@Nullable Batch> current = new AtomicReference<>();
 
-    private volatile long usedNanos = System.nanoTime();
     private volatile @Nullable SelectionKey key;
     /** What did not find room in the buffers of the socket. */
     private volatile @Nullable ByteBuffer unwritten;
@@ -68,20 +68,22 @@ public final class QuickConnection {
     }
 
     /**
-     * Takes a connection over.
+     * Takes a connection over that has a channel.
      *
-     * @param channel of the connection, by which alone it is used from now on
+     * @param pool whose connection it is
      * @param refusals told each error of the server, but that it does not know a script
      */
-    public QuickConnection(
+    QuickConnection(
             Endpoint endpoint,
+            ConnectionPool pool,
             PooledConnection link,
-            SocketChannel channel,
             Consumer<@Nullable RedisException> refusals) {
         this.endpoint = endpoint;
+        this.pool = pool;
         this.link = link;
-        this.channel = channel;
+        this.channel = Objects.requireNonNull(link.channel());
         this.refusals = refusals;
+        link.idleSince(pool.now());
     }
 
     /** Initializes the classes that it needs: one whose initialization met a full heap could never be used again. */
@@ -90,16 +92,21 @@ public final class QuickConnection {
         new AnswerBuffer().filled(nothing.remaining());
     }
 
-    public PooledConnection link() {
+    PooledConnection link() {
         return link;
     }
 
-    public boolean isDead() {
+    boolean isDead() {
         return current.get() == DEAD;
     }
 
+    /** Whether nobody has used it for so long that a firewall may have forgotten it. */
+    boolean isAged() {
+        return pool.hasIdled(link, ConnectionPool.AGED_NANOS);
+    }
+
     /** Has a selector look for its answers. */
-    public void register(Selector selector) throws IOException {
+    void register(Selector selector) throws IOException {
         channel.configureBlocking(false);
         key = channel.register(selector, SelectionKey.OP_READ, this);
     }
@@ -109,7 +116,7 @@ public final class QuickConnection {
      *
      * @param heard told once, by another thread or before this returns: the outcomes; or null if the connection broke
      */
-    public boolean begin(List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
+    boolean begin(List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
         if (current.get() != null) {
             return false;
         }
@@ -237,7 +244,7 @@ public final class QuickConnection {
             outcomes[i] = outcome(batch.calls.get(i), batch.answers[i]);
         }
         List<Outcome> told = Arrays.asList(outcomes);
-        usedNanos = System.nanoTime();
+        link.idleSince(pool.now());
         // Before it is told, so that the next ones can be sent then. From here on nothing needs memory.
         if (current.compareAndSet(batch, null)) {
             batch.heard.accept(told);
@@ -268,7 +275,7 @@ public final class QuickConnection {
             return false;
         }
         if (batch == null) {
-            return now - usedNanos < ConnectionPool.AGED_NANOS || !retire();
+            return !isAged() || !retire();
         }
         if (now - batch.deadline < 0) {
             return true;
@@ -278,7 +285,7 @@ public final class QuickConnection {
     }
 
     /** Closes it unless it is in use; whether it did. */
-    public boolean retire() {
+    boolean retire() {
         boolean idle = current.compareAndSet(null, DEAD);
         if (idle) {
             link.cut();

@@ -11,6 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,6 +31,7 @@ public final class QuickReader {
     private static final Consumer<SelectionKey> READ = QuickReader::read;
 
     private final Threads threads;
+    private final LongSupplier nanoTime;
     private final List<QuickConnection> connections = new CopyOnWriteArrayList<>();
     private final ReentrantLock changing = new ReentrantLock();
     /** Of the thread that runs. */
@@ -37,12 +39,22 @@ public final class QuickReader {
 
     /** Starts no thread yet. */
     public QuickReader(Threads threads) {
+        this(threads, System::nanoTime);
+    }
+
+    /** By a clock of which only how long connections have been idle is told. */
+    public QuickReader(Threads threads, LongSupplier nanoTime) {
         this.threads = threads;
+        this.nanoTime = nanoTime;
         QuickConnection.initialize();
     }
 
-    public Threads threads() {
+    Threads threads() {
         return threads;
+    }
+
+    LongSupplier nanoTime() {
+        return nanoTime;
     }
 
     /**
@@ -50,7 +62,7 @@ public final class QuickReader {
      *
      * @throws IOException if that is not possible; {@link OutOfMemoryError} if there is no thread
      */
-    public void add(QuickConnection connection) throws IOException {
+    void add(QuickConnection connection) throws IOException {
         changing.lock();
         try {
             Selector running = selector == null ? start() : selector;
@@ -93,6 +105,8 @@ public final class QuickReader {
             } catch (Throwable e) {
                 pauseAfter(e);
             }
+            // Nobody relies on the flag of this thread, with which a selector would not wait.
+            Thread.interrupted();
             try {
                 ended = lookAtTheTime() && end(mine);
             } catch (Throwable e) {
@@ -120,8 +134,7 @@ public final class QuickReader {
     /** Whether no connection is left. */
     private boolean lookAtTheTime() {
         long now = System.nanoTime();
-        for (int i = connections.size() - 1; i >= 0; i--) {
-            QuickConnection connection = connections.get(i);
+        for (QuickConnection connection : connections) {
             if (!connection.isAlive(now)) {
                 connections.remove(connection);
             }
@@ -129,7 +142,7 @@ public final class QuickReader {
         return connections.isEmpty();
     }
 
-    private boolean end(Selector mine) throws IOException {
+    private boolean end(Selector mine) {
         changing.lock();
         try {
             if (!connections.isEmpty()) {
@@ -139,7 +152,12 @@ public final class QuickReader {
         } finally {
             changing.unlock();
         }
-        mine.close();
+        try {
+            mine.close();
+        } catch (Throwable e) {
+            // From here on another thread reads.
+            pauseAfter(e);
+        }
         return true;
     }
 }

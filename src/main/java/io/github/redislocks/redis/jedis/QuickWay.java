@@ -1,0 +1,117 @@
+package io.github.redislocks.redis.jedis;
+
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.RedisException;
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.exceptions.JedisException;
+
+/** The way to one server on which calls are begun and not waited for: a {@link QuickConnection}, if there is one. */
+final class QuickWay {
+
+    /** How soon it is tried again to connect: it may be one connection too many. */
+    private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(30);
+
+    private final Endpoint endpoint;
+    private final ConnectionPool pool;
+    private final QuickReader reader;
+    private final Consumer<@Nullable RedisException> refusals;
+    private final AtomicBoolean connecting = new AtomicBoolean();
+    private volatile @Nullable QuickConnection current;
+    private volatile long notBeforeNanos = System.nanoTime();
+
+    /** Refusals: told each error of the server, but that it does not know a script. */
+    QuickWay(Endpoint endpoint, ConnectionPool pool, QuickReader reader, Consumer<@Nullable RedisException> refusals) {
+        this.endpoint = endpoint;
+        this.pool = pool;
+        this.reader = reader;
+        this.refusals = refusals;
+    }
+
+    /** The connections of such a way, of which there is one at a time. */
+    static ConnectionPool pool(HostAndPort address, JedisClientConfig config, QuickReader reader) {
+        ConnectionPool pool = new ConnectionPool(address, config, 1, reader.nanoTime());
+        pool.useChannels();
+        return pool;
+    }
+
+    /** As {@link QuickConnection#begin}; false if there is no connection that may be used. */
+    boolean begin(List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
+        QuickConnection connection = current;
+        if (connection == null || connection.isDead()) {
+            return false;
+        }
+        if (!pool.isInForce(connection.link()) || connection.isAged()) {
+            connection.retire();
+            return false;
+        }
+        return connection.begin(calls, timeoutNanos, heard);
+    }
+
+    /** Has a worker connect, unless one does or has done. Does not wait for it. */
+    void connect(long timeoutNanos) {
+        QuickConnection last = current;
+        boolean wanted = (last == null || last.isDead()) && System.nanoTime() - notBeforeNanos >= 0;
+        if (!wanted || !pool.isOfChannels()) {
+            return;
+        }
+        if (!connecting.compareAndSet(false, true)) {
+            pool.shutOverdue();
+            return;
+        }
+        boolean begun = false;
+        try {
+            endpoint.workers().execute(() -> work(timeoutNanos));
+            begun = true;
+        } catch (RejectedExecutionException notNow) {
+            // It is closed, or no thread could be started.
+        } finally {
+            if (!begun) {
+                end(false);
+            }
+        }
+    }
+
+    private void work(long timeoutNanos) {
+        PooledConnection link = null;
+        boolean made = false;
+        try {
+            link = pool.connected(pool.newSocketFactory(System.nanoTime() + timeoutNanos));
+            QuickConnection fresh = new QuickConnection(endpoint, pool, link, refusals);
+            reader.add(fresh);
+            current = fresh;
+            made = true;
+        } catch (JedisException | IOException | IllegalStateException notNow) {
+            // Calls go on being asked without it, which takes longer.
+        } finally {
+            if (!made && link != null) {
+                link.cut();
+            }
+            end(made);
+        }
+    }
+
+    private void end(boolean made) {
+        if (!made) {
+            notBeforeNanos = System.nanoTime() + PAUSE_NANOS;
+        }
+        connecting.set(false);
+    }
+
+    /** Lets the connection that exists now not be used again. */
+    void renew() {
+        pool.renew();
+    }
+
+    void close() {
+        pool.close();
+    }
+}
