@@ -103,9 +103,27 @@ class AnswerBufferTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"HTTP/1.1 200\r\n", ":1x\r\n", "$a\r\n", "*1\r\n?\r\n"})
+    @ValueSource(
+            strings = {
+                "HTTP/1.1 200\r\n",
+                ":1x\r\n",
+                "$a\r\n",
+                "*1\r\n?\r\n",
+                "$9000000000\r\n",
+                "$99999999999999999999\r\n",
+                "*5000000\r\n",
+                "$1\r\nxyz",
+                "$-x\r\n",
+                ":\r\n"
+            })
     void whatRedisNeverSends_isRefused(String text) {
         put(text);
+        assertThatThrownBy(buffer::next).isInstanceOf(JedisConnectionException.class);
+    }
+
+    @Test
+    void lists_inListsWithoutEnd_areRefusedBeforeTheStackEnds() {
+        put("*1\r\n".repeat(100_000));
         assertThatThrownBy(buffer::next).isInstanceOf(JedisConnectionException.class);
     }
 

@@ -21,6 +21,11 @@ public final class AnswerBuffer {
 
     private static final int FIRST_BYTES = 1_024;
     private static final int LEAST_SPACE = 512;
+    /** More than scripts answer with, less than the stack has. */
+    private static final int MOST_LISTS = 8;
+
+    /** Of a long without its sign, and so that it has room. */
+    private static final int MOST_DIGITS = 18;
 
     private byte[] bytes = new byte[FIRST_BYTES];
     private int from;
@@ -65,14 +70,15 @@ public final class AnswerBuffer {
      */
     public @Nullable Object next() {
         at = from;
-        Object answer = value();
+        Object answer = value(0);
         if (answer != MISSING) {
             from = at;
         }
         return answer;
     }
 
-    private @Nullable Object value() {
+    /** Lists: in how many it is. */
+    private @Nullable Object value(int lists) {
         int start = at;
         int end = endOfLine(start);
         if (end < 0) {
@@ -82,8 +88,8 @@ public final class AnswerBuffer {
         return switch (bytes[start]) {
             case '+' -> Arrays.copyOfRange(bytes, start + 1, end);
             case ':' -> number(start + 1, end);
-            case '$' -> text(number(start + 1, end));
-            case '*' -> array(number(start + 1, end));
+            case '$' -> text(size(start + 1, end));
+            case '*' -> array(size(start + 1, end), lists);
             case '_' -> null;
             case '-' -> error(new String(bytes, start + 1, end - start - 1, StandardCharsets.UTF_8));
             default -> throw new JedisConnectionException("Unknown reply: " + (char) bytes[start]);
@@ -102,6 +108,9 @@ public final class AnswerBuffer {
     private long number(int start, int end) {
         boolean negative = start < end && bytes[start] == '-';
         int first = negative ? start + 1 : start;
+        if (first == end || end - first > MOST_DIGITS) {
+            throw new JedisConnectionException("No number where one has to be");
+        }
         long value = 0;
         for (int i = first; i < end; i++) {
             int digit = bytes[i] - '0';
@@ -113,25 +122,41 @@ public final class AnswerBuffer {
         return negative ? -value : value;
     }
 
-    private @Nullable Object text(long length) {
+    /** Of a text or a list; below 0 if there is none. */
+    private int size(int start, int end) {
+        long size = number(start, end);
+        if (size > MOST_BYTES) {
+            throw new JedisConnectionException("The server answers with too much");
+        }
+        return size < 0 ? -1 : (int) size;
+    }
+
+    private @Nullable Object text(int length) {
         if (length < 0) {
             return null;
         }
-        if (to - at < length + 2) {
+        int end = at + length;
+        if (to - end < 2) {
             return MISSING;
         }
-        byte[] text = Arrays.copyOfRange(bytes, at, at + (int) length);
-        at += (int) length + 2;
+        if (bytes[end] != '\r' || bytes[end + 1] != '\n') {
+            throw new JedisConnectionException("A text is not as long as it says");
+        }
+        byte[] text = Arrays.copyOfRange(bytes, at, end);
+        at = end + 2;
         return text;
     }
 
-    private @Nullable Object array(long size) {
+    private @Nullable Object array(int size, int lists) {
         if (size < 0) {
             return null;
         }
-        List<@Nullable Object> values = new ArrayList<>((int) Math.min(size, FIRST_BYTES));
-        for (long i = 0; i < size; i++) {
-            Object value = value();
+        if (lists == MOST_LISTS) {
+            throw new JedisConnectionException("The server answers with lists in lists");
+        }
+        List<@Nullable Object> values = new ArrayList<>(Math.min(size, FIRST_BYTES));
+        for (int i = 0; i < size; i++) {
+            Object value = value(lists + 1);
             if (value == MISSING) {
                 return MISSING;
             }
