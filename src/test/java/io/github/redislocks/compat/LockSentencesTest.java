@@ -238,7 +238,7 @@ class LockSentencesTest extends Sentences {
                     .as("%s, -Dcompat.seed=%d", form, seed)
                     .isIn(false, form.interruptible);
             assertThat(ended.interrupted() && ended.flag()).as("both told").isFalse();
-            assertFree();
+            awaitFree();
         }
     }
 

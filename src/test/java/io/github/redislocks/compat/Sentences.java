@@ -171,6 +171,16 @@ abstract class Sentences {
         assertThat(lock.getHoldCount()).as("holds").isZero();
     }
 
+    /**
+     * As {@link #assertFree}, after a thread gave up at any moment: it, or the thread that named it as its successor,
+     * waits only a moment until Redis has forgotten it, and the background goes on. What is left for good outlasts
+     * this.
+     */
+    void awaitFree() {
+        awaitThat().until(() -> !lock.isLocked() && !lock.hasQueuedThreads() && !there.hasQueuedThreads());
+        assertFree();
+    }
+
     static void unlock(Subject by, int times) {
         for (int i = 0; i < times; i++) {
             by.unlock();

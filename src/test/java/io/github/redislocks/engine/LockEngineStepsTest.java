@@ -12,6 +12,8 @@ import io.github.redislocks.LockReleased;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Settings;
@@ -597,5 +599,114 @@ class LockEngineStepsTest extends SteppedClient {
         command.call(clock.nanoTime(), MILLI);
         command.answered(redis.run(command.call(), MILLI), clock.nanoTime());
         await().until(() -> told.equals(List.of("acquired", "released", "true")));
+    }
+
+    @Test
+    void freeLock_isTakenByATry() throws InterruptedException {
+        assertThat(sync.tryLock(LEASE, true)).isTrue();
+        assertThat(timeouts).containsExactly(Settings.DEFAULTS.commandTimeoutNanos());
+        sync.unlock();
+        assertThat(sync.tryLock(MILLI, LEASE, true)).isTrue();
+    }
+
+    /** Has an attempt of another thread wait behind the calling thread, and tells how the unlock names it. */
+    private List<String> unlockWithSuccessor(long heldMillis) {
+        lock();
+        Attempt next = client.attempts.make(
+                sync.keys(),
+                client.owners.handle(this, loss -> {}),
+                new Attempt.Request(LEASE, true, false, 0),
+                WaitLimit.endless());
+        client.attempts.begin(next);
+        assertThat(client.localQueue.enter(next)).isFalse();
+        clock.advanceMillis(heldMillis);
+        asked.clear();
+        sync.unlock();
+        assertThat(next.verdict()).isInstanceOf(Attempt.Grant.class);
+        client.attempts.end(next);
+        List<String> args = asked.get(0).args();
+        assertThat(args).contains(Long.toString(next.number));
+        return args;
+    }
+
+    @Test
+    void unlock_atTheBeginningOfALocalTurn_keepsTheTurnHere() {
+        assertThat(unlockWithSuccessor(0)).last().isEqualTo("1");
+    }
+
+    @Test
+    void unlock_afterTheLocalTurn_letsOthersGoFirst() {
+        assertThat(unlockWithSuccessor(1)).last().isEqualTo("0");
+    }
+
+    @Test
+    void strandedHold_overALostOne_leavesThatToUnlock() {
+        lock();
+        redis.del(KEY);
+        lock();
+        fail("release", broken);
+        clock.advanceMillis(1);
+        assertThatThrownBy(sync::unlock).isSameAs(broken);
+        assertThat(sync.hasPossession()).as("the lost hold").isTrue();
+        assertThatThrownBy(sync::unlock).isInstanceOf(LockLostException.class);
+        assertThat(sync.hasPossession()).isFalse();
+    }
+
+    @Test
+    void tryWhoseTimeWasTooShort_isBusyIfOthersWereAnsweredMeanwhile() {
+        long began = clock.nanoTime();
+        heard.monitored.run(Scripts.locked(sync.keys()), MILLI);
+        heardSync.engine.entries.notAnswered(heardSync, began, true);
+        assertThat(told).containsExactly("BUSY");
+    }
+
+    @Test
+    void tryWithoutATime_thatWasNotAnswered_isUnknown() {
+        long began = clock.nanoTime();
+        heard.monitored.run(Scripts.locked(sync.keys()), MILLI);
+        clock.advanceMillis(7);
+        assertThatThrownBy(() -> heardSync.engine.entries.notAnswered(heardSync, began, false))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining(" 7 ms");
+        assertThat(told).containsExactly("FAILED");
+    }
+
+    @Test
+    void tryWhoseTimeWasTooShort_isUnknownIfNobodyWasAnsweredMeanwhile() {
+        heard.monitored.run(Scripts.locked(sync.keys()), MILLI);
+        clock.advanceMillis(1);
+        assertThatThrownBy(() -> heardSync.engine.entries.notAnswered(heardSync, clock.nanoTime(), true))
+                .isInstanceOf(LockUnavailableException.class);
+        assertThat(told).containsExactly("FAILED");
+    }
+
+    @Test
+    void tryWhoseTimeWasTooShort_isUnknownIfRedisIsAwayNow() {
+        long began = clock.nanoTime();
+        heard.monitored.run(Scripts.locked(sync.keys()), MILLI);
+        clock.advanceMillis(1);
+        fail("locked", unanswered());
+        assertThatThrownBy(
+                        () -> heard.monitored.run(Scripts.locked(sync.keys()), Settings.DEFAULTS.commandTimeoutNanos()))
+                .isInstanceOf(RedisException.class);
+        clock.advanceMillis(2_000);
+        assertThatThrownBy(() -> heardSync.engine.entries.notAnswered(heardSync, began, true))
+                .isInstanceOf(LockUnavailableException.class);
+        assertThat(told).containsExactly("FAILED");
+    }
+
+    @Test
+    void handleThatIsGone_whenItsReleaseArrives_isLost() throws InterruptedException {
+        List<Boolean> ends = new CopyOnWriteArrayList<>();
+        Hold hold = handle();
+        redis.del(KEY);
+        sync.releaseHandleLater(hold, 0, ends::add);
+        PendingCommand command = client.watchdog.commands().iterator().next();
+        command.begin();
+        command.call(clock.nanoTime(), MILLI);
+        command.answered(redis.run(command.call(), MILLI), clock.nanoTime());
+        await().until(() -> ends.equals(List.of(false)));
+        assertThat(hold.isLost()).isTrue();
+        assertThat(client.holds.all()).isEmpty();
     }
 }
