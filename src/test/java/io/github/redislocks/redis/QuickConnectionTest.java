@@ -28,6 +28,7 @@ import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.SslOptions;
 
 /** Calls that are begun and not waited for, on a connection of their own. */
 @Timeout(60)
@@ -275,7 +276,9 @@ class QuickConnectionTest extends JedisRedisFixture {
                     return new Thread(work);
                 },
                 "test");
-        JedisClientConfig tls = DefaultJedisClientConfig.builder().ssl(true).build();
+        JedisClientConfig tls = DefaultJedisClientConfig.builder()
+                .sslOptions(SslOptions.builder().build())
+                .build();
         JedisRedis overTls = closing(JedisRedis.ofReader(proxy.address(), tls, 2, new QuickReader(threads)));
         overTls.connectQuickly(LONG);
         assertThat(made).isEmpty();

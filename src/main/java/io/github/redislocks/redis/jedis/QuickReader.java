@@ -5,7 +5,6 @@ import io.github.redislocks.concurrent.Threads;
 import java.io.IOException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
-import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -32,7 +31,7 @@ public final class QuickReader {
 
     private final Threads threads;
     private final LongSupplier nanoTime;
-    private final List<QuickConnection> connections = new CopyOnWriteArrayList<>();
+    private final CopyOnWriteArrayList<QuickConnection> connections = new CopyOnWriteArrayList<>();
     private final ReentrantLock changing = new ReentrantLock();
     /** Of the thread that runs. */
     private @Nullable Selector selector;
