@@ -284,6 +284,36 @@ class QuickConnectionTest extends JedisRedisFixture {
         assertThat(made).isEmpty();
     }
 
+    /** A thread that it ended would print that. */
+    @Test
+    void connectQuickly_withAProviderThatThrows_endsNoThread() throws InterruptedException {
+        List<Thread> made = new CopyOnWriteArrayList<>();
+        List<Throwable> thrown = new CopyOnWriteArrayList<>();
+        Threads threads = Threads.of(
+                work -> {
+                    Thread thread = new Thread(work);
+                    thread.setUncaughtExceptionHandler((one, e) -> thrown.add(e));
+                    made.add(thread);
+                    return thread;
+                },
+                "test");
+        CountDownLatch asked = new CountDownLatch(1);
+        JedisClientConfig config = DefaultJedisClientConfig.builder()
+                .credentialsProvider(() -> {
+                    asked.countDown();
+                    throw new UnsupportedOperationException("of the test");
+                })
+                .build();
+        JedisRedis other = JedisRedis.ofReader(shared.address(), config, 2, new QuickReader(threads));
+        other.connectQuickly(LONG);
+        assertThat(asked.await(10, TimeUnit.SECONDS)).isTrue();
+        other.close();
+        for (Thread thread : made) {
+            thread.join();
+        }
+        assertThat(thrown).isEmpty();
+    }
+
     @Test
     void connectQuickly_withUserAndDatabase_usesThem() {
         try (Jedis admin = shared.client()) {

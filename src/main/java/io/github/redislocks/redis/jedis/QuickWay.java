@@ -12,7 +12,6 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
-import redis.clients.jedis.exceptions.JedisException;
 
 /** The way to one server on which calls are begun and not waited for: a {@link QuickConnection}, if there is one. */
 final class QuickWay {
@@ -89,8 +88,8 @@ final class QuickWay {
             reader.add(fresh);
             current = fresh;
             made = true;
-        } catch (JedisException | IOException | IllegalStateException notNow) {
-            // Calls go on being asked without it, which takes longer.
+        } catch (IOException | RuntimeException notNow) {
+            // Calls go on being asked without it, which takes longer, and meet the same.
         } finally {
             if (!made && link != null) {
                 link.cut();
