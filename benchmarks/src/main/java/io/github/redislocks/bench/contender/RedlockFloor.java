@@ -20,8 +20,8 @@ import redis.clients.jedis.params.SetParams;
 /**
  * The floor of a quorum: {@code SET NX PX} on all masters in parallel, over a pool of connections to each, and
  * compare-and-delete in parallel; each returns with the answers of a majority. Each calling thread has a thread of its
- * own for each master, so that a late vote is not overtaken by its release. Who has no majority takes its votes back and
- * tries again after a pause drawn at random. It does not renew, counts no tokens, and nobody is told that a lock is
+ * own for each master, so that a late vote is not overtaken by its release. Who has no majority takes its votes back
+ * and tries again after a pause drawn at random. It does not renew, counts no tokens, and nobody is told that a lock is
  * free.
  */
 final class RedlockFloor implements LockClient {

@@ -40,8 +40,7 @@ record Throughput(
 
     /** Of a quorum of masters that are started for it: each thread of one JVM has a lock of its own. */
     static Throughput votes(String name, String title, int threads) {
-        return new Throughput(
-                name, title, How.LOCK, 1, threads, LockKeys.OWN, Contender.FLOOR_REDLOCK, Trait.VOTES);
+        return new Throughput(name, title, How.LOCK, 1, threads, LockKeys.OWN, Contender.FLOOR_REDLOCK, Trait.VOTES);
     }
 
     /** Of such a quorum: all threads of one JVM want one lock. */
