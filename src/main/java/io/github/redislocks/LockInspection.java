@@ -1,6 +1,8 @@
 package io.github.redislocks;
 
 import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -243,6 +245,14 @@ public final class LockInspection {
         /** The fencing token of the hold. */
         public long token() {
             return token;
+        }
+
+        /**
+         * Since when the lock is held, by the clock of the server: the fencing token is the time of the grant in µs, or
+         * a little more if the clock was set back.
+         */
+        public Instant since() {
+            return Instant.EPOCH.plus(token, ChronoUnit.MICROS);
         }
 
         /** How long Redis keeps the hold if nobody renews it. */

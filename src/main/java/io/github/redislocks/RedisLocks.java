@@ -28,6 +28,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -289,6 +290,28 @@ public final class RedisLocks implements Locks {
      */
     public long countLastTokens() {
         return client.countLastTokens();
+    }
+
+    /**
+     * Lists the locks that are held, kept or waited for, over all clients of this Redis and key prefix.
+     *
+     * <pre>{@code
+     * locks.list("order:*").filter(lock -> lock.queueLength() > 10).forEach(System.out::println);
+     * }</pre>
+     *
+     * <p>For operators: scans all keys of the database with {@code SCAN}, a hundred with each request, as the stream is
+     * read; the user needs the right {@code +scan}. A lock that is taken or released during the scan may be listed or
+     * not. On a quorum each lock that is found is inspected by a request of its own.
+     *
+     * @param pattern a glob of lock names, as {@code KEYS} takes them: {@code *} any characters, {@code ?} one,
+     *     {@code [a-c]} one of these, a backslash before what is meant literally
+     * @return each lock once, in no order; reading it may throw a {@link LockUnavailableException} if a server does not
+     *     answer or refuses
+     * @throws IllegalArgumentException if the pattern is empty or not well formed
+     * @throws IllegalStateException if this is closed
+     */
+    public Stream<LockSummary> list(String pattern) {
+        return client.list(pattern);
     }
 
     LockClient client() {

@@ -52,6 +52,7 @@ import org.junit.jupiter.api.Timeout;
 class QuorumPortTest {
 
     private static final long SECOND = 1_000_000_000;
+    private static final long PATIENCE = 20 * SECOND;
     private static final Duration SOON = Duration.ofSeconds(10);
 
     private final List<InMemoryRedis> masters = new ArrayList<>();
@@ -256,11 +257,23 @@ class QuorumPortTest {
         quorum = new Quorum(List.of(masters.get(0), masters.get(1), broken), Settings.DEFAULTS, 0);
         for (int i = 0; i < 20; i++) {
             attempt = new Attempt(
-                    100 + i, keys, new Owner("client:1"), new Attempt.Request(3_000, true, false), WaitLimit.endless());
-            assertThat(acquire().code()).isEqualTo("OK");
-            assertThat(heartbeat().reply().code()).isEqualTo("GRANTED");
-            quorum.publish("channel", "", SECOND);
-            Reply left = quorum.run(Scripts.leave(keys, attempt.owner.id, attempt.number, false, null, false), SECOND);
+                    100 + i,
+                    keys,
+                    new Owner("client:1"),
+                    new Attempt.Request(30_000, true, false),
+                    WaitLimit.endless());
+            // The two others answer at once, but for a machine that stalls.
+            Reply acquired = quorum.run(Scripts.acquire(attempt, times.date(0, PATIENCE), true, 0), PATIENCE);
+            assertThat(acquired.code()).isEqualTo("OK");
+            Call heartbeat = Scripts.heartbeat(attempt, times.date(0, PATIENCE));
+            assertThat(quorum.runAll(List.of(heartbeat), PATIENCE)
+                            .get(0)
+                            .reply()
+                            .code())
+                    .isEqualTo("GRANTED");
+            quorum.publish("channel", "", PATIENCE);
+            Reply left =
+                    quorum.run(Scripts.leave(keys, attempt.owner.id, attempt.number, false, null, false), PATIENCE);
             assertThat(left.code()).isEqualTo("DONE");
         }
         // Messages and heartbeats are sent one by one, by a thread that nobody waits for.

@@ -3,6 +3,7 @@ package io.github.redislocks.engine;
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLost;
+import io.github.redislocks.LockSummary;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Loggers;
@@ -45,6 +46,7 @@ import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -248,6 +250,12 @@ public final class LockClient {
     public long countLastTokens() {
         attempts.checkOpen();
         return new TokenCount(clock, settings, redis, unavailable, attempts).count();
+    }
+
+    /** The locks in use whose names match a glob, over all clients. */
+    public Stream<LockSummary> list(String pattern) {
+        attempts.checkOpen();
+        return new LockList(clock, settings, redis, unavailable, attempts, queries).list(pattern);
     }
 
     /** Whether calls are under way, or pending commands of earlier calls that Redis can answer at present. */

@@ -113,11 +113,21 @@ public final class UnavailableMessages {
 
     /** For a count of tokens, which concerns no single lock. */
     public LockUnavailableException notCounted(String server, long triedNanos, RedisException cause) {
+        return notScanned("The last tokens were not counted", "To count them", server, triedNanos, cause);
+    }
+
+    /** For a list of locks. */
+    public LockUnavailableException notListed(String server, long triedNanos, RedisException cause) {
+        return notScanned("The locks were not listed", "To list them", server, triedNanos, cause);
+    }
+
+    private LockUnavailableException notScanned(
+            String what, String purpose, String server, long triedNanos, RedisException cause) {
         boolean refused = cause instanceof RedisException.Refused;
-        String text = "The last tokens were not counted: Redis at " + server
+        String text = what + ": Redis at " + server
                 + (refused ? " refused it" : " gave no usable answer for " + triedNanos / 1_000_000 + " ms")
                 + " (" + cause.getMessage() + "). Nothing has changed. "
-                + (refused ? "To count them, the user needs +scan besides its other rights. " : "")
+                + (refused ? purpose + ", the user needs +scan besides its other rights. " : "")
                 + Remedy.of(cause);
         return LockUnavailableException.builder(reasonOf(cause), server, text)
                 .cause(cause)

@@ -1,6 +1,7 @@
 package io.github.redislocks.script;
 
 import io.github.redislocks.LockInspection;
+import io.github.redislocks.LockSummary;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.LockKeys;
 import java.time.Duration;
@@ -45,6 +46,27 @@ public final class Inspections {
         Optional<Duration> keptFor =
                 reply.is("KEPT") ? Optional.of(Duration.ofMillis(Math.max(0, reply.number(3)))) : Optional.empty();
         return LockInspection.of(lockName, holder, keptFor, queue, (int) reply.number(4), waiting);
+    }
+
+    /** Reads one part of a list of locks. */
+    public static List<LockSummary> list(Reply reply) {
+        List<LockSummary> locks = new ArrayList<>();
+        for (int i = 1; i < reply.values().size(); i += 8) {
+            Duration lasts = Duration.ofMillis(Math.max(0, reply.number(i + 4)));
+            boolean kept = reply.number(i + 5) == 1;
+            String owner = reply.text(i + 1);
+            Optional<LockInspection.Holder> holder = owner.isEmpty() || kept
+                    ? Optional.empty()
+                    : Optional.of(LockInspection.Holder.of(
+                            LockInspection.Owner.parse(owner), (int) reply.number(i + 2), reply.number(i + 3), lasts));
+            locks.add(LockSummary.of(
+                    LockKeys.ofKey(reply.text(i)).name(),
+                    holder,
+                    kept ? Optional.of(lasts) : Optional.empty(),
+                    (int) reply.number(i + 6),
+                    (int) reply.number(i + 7)));
+        }
+        return locks;
     }
 
     /** Reads the owner and age at an index of the reply. */

@@ -41,6 +41,7 @@ public final class Scripts {
     private static final Script HELD = script("held");
     private static final Script INSPECT = script("inspect");
     private static final Script COUNT = script("count");
+    private static final Script LIST = script("list");
 
     /** So many that a node with most slots of a cluster is very unlikely to be taken for a node with all slots. */
     private static final int SLOTS_CHECKED = 128;
@@ -360,6 +361,11 @@ public final class Scripts {
     /** Counts the names whose last token one server remembers, from a cursor on. */
     public static Call countTokens(String keyPrefix, String cursor) {
         return new Call(COUNT, List.of(), List.of(cursor, LockKeys.fences(keyPrefix)));
+    }
+
+    /** Reports the locks of one server that are in use, from a cursor on. */
+    public static Call list(String keyPattern, String cursor) {
+        return new Call(LIST, List.of(), List.of(cursor, keyPattern));
     }
 
     /** Makes a call that renews or makes the place of an attempt. */

@@ -63,6 +63,30 @@ public record LockKeys(String lock) {
     }
 
     /**
+     * The SCAN pattern for the keys of the locks whose names match a glob.
+     *
+     * @param pattern as the names are matched by {@code KEYS}: {@code *}, {@code ?}, {@code [a-c]}, and a backslash
+     *     before what is to be taken literally
+     */
+    public static String matching(String prefix, String pattern) {
+        Objects.requireNonNull(pattern, "pattern");
+        if (pattern.isEmpty()) {
+            throw new IllegalArgumentException(
+                    "The pattern \"\" is empty and matches no name: use \"*\" for all locks, or \"order:*\".");
+        }
+        if (hasUnpairedSurrogate(pattern)) {
+            throw new IllegalArgumentException("The pattern \"" + pattern + "\" has an unpaired surrogate: no lock has"
+                    + " such a name. Use well-formed text.");
+        }
+        return new LockKeys(GLOB.matcher(prefix).replaceAll("\\\\$0") + ":{" + encode(pattern) + "}*").lock();
+    }
+
+    /** The lock of a key that one of its own scripts has reported. */
+    public static LockKeys ofKey(String key) {
+        return new LockKeys(key);
+    }
+
+    /**
      * The channel on which a client is told of its grants. The scripts derive the same name from a lock key and an
      * owner.
      */

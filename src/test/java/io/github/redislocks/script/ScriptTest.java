@@ -16,6 +16,7 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -1041,5 +1042,67 @@ class ScriptTest {
         Reply reply = run(named);
         assertThat(reply.code()).isEqualTo("QUEUED");
         assertThat(reply.number(reply.values().size() - 1)).isBetween(1_000L, 2_001L);
+    }
+
+    /** All pages of a list. */
+    private List<String> list(String pattern) {
+        List<String> found = new ArrayList<>();
+        String cursor = "0";
+        do {
+            Reply listed = run(Scripts.list(LockKeys.matching(prefix, pattern), cursor));
+            assertThat(listed.code()).isEqualTo("LISTED");
+            cursor = listed.text(0);
+            Inspections.list(listed)
+                    .forEach(lock -> found.add(lock.lockName()
+                            + lock.holder()
+                                    .map(holder -> " by " + holder.owner() + ", " + holder.holds() + ", "
+                                            + holder.token() + ", "
+                                            + holder.remainingLease().toSeconds() / 10)
+                                    .orElse("")
+                            + lock.keptFor()
+                                    .map(time -> " kept " + time.toSeconds() / 10)
+                                    .orElse("")
+                            + " " + lock.queueLength() + " " + lock.conditionLength()));
+        } while (!cursor.equals("0"));
+        return found;
+    }
+
+    @Test
+    void list_heldLock_saysByWhomAndHowManyWait() {
+        long token = acquire(1, "a:1").number(0);
+        run(Scripts.reenter(hold(1, "a:1", 1), 1, 35_000));
+        enqueue(1, "b:1");
+        enqueue(1, "c:1");
+        assertThat(list("*")).containsExactly("lock by a:1, 2, " + token + ", 3 2 0");
+        assertThat(list("lo?k")).hasSize(1);
+        assertThat(list("lo")).isEmpty();
+    }
+
+    @Test
+    void list_releasedLock_isNotInUse() {
+        acquire(1, "a:1");
+        release(1, "a:1");
+        assertThat(list("*")).as("only its last token is left").isEmpty();
+    }
+
+    @Test
+    void list_keptLock_saysForHowLong() {
+        acquire(1, "a:h1");
+        releaseAfter(1, 95_000);
+        assertThat(list("*")).containsExactly("lock kept 9 0 0");
+    }
+
+    @Test
+    void list_freeLockForWhichOthersWait_isReportedOnce() {
+        acquire(1, "a:1");
+        acquireAndAwaitIn("b:1");
+        assertThat(list("*")).as("in a Condition").containsExactly("lock 0 1");
+    }
+
+    /** Leaves the lock free, with a waiter in a Condition. */
+    private void acquireAndAwaitIn(String owner) {
+        release(1, "a:1");
+        acquire(1, owner);
+        await(1, owner, 2, "#1");
     }
 }

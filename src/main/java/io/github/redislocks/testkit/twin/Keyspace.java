@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -123,6 +124,15 @@ final class Keyspace {
     List<String> keys() {
         return new ArrayList<>(entries.keySet())
                 .stream().filter(this::exists).sorted().toList();
+    }
+
+    /**
+     * The keys that match. The script that asks may touch any key from then on, since it cannot name before what it
+     * finds.
+     */
+    List<String> scan(Predicate<String> matches) {
+        declared = null;
+        return keys().stream().filter(matches).toList();
     }
 
     @Nullable

@@ -57,6 +57,7 @@ final class RedisCommands {
         add("info", -1, (data, arguments) -> info(data, clustered.getAsBoolean()));
         add("time", 1, (clock, arguments) -> time(clock));
         add("exists", -2, RedisCommands::exists);
+        add("scan", -2, RedisCommands::scan);
         add("del", -2, RedisCommands::del);
         add("pttl", 2, (data, arguments) -> data.pttl(arguments[1]));
         add("pexpire", -3, RedisCommands::pexpire);
@@ -165,6 +166,22 @@ final class RedisCommands {
             found += keys.exists(arguments[i]) ? 1 : 0;
         }
         return found;
+    }
+
+    /** All keys at once, whatever the count: that is a hint. */
+    private static Object scan(Keyspace keys, String[] arguments) {
+        if (!arguments[1].equals("0")) {
+            throw unsupported("a cursor that it did not give");
+        }
+        String pattern = "*";
+        for (int i = 2; i < arguments.length; i += 2) {
+            if (is(arguments[i], "match")) {
+                pattern = arguments[i + 1];
+            } else if (!is(arguments[i], "count")) {
+                throw unsupported("the option " + arguments[i] + " of SCAN");
+            }
+        }
+        return List.of("0", keys.scan(Glob.of(pattern)));
     }
 
     private static Object del(Keyspace keys, String[] arguments) {

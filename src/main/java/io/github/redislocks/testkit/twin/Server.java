@@ -90,7 +90,9 @@ final class Server {
             begin(keys);
             commands.noteReads(read);
             Reply reply = reply(call, lua.run(call.script(), keys, binary(call.args())));
-            checkFence(call, keys.get(0));
+            if (!keys.isEmpty()) {
+                checkFence(call, keys.get(0));
+            }
             if (log.isOn()) {
                 log.add(new LoggedCall(call, reply, null));
             }

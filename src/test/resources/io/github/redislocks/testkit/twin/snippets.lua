@@ -574,6 +574,34 @@ return show(tonumber('1e3'), tonumber('.5'), tonumber('5.'), tonumber('0x1F'), t
 --# text from values
 return show(tostring(nil), tostring(true), tostring(1.5), tostring('x'), tostring(1e100), tostring(2 ^ 53), tostring(-1.5e-7),
     type(tostring({})), tostring(100000000000000), tostring(1e14 + 0.5), 1e5 .. '')
+--# keys that match a pattern
+local function scan(pattern)
+    local found, cursor = {}, '0'
+    repeat
+        local page = redis.call('scan', cursor, 'MATCH', pattern, 'count', 1000)
+        cursor = page[1]
+        for _, key in ipairs(page[2]) do
+            local place = 1
+            while found[place] and found[place] < key do
+                place = place + 1
+            end
+            table.insert(found, place, key)
+        end
+    until cursor == '0'
+    return pattern .. ' -> ' .. table.concat(found, ' ')
+end
+scan('none')
+local made = {'s:a', 's:b', 's:*', 's:{c}', 's:]', 's:a.b', 'S:a', 's:^', 's:&', 's:-'}
+for _, key in ipairs(made) do
+    redis.call('set', key, 1, 'px', 60000)
+end
+local all = {}
+for i, pattern in ipairs({'s:*', 's:?', 's:[ab]', 's:[a-c]', 's:[^a]', 's:[*&&]', 's:\\*', 's:{*}', 's:a.b', '*:a', 's:a?b',
+    's:[b', 's:\\a', 's:[]', 's'}) do
+    all[i] = scan(pattern)
+end
+redis.call('del', unpack(made))
+return show(unpack(all))
 --# a number without an end
 return 1x
 --# a text without an end

@@ -1,0 +1,186 @@
+package io.github.redislocks.cli;
+
+import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.RedisLocks;
+import java.io.PrintWriter;
+import java.net.URI;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.exceptions.JedisException;
+
+/** Looks at a server before it is trusted with locks. */
+@Command(
+        name = "doctor",
+        mixinStandardHelpOptions = true,
+        description = {
+            "Looks at a server: version, role, memory policy, persistence, replicas, clock, latency, and whether this user"
+                    + " may lock and unlock. Says what to change. Takes and releases a lock of its own name.",
+            "Ends with 1 if something keeps locks from being safe, else with 0."
+        })
+final class DoctorCommand implements Callable<Integer> {
+
+    private static final int PINGS = 200;
+    private static final double SLOW_MILLIS = 5;
+    private static final Duration CLOCK_OFF = Duration.ofSeconds(2);
+
+    @Spec
+    private CommandSpec spec;
+
+    @Mixin
+    private Server server;
+
+    private final Table table = new Table("CHECK", "RESULT", "FOUND", "WHAT TO DO");
+    private boolean failed;
+
+    @Override
+    public Integer call() {
+        PrintWriter out = spec.commandLine().getOut();
+        try (Jedis jedis = new Jedis(URI.create(server.single()))) {
+            Map<String, String> info = info(jedis);
+            version(info);
+            role(info);
+            memory(info);
+            persistence(info);
+            clock(jedis);
+            latency(jedis);
+        } catch (JedisException e) {
+            fail("answers", e.getMessage(), "check the URL, the password and the network");
+        }
+        locks();
+        out.println(table);
+        out.flush();
+        return failed ? ExitCodes.PROBLEM : ExitCodes.OK;
+    }
+
+    private static Map<String, String> info(Jedis jedis) {
+        Map<String, String> info = new HashMap<>();
+        jedis.info().lines().forEach(line -> {
+            int colon = line.indexOf(':');
+            if (colon > 0) {
+                info.put(line.substring(0, colon), line.substring(colon + 1).strip());
+            }
+        });
+        return info;
+    }
+
+    private void version(Map<String, String> info) {
+        String valkey = info.get("valkey_version");
+        String version = info.getOrDefault("redis_version", "0");
+        String found = valkey == null ? "Redis " + version : "Valkey " + valkey;
+        List<Integer> parts =
+                Arrays.stream(version.split("\\.")).map(Integer::parseInt).toList();
+        boolean known = parts.get(0) > 6 || (parts.get(0) == 6 && parts.get(1) >= 2);
+        if (known) {
+            ok("version", found);
+        } else {
+            fail("version", found, "use Redis 6.2 or later, or Valkey");
+        }
+    }
+
+    private void role(Map<String, String> info) {
+        boolean master = "master".equals(info.get("role"));
+        String replicas = info.getOrDefault("connected_slaves", "0");
+        if (!master) {
+            fail("role", "a replica", "name the master");
+        } else if (replicas.equals("0")) {
+            warn("role", "a master without replicas", "its failure stops all locking until it is back");
+        } else {
+            warn(
+                    "role",
+                    "a master with " + replicas + " replicas",
+                    "a failover may forget holds: set failoverGrace, or replicaAcks(" + replicas + ", ...)");
+        }
+    }
+
+    private void memory(Map<String, String> info) {
+        String policy = info.getOrDefault("maxmemory_policy", "unknown");
+        boolean bounded = !info.getOrDefault("maxmemory", "0").equals("0");
+        if (policy.equals("noeviction")) {
+            ok("memory", bounded ? "noeviction" : "noeviction, no limit");
+        } else {
+            fail(
+                    "memory",
+                    policy + (bounded ? "" : ", no limit yet"),
+                    "set maxmemory-policy noeviction: an evicted key is a lost lock");
+        }
+    }
+
+    private void persistence(Map<String, String> info) {
+        if ("1".equals(info.get("aof_enabled"))) {
+            ok("persistence", "append-only file; holds survive a restart up to appendfsync");
+        } else {
+            warn(
+                    "persistence",
+                    "no append-only file",
+                    "a restart forgets holds: set appendonly yes, or let it start later than the longest lease");
+        }
+    }
+
+    private void clock(Jedis jedis) {
+        List<String> time = jedis.time();
+        Instant there = Instant.ofEpochSecond(Long.parseLong(time.get(0)), Long.parseLong(time.get(1)) * 1_000);
+        Duration off = Duration.between(Instant.now(), there).abs();
+        String found = Times.show(off) + " from the clock here";
+        if (off.compareTo(CLOCK_OFF) < 0) {
+            ok("clock", found);
+        } else {
+            warn("clock", found, "locks do not need it right, tokens do: keep it by NTP");
+        }
+    }
+
+    private void latency(Jedis jedis) {
+        double[] millis = new double[PINGS];
+        for (int i = 0; i < PINGS; i++) {
+            long began = System.nanoTime();
+            jedis.ping();
+            millis[i] = (System.nanoTime() - began) / 1e6;
+        }
+        Arrays.sort(millis);
+        String found = String.format(
+                java.util.Locale.ROOT,
+                "p50 %.2f ms, p99 %.2f ms, longest %.2f ms of %d",
+                millis[PINGS / 2],
+                millis[PINGS * 99 / 100],
+                millis[PINGS - 1],
+                PINGS);
+        if (millis[PINGS / 2] < SLOW_MILLIS) {
+            ok("latency", found);
+        } else {
+            warn("latency", found, "each lock and each unlock takes that long: move closer, or hold locks longer");
+        }
+    }
+
+    private void locks() {
+        try (RedisLocks locks = server.open()) {
+            String name = "redis-locks:doctor:" + UUID.randomUUID();
+            locks.runWithLock(name, () -> {});
+            ok("rights", "locked and unlocked \"" + name + "\"");
+        } catch (LockUnavailableException | IllegalArgumentException e) {
+            fail("rights", "cannot lock", e.getMessage());
+        }
+    }
+
+    private void ok(String check, String found) {
+        table.add(check, "ok", found, "");
+    }
+
+    private void warn(String check, String found, String remedy) {
+        table.add(check, "NOTE", found, remedy);
+    }
+
+    private void fail(String check, String found, String remedy) {
+        failed = true;
+        table.add(check, "FAILED", found, remedy);
+    }
+}

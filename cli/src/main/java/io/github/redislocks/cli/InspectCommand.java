@@ -1,0 +1,110 @@
+package io.github.redislocks.cli;
+
+import com.fasterxml.jackson.jr.ob.JSON;
+import io.github.redislocks.LockInspection;
+import io.github.redislocks.RedisLocks;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Shows one lock. */
+@Command(
+        name = "inspect",
+        mixinStandardHelpOptions = true,
+        description = "Shows who holds a lock, since when, and who waits for it.")
+final class InspectCommand implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Mixin
+    private Server server;
+
+    @Parameters(paramLabel = "NAME", description = "The name of the lock.")
+    private String name;
+
+    @Option(names = "--json", description = "Print a JSON object, for other programs.")
+    private boolean json;
+
+    @Override
+    public Integer call() throws IOException {
+        PrintWriter out = spec.commandLine().getOut();
+        try (RedisLocks locks = server.open()) {
+            LockInspection seen = locks.inspect(name);
+            out.println(json ? JSON.std.asString(fields(seen)) : text(seen));
+        }
+        out.flush();
+        return ExitCodes.OK;
+    }
+
+    private static String text(LockInspection seen) {
+        Table table = new Table("lock", seen.lockName());
+        seen.holder().ifPresent(holder -> {
+            table.add("held by", owner(holder.owner()));
+            table.add("since", holder.since() + ", for " + Times.show(Duration.between(holder.since(), Instant.now())));
+            table.add("lease", Times.show(holder.remainingLease()) + " left, if it is not renewed");
+            table.add("holds", Integer.toString(holder.holds()));
+            table.add("token", Long.toString(holder.token()));
+        });
+        if (seen.holder().isEmpty()) {
+            table.add(
+                    "state",
+                    seen.keptFor()
+                            .map(time -> "kept by nobody, for " + Times.show(time))
+                            .orElse("free"));
+        }
+        table.add("queue", seen.queueLength() == 0 ? "empty" : seen.queueLength() + " in order of arrival");
+        int place = 1;
+        for (LockInspection.Waiter waiter : seen.queue()) {
+            table.add("  " + place++, owner(waiter.owner()) + ", for " + Times.show(waiter.age()));
+        }
+        for (LockInspection.Waiting condition : seen.conditions()) {
+            table.add("condition", condition.condition());
+            for (LockInspection.Waiter waiter : condition.waiters()) {
+                table.add("", owner(waiter.owner()) + ", for " + Times.show(waiter.age()));
+            }
+        }
+        return table.toString();
+    }
+
+    /** A thread or a handle for people: where it is, then its id. */
+    static String owner(LockInspection.Owner owner) {
+        String what =
+                owner.isHandle() ? "a handle" : "thread " + owner.threadId().orElse(0);
+        return what + " of process " + owner.pid() + " on " + owner.host() + " (" + owner + ")";
+    }
+
+    private static Map<String, Object> fields(LockInspection seen) {
+        Map<String, Object> fields = new TreeMap<>();
+        fields.put("lock", seen.lockName());
+        seen.holder().ifPresent(holder -> fields.put("holder", ListCommand.holder(holder)));
+        seen.keptFor().ifPresent(time -> fields.put("keptForMillis", time.toMillis()));
+        fields.put("queueLength", seen.queueLength());
+        fields.put("queue", waiters(seen.queue()));
+        Map<String, Object> conditions = new TreeMap<>();
+        seen.conditions().forEach(each -> conditions.put(each.condition(), waiters(each.waiters())));
+        fields.put("conditions", conditions);
+        return fields;
+    }
+
+    private static List<Map<String, Object>> waiters(List<LockInspection.Waiter> waiters) {
+        return waiters.stream()
+                .map(waiter -> Map.<String, Object>of(
+                        "owner",
+                        waiter.owner().toString(),
+                        "waitingMillis",
+                        waiter.age().toMillis()))
+                .toList();
+    }
+}

@@ -1,0 +1,111 @@
+package io.github.redislocks.cli;
+
+import com.fasterxml.jackson.jr.ob.JSON;
+import io.github.redislocks.LockInspection;
+import io.github.redislocks.LockSummary;
+import io.github.redislocks.RedisLocks;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Lists the locks in use. */
+@Command(
+        name = "list",
+        mixinStandardHelpOptions = true,
+        description = {
+            "Lists the locks that are held, kept or waited for.",
+            "Scans all keys of the server, a hundred with each request, so that nobody waits for it."
+        })
+final class ListCommand implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Mixin
+    private Server server;
+
+    @Parameters(
+            arity = "0..1",
+            paramLabel = "PATTERN",
+            defaultValue = "*",
+            description = "Names of locks, with * for any characters, ? for one and [a-c] for some. Default: all.")
+    private String pattern;
+
+    @Option(names = "--json", description = "Print a JSON object a line, for other programs.")
+    private boolean json;
+
+    @Override
+    public Integer call() throws IOException {
+        PrintWriter out = spec.commandLine().getOut();
+        try (RedisLocks locks = server.open()) {
+            if (json) {
+                for (LockSummary lock : (Iterable<LockSummary>) locks.list(pattern)::iterator) {
+                    out.println(JSON.std.asString(fields(lock)));
+                }
+            } else {
+                List<LockSummary> all = locks.list(pattern)
+                        .sorted(Comparator.comparing(LockSummary::lockName))
+                        .toList();
+                out.println(
+                        all.isEmpty()
+                                ? "No lock " + (pattern.equals("*") ? "" : "like " + pattern + " ")
+                                        + "is held, kept or waited for."
+                                : table(all));
+            }
+        }
+        out.flush();
+        return ExitCodes.OK;
+    }
+
+    static Table table(List<LockSummary> locks) {
+        Table table = new Table("LOCK", "STATE", "HOLDER", "SINCE", "LEASE", "HOLDS", "QUEUE", "CONDITIONS", "TOKEN");
+        for (LockSummary lock : locks) {
+            LockInspection.Holder holder = lock.holder().orElse(null);
+            table.add(
+                    lock.lockName(),
+                    holder != null ? "held" : lock.keptFor().isPresent() ? "kept" : "free",
+                    holder == null ? "" : holder.owner().toString(),
+                    holder == null ? "" : Times.show(Duration.between(holder.since(), Instant.now())),
+                    holder == null ? lock.keptFor().map(Times::show).orElse("") : Times.show(holder.remainingLease()),
+                    holder == null ? "" : Integer.toString(holder.holds()),
+                    Integer.toString(lock.queueLength()),
+                    Integer.toString(lock.conditionLength()),
+                    holder == null ? "" : Long.toString(holder.token()));
+        }
+        return table;
+    }
+
+    private static Map<String, Object> fields(LockSummary lock) {
+        Map<String, Object> fields = new TreeMap<>();
+        fields.put("lock", lock.lockName());
+        fields.put("queue", lock.queueLength());
+        fields.put("conditions", lock.conditionLength());
+        lock.holder().ifPresent(holder -> fields.put("holder", holder(holder)));
+        lock.keptFor().ifPresent(time -> fields.put("keptForMillis", time.toMillis()));
+        return fields;
+    }
+
+    static Map<String, Object> holder(LockInspection.Holder holder) {
+        Map<String, Object> fields = new TreeMap<>();
+        fields.put("owner", holder.owner().toString());
+        fields.put("host", holder.owner().host());
+        fields.put("pid", holder.owner().pid());
+        fields.put("holds", holder.holds());
+        fields.put("token", holder.token());
+        fields.put("since", holder.since().toString());
+        fields.put("leaseMillis", holder.remainingLease().toMillis());
+        return fields;
+    }
+}

@@ -1,0 +1,260 @@
+package io.github.redislocks.cli;
+
+import io.github.redislocks.LockHandle;
+import io.github.redislocks.LockOptions;
+import io.github.redislocks.RedisLocks;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Runs a command while it holds a lock. */
+@Command(
+        name = "run",
+        mixinStandardHelpOptions = true,
+        description = {
+            "Runs a command while it holds a lock, and ends with what the command ends with.",
+            "The command finds the name and the fencing token in REDIS_LOCKS_NAME and REDIS_LOCKS_TOKEN. If the lock"
+                    + " cannot be renewed, the command and all that it started get SIGTERM when a third of the lease is"
+                    + " left and SIGKILL when a tenth is left, before another can have the lock; if it was forced open"
+                    + " or deleted, SIGKILL at once. A signal to redis-locks is passed on as SIGTERM."
+        },
+        footer = {
+            "",
+            "Examples:",
+            "  redis-locks run nightly-report -- ./report.sh --full",
+            "  redis-locks run --wait 30s deploy -- make deploy",
+            "  redis-locks run --if-busy skip --at-least 50s tick -- ./tick.sh"
+        })
+final class RunCommand implements Callable<Integer> {
+
+    private static final Duration SHORTEST_LEASE = Duration.ofSeconds(1);
+
+    /** What to do about a lock that another holds. */
+    enum IfBusy {
+        WAIT,
+        FAIL,
+        SKIP
+    }
+
+    @Spec
+    private CommandSpec spec;
+
+    @Mixin
+    private Server server;
+
+    @Parameters(index = "0", paramLabel = "NAME", description = "The name of the lock.")
+    private String name;
+
+    @Parameters(
+            index = "1..*",
+            arity = "1..*",
+            paramLabel = "COMMAND",
+            description = "The command and its arguments; best after --.")
+    private List<String> command;
+
+    @Option(
+            names = {"-w", "--wait"},
+            paramLabel = "TIME",
+            description = "Wait no longer than this, such as 30s. Default: as long as it takes.")
+    private Duration wait;
+
+    @Option(
+            names = "--if-busy",
+            paramLabel = "wait|fail|skip",
+            description =
+                    "What to do if another holds the lock, or still does after --wait: fail ends with 75, skip with 0,"
+                            + " both without the command. Default: wait, and fail with --wait.")
+    private IfBusy ifBusy;
+
+    @Option(
+            names = "--lease",
+            paramLabel = "TIME",
+            defaultValue = "30s",
+            description = "How long the lock outlives this process if it is killed; renewed each third of it."
+                    + " Default: ${DEFAULT-VALUE}.")
+    private Duration lease;
+
+    @Option(
+            names = "--at-least",
+            paramLabel = "TIME",
+            description = "Keep the lock taken, by nobody, until this time after it was acquired: for jobs that several"
+                    + " machines start at about the same time, of which one is to run.")
+    private Duration atLeast;
+
+    @Option(
+            names = "--foreground",
+            description = "Leave the command in the process group of the terminal, so that it can"
+                    + " read from it. What it starts is then ended only as far as it is known as its descendant.")
+    private boolean foreground;
+
+    @Option(
+            names = {"-q", "--quiet"},
+            description = "Say nothing but errors.")
+    private boolean quiet;
+
+    @Option(
+            names = {"-v", "--verbose"},
+            description = "Say for whom it waits, also where there is no terminal.")
+    private boolean verbose;
+
+    private final CountDownLatch done = new CountDownLatch(1);
+    private volatile ChildGroup child;
+    private volatile boolean signalled;
+
+    @Override
+    public Integer call() throws Exception {
+        check();
+        try (RedisLocks locks = server.open()) {
+            Thread hook = new Thread(() -> onSignal(locks), "signal");
+            Runtime.getRuntime().addShutdownHook(hook);
+            try {
+                Optional<LockHandle> held = acquire(locks);
+                return held.isPresent() ? run(held.get()) : busy(locks);
+            } finally {
+                done.countDown();
+            }
+        }
+    }
+
+    private void check() {
+        if (lease.compareTo(SHORTEST_LEASE) < 0) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--lease is " + Times.show(lease) + ", and a command cannot be ended in a part of that: name 1s or"
+                            + " more");
+        }
+        if (wait != null && ifBusy == IfBusy.WAIT) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--wait says how long to wait, and --if-busy=wait waits for ever: name one of them");
+        }
+    }
+
+    private Optional<LockHandle> acquire(RedisLocks locks) throws InterruptedException {
+        LockOptions options = LockOptions.defaults().lease(lease);
+        boolean told = verbose || (!quiet && Terminal.isThere());
+        WaitingLine line = told ? new WaitingLine(locks, name, err()) : null;
+        try {
+            if (wait == null && (ifBusy == null || ifBusy == IfBusy.WAIT)) {
+                return Optional.of(locks.acquire(name, options));
+            }
+            return locks.tryAcquire(name, wait == null ? Duration.ZERO : wait, options);
+        } catch (IllegalStateException e) {
+            if (signalled) {
+                return Optional.empty();
+            }
+            throw e;
+        } finally {
+            if (line != null) {
+                line.close();
+            }
+        }
+    }
+
+    private int busy(RedisLocks locks) {
+        if (ifBusy == IfBusy.SKIP) {
+            return ExitCodes.OK;
+        }
+        if (!quiet && !signalled) {
+            err().println("redis-locks: \"" + name + "\" is busy"
+                    + locks.inspect(name)
+                            .holder()
+                            .map(holder -> ": held by " + InspectCommand.owner(holder.owner()))
+                            .orElse(""));
+        }
+        return ExitCodes.BUSY;
+    }
+
+    private int run(LockHandle held) throws InterruptedException {
+        Map<String, String> environment = Map.of(
+                "REDIS_LOCKS_NAME", name,
+                "REDIS_LOCKS_TOKEN", Long.toString(held.fencingToken()),
+                "REDIS_LOCKS_OWNER", held.owner());
+        int refused = refusal();
+        if (refused == 0) {
+            try {
+                start(environment);
+            } catch (IOException e) {
+                err().println("redis-locks: " + e.getMessage());
+                refused = ExitCodes.NOT_STARTED;
+            }
+        }
+        if (refused != 0 || signalled && child == null) {
+            held.release();
+            return refused;
+        }
+        boolean kept = new Supervision(held, child, lease).await();
+        boolean inOrder = kept && (atLeast == null ? held.release() : held.releaseAfter(atLeast));
+        if (inOrder) {
+            return child.exitCode();
+        }
+        err().println("redis-locks: the lock \"" + name + "\" was lost"
+                + (kept ? " before the command had ended" : ": \"" + command.get(0) + "\" was ended"));
+        held.release();
+        return ExitCodes.LOST;
+    }
+
+    /** Starts the command, unless a signal has come. */
+    private synchronized void start(Map<String, String> environment) throws IOException {
+        if (!signalled) {
+            child = ChildGroup.start(command, environment, foreground);
+        }
+    }
+
+    /** Notes a signal; the command to which it is to be passed on, or null. */
+    private synchronized ChildGroup signalled() {
+        signalled = true;
+        return child;
+    }
+
+    /** The exit code if there is no such command, or if it cannot be executed; else 0. */
+    private int refusal() {
+        Path program = ChildGroup.find(command.get(0));
+        if (program == null) {
+            err().println("redis-locks: " + command.get(0) + ": no such command");
+            return ExitCodes.NOT_FOUND;
+        }
+        if (!Files.isExecutable(program)) {
+            err().println("redis-locks: " + command.get(0) + ": not executable");
+            return ExitCodes.NOT_STARTED;
+        }
+        return 0;
+    }
+
+    /** The JVM ends: by a signal, or because all is done. */
+    private void onSignal(RedisLocks locks) {
+        if (done.getCount() == 0) {
+            return;
+        }
+        ChildGroup running = signalled();
+        if (running == null) {
+            // It waits for the lock: its place has to go.
+            locks.close();
+            return;
+        }
+        running.terminate();
+        try {
+            done.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private PrintWriter err() {
+        return spec.commandLine().getErr();
+    }
+}

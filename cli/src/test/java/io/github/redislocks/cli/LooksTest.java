@@ -1,0 +1,256 @@
+package io.github.redislocks.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.jr.ob.JSON;
+import io.github.redislocks.FencedLock;
+import io.github.redislocks.LockHandle;
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.fixture.OwnServer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What the commands that look at locks print, and what they say to wrong input. */
+@Timeout(60)
+class LooksTest {
+
+    private static OwnServer server;
+    private static RedisLocks locks;
+
+    @BeforeAll
+    static void start() {
+        server = OwnServer.start();
+        locks = RedisLocks.connect(server.uri());
+    }
+
+    @AfterAll
+    static void stop() {
+        locks.close();
+        server.close();
+    }
+
+    private static Cli run(String... args) {
+        return Cli.run(server.uri(), args);
+    }
+
+    @Test
+    void list_heldAndKeptLocks_areInATable() throws Exception {
+        try (LockHandle kept = locks.acquire("list:kept")) {
+            kept.releaseAfter(Duration.ofMinutes(5));
+        }
+        FencedLock lock = locks.reentrantLock("list:held {1}");
+        lock.lock();
+        lock.lock();
+        try {
+            Cli list = run("list", "list:*");
+            assertThat(list.exitCode()).isZero();
+            assertThat(list.out().lines())
+                    .hasSize(3)
+                    .anySatisfy(line -> assertThat(line).startsWith("LOCK").endsWith("TOKEN"))
+                    .anySatisfy(line -> assertThat(line)
+                            .matches("list:held \\{1}  held +" + locks.clientId() + ":\\d+ +\\S+s +\\S+s +2 +0 +0 +"
+                                    + lock.fencingToken()))
+                    .anySatisfy(line -> assertThat(line).matches("list:kept +kept +4m\\d+s +0 +0"));
+        } finally {
+            lock.unlock();
+            lock.unlock();
+        }
+    }
+
+    @Test
+    void list_json_isAnObjectALine() throws Exception {
+        try (LockHandle held = locks.acquire("json:\"1\"")) {
+            Cli list = run("list", "--json", "json:*");
+            assertThat(list.out().lines()).hasSize(1);
+            assertThat(JSON.std.mapFrom(list.out()))
+                    .containsEntry("lock", "json:\"1\"")
+                    .containsEntry("queue", 0)
+                    .extractingByKey("holder")
+                    .isInstanceOfSatisfying(
+                            java.util.Map.class,
+                            holder -> assertThat(holder.get("token")).isEqualTo(held.fencingToken()));
+        }
+    }
+
+    @Test
+    void list_none_saysSo() {
+        assertThat(run("list", "nothing").out()).isEqualTo("No lock like nothing is held, kept or waited for.\n");
+    }
+
+    @Test
+    void inspect_heldLock_saysByWhomAndWhoWaits() throws Exception {
+        try (LockHandle held = locks.acquire("seen");
+                RedisLocks others = RedisLocks.connect(server.uri())) {
+            CompletableFuture<LockHandle> waiting = others.acquireAsync("seen");
+            while (locks.inspect("seen").queueLength() == 0) {
+                Thread.sleep(5);
+            }
+            Cli inspect = run("inspect", "seen");
+            assertThat(inspect.out())
+                    .contains("held by  a handle of process "
+                            + ProcessHandle.current().pid())
+                    .contains(held.owner())
+                    .contains("token")
+                    .contains(Long.toString(held.fencingToken()))
+                    .contains("queue    1 in order of arrival")
+                    .contains(others.clientId());
+            assertThat(JSON.std.mapFrom(run("inspect", "--json", "seen").out())).containsEntry("queueLength", 1);
+            waiting.cancel(true);
+        }
+        assertThat(run("inspect", "free").out()).contains("free").contains("empty");
+    }
+
+    @Test
+    void top_looksAsOftenAsItIsTold() throws Exception {
+        try (LockHandle held = locks.acquire("top")) {
+            Cli top = run("top", "--times=2", "--every=1ms", "top");
+            assertThat(top.out().lines().filter(line -> line.startsWith("1 locks in use")))
+                    .hasSize(2);
+            assertThat(held.isHeld()).isTrue();
+        }
+    }
+
+    @Test
+    void unlock_ofAHeldLock_needsForceAndYes() throws Exception {
+        try (LockHandle held = locks.acquire("forced")) {
+            assertThat(run("unlock", "forced").exitCode()).isEqualTo(2);
+            Cli unasked = run("unlock", "--force", "forced");
+            assertThat(unasked.exitCode()).as(unasked.err()).isEqualTo(2);
+            assertThat(unasked.err()).contains("add --yes");
+            assertThat(locks.reentrantLock("forced").isLocked()).isTrue();
+            Cli forced = run("unlock", "--force", "--yes", "forced");
+            assertThat(forced.exitCode()).isZero();
+            assertThat(forced.out()).contains("Ended").contains(held.owner());
+            assertThat(locks.reentrantLock("forced").isLocked()).isFalse();
+            assertThat(held.release()).isFalse();
+        }
+        assertThat(run("unlock", "--force", "--yes", "forced").out()).isEqualTo("Nobody holds \"forced\".\n");
+    }
+
+    @Test
+    void doctor_ofAServerForTests_findsNoFailure() {
+        Cli doctor = run("doctor");
+        assertThat(doctor.out()).contains("Redis 7.0").contains("noeviction").contains("locked and unlocked");
+        assertThat(doctor.exitCode()).isZero();
+    }
+
+    @Test
+    void doctor_ofAServerThatEvicts_fails() {
+        try (OwnServer evicting = OwnServer.start();
+                redis.clients.jedis.Jedis jedis = new redis.clients.jedis.Jedis(java.net.URI.create(evicting.uri()))) {
+            jedis.configSet("maxmemory-policy", "allkeys-lru");
+            Cli doctor = Cli.run(evicting.uri(), "doctor");
+            assertThat(doctor.exitCode()).isEqualTo(1);
+            assertThat(doctor.out()).contains("FAILED").contains("set maxmemory-policy noeviction");
+        }
+    }
+
+    @Test
+    void deadlocks_twoThreadsThatWaitForEachOther_areASentence() throws Exception {
+        assertThat(run("deadlocks").exitCode()).isZero();
+        try (RedisLocks others = RedisLocks.connect(server.uri());
+                LockHandle one = locks.acquire("circle:1")) {
+            // Handles belong to no thread, and a waiter has an owner of its own, so the circle is of threads.
+            FencedLock here = locks.fairLock("circle:2");
+            FencedLock there = others.fairLock("circle:3");
+            CountDownLatch both = new CountDownLatch(2);
+            Thread first = new Thread(() -> {
+                here.lock();
+                try {
+                    both.countDown();
+                    both.await();
+                    locks.fairLock("circle:3").lockInterruptibly();
+                } catch (InterruptedException e) {
+                    here.unlock();
+                }
+            });
+            Thread second = new Thread(() -> {
+                there.lock();
+                try {
+                    both.countDown();
+                    both.await();
+                    others.fairLock("circle:2").lockInterruptibly();
+                } catch (InterruptedException e) {
+                    there.unlock();
+                }
+            });
+            first.start();
+            second.start();
+            while (locks.inspect("circle:2").queueLength() == 0
+                    || locks.inspect("circle:3").queueLength() == 0) {
+                Thread.sleep(5);
+            }
+            Cli found = run("deadlocks");
+            assertThat(found.exitCode()).isEqualTo(1);
+            assertThat(found.out().lines()).hasSize(1);
+            assertThat(found.out())
+                    .startsWith("Deadlock: ")
+                    .contains("waits for \"circle:2\", which " + locks.clientId())
+                    .contains("waits for \"circle:3\", which " + others.clientId());
+            first.interrupt();
+            second.interrupt();
+            first.join();
+            second.join();
+            assertThat(one.isHeld()).isTrue();
+        }
+    }
+
+    @Test
+    void wrongInput_isExplained() {
+        assertThat(Cli.run(null).exitCode()).isEqualTo(2);
+        assertThat(Cli.run(null, "lst").err()).contains("Unmatched").contains("--help");
+        assertThat(run("run", "--lease=5", "x", "--", "true").err())
+                .contains("'5' is no time")
+                .contains("30s");
+        assertThat(run("run", "--lease=10ms", "x", "--", "true").err()).contains("name 1s or more");
+        assertThat(run("run", "--wait=1s", "--if-busy=wait", "x", "true").err()).contains("name one of them");
+        assertThat(run("run", "x", "sh", "-c", "true").err()).contains("put -- before that command");
+        assertThat(run("list", "").err()).contains("The pattern \"\" is empty");
+        Cli away = Cli.run("redis://127.0.0.1:1", "list");
+        assertThat(away.exitCode()).isEqualTo(69);
+        assertThat(away.err()).contains("127.0.0.1:1").doesNotContain("\tat ");
+        assertThat(Cli.run("http://x", "list").exitCode()).isEqualTo(2);
+        assertThat(Cli.run("redis-cluster://x", "doctor").err()).contains("doctor looks at one server");
+    }
+
+    @Test
+    void help_teaches() {
+        Cli help = Cli.run(null, "--help");
+        assertThat(help.exitCode()).isZero();
+        assertThat(help.out()).contains("Exit codes:").contains("deadlocks").contains("redis-locks run nightly-report");
+        assertThat(Cli.run(null, "generate-completion").out()).contains("complete -F");
+        assertThat(Cli.run(null, "run", "--help").out()).contains("REDIS_LOCKS_TOKEN");
+    }
+
+    /** As a user would type them, who has the launcher on the path. */
+    @Test
+    void examplesOfTheDocumentation_areUnderstood() throws Exception {
+        Pattern example = Pattern.compile("(?m)^ *redis-locks (.+)$");
+        List<String> sources = List.of(
+                Files.readString(Path.of("../docs/cli.md")),
+                Cli.run(null, "--help").out(),
+                Cli.run(null, "run", "--help").out());
+        int count = 0;
+        for (String source : sources) {
+            Matcher found = example.matcher(source);
+            while (found.find()) {
+                String[] args = found.group(1).replace("'", "").split(" ");
+                if (!args[0].startsWith("[")) {
+                    RedisLocksCommand.commandLine().parseArgs(args);
+                    count++;
+                }
+            }
+        }
+        assertThat(count).isGreaterThan(15);
+    }
+}

@@ -1,0 +1,198 @@
+package io.github.redislocks.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.LockHandle;
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.fixture.OwnServer;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import redis.clients.jedis.Jedis;
+
+/**
+ * A command under a lock, run by the jar: what it is given, what it ends with, and that no part of it outlives the
+ * lock.
+ */
+@Timeout(240)
+class RunTest {
+
+    private static final int LOSSES = Integer.getInteger("cli.losses", 2);
+
+    @TempDir
+    Path folder;
+
+    private OwnServer server;
+    private RedisLocks locks;
+
+    @BeforeEach
+    void start() {
+        server = OwnServer.start();
+        locks = RedisLocks.connect(server.uri());
+    }
+
+    @AfterEach
+    void stop() {
+        locks.close();
+        server.close();
+    }
+
+    private CliJvm run(String... args) throws IOException {
+        return CliJvm.start(folder, server.uri(), args);
+    }
+
+    private static boolean isAlive(String pid) {
+        return ProcessHandle.of(Long.parseLong(pid)).map(ProcessHandle::isAlive).orElse(false);
+    }
+
+    @Test
+    void command_hasNameAndToken_andItsExitCodeIsPassedOn() throws Exception {
+        try (CliJvm run = run("run", "job", "--", "sh", "-c", "echo $REDIS_LOCKS_NAME $REDIS_LOCKS_TOKEN; exit 7")) {
+            assertThat(run.await()).isEqualTo(7);
+            assertThat(run.out()).matches("job \\d{16}\n");
+            assertThat(run.err()).isEmpty();
+        }
+        assertThat(locks.reentrantLock("job").isLocked()).isFalse();
+        try (CliJvm next = run("run", "job", "--", "sh", "-c", "kill -9 $$")) {
+            assertThat(next.await()).isEqualTo(128 + 9);
+        }
+    }
+
+    @Test
+    void command_thatIsNotThere_leavesTheLockFree() throws Exception {
+        Path text = Files.writeString(folder.resolve("text"), "no program");
+        try (CliJvm none = run("run", "job", "--", "no-such-command");
+                CliJvm file = run("run", "job", "--", text.toString())) {
+            assertThat(none.await()).isEqualTo(127);
+            assertThat(none.err()).contains("no-such-command: no such command");
+            assertThat(file.await()).isEqualTo(126);
+        }
+        assertThat(locks.reentrantLock("job").isLocked()).isFalse();
+    }
+
+    @Test
+    void busyLock_failsOrIsSkippedOrIsWaitedFor() throws Exception {
+        try (LockHandle held = locks.acquire("job");
+                CliJvm fail = run("run", "--if-busy=fail", "job", "--", "true");
+                CliJvm skip = run("run", "--if-busy=skip", "job", "--", "false");
+                CliJvm timed = run("run", "--wait=50ms", "-q", "job", "--", "true");
+                CliJvm waits = run("run", "--verbose", "job", "--", "echo", "served")) {
+            assertThat(fail.await()).isEqualTo(75);
+            assertThat(fail.err())
+                    .contains("\"job\" is busy: held by a handle of process")
+                    .contains(held.owner());
+            assertThat(skip.await()).isZero();
+            assertThat(timed.await()).isEqualTo(75);
+            assertThat(timed.err()).isEmpty();
+            while (!waits.err().contains("\n")) {
+                Thread.sleep(5);
+            }
+            assertThat(waits.err()).contains("waiting for \"job\", held by").contains("place 1 in line");
+            held.release();
+            assertThat(waits.await()).isZero();
+            assertThat(waits.out()).isEqualTo("served\n");
+        }
+    }
+
+    @Test
+    void atLeast_keepsTheLockTaken() throws Exception {
+        try (CliJvm run = run("run", "--at-least=10m", "tick", "--", "true")) {
+            assertThat(run.await()).isZero();
+        }
+        assertThat(locks.inspect("tick").keptFor()).isPresent();
+    }
+
+    @Test
+    void forcedLock_endsTheWholeGroup() throws Exception {
+        try (CliJvm run = run("run", "job", "--", "sh", "-c", "trap '' TERM; sleep 300 & echo $! $$; sleep 300")) {
+            List<String> pids = List.of(run.awaitLines(1).get(0).split(" "));
+            assertThat(pids).allMatch(RunTest::isAlive);
+            assertThat(locks.reentrantLock("job").forceUnlock()).isTrue();
+            assertThat(run.await()).isEqualTo(76);
+            assertThat(run.err()).contains("the lock \"job\" was lost: \"sh\" was ended");
+            assertThat(pids).noneMatch(RunTest::isAlive);
+        }
+    }
+
+    @Test
+    void signal_isPassedOn_andTheLockIsHeldUntilTheCommandHasEnded() throws Exception {
+        String script = "trap 'echo ending; while [ ! -e " + folder + "/go ]; do sleep 0.01; done; exit 3' TERM;"
+                + " echo ready; while :; do sleep 0.01; done";
+        try (CliJvm run = run("run", "job", "--", "sh", "-c", script)) {
+            run.awaitLines(1);
+            run.process.destroy();
+            assertThat(run.awaitLines(2)).containsExactly("ready", "ending");
+            assertThat(locks.reentrantLock("job").isLocked()).isTrue();
+            Files.createFile(folder.resolve("go"));
+            assertThat(run.await()).isEqualTo(128 + 15);
+        }
+        assertThat(locks.reentrantLock("job").isLocked()).isFalse();
+    }
+
+    @Test
+    void signal_whileItWaits_leavesNothing() throws Exception {
+        try (LockHandle held = locks.acquire("job");
+                CliJvm waits = run("run", "job", "--", "true")) {
+            while (locks.inspect("job").queueLength() == 0) {
+                Thread.sleep(5);
+            }
+            waits.process.destroy();
+            assertThat(waits.await()).isEqualTo(128 + 15);
+            assertThat(locks.inspect("job").queueLength()).isZero();
+            assertThat(held.isHeld()).isTrue();
+        }
+    }
+
+    /** As often as {@code -Dcli.losses} says. The command ignores SIGTERM, and a part of it has left it. */
+    @Test
+    void redisThatDoesNotAnswer_noPartOfTheCommandOutlivesTheLease() throws Exception {
+        String part = "trap '' TERM; while :; do date +%s%N >> " + folder + "/alive; sleep 0.005; done";
+        try (Jedis jedis = new Jedis(URI.create(server.uri()))) {
+            String redis = jedis.info("server").replaceAll("(?s).*process_id:(\\d+).*", "$1");
+            for (int i = 0; i < LOSSES; i++) {
+                Files.deleteIfExists(folder.resolve("alive"));
+                try (CliJvm run =
+                        run("run", "--lease=3s", "job", "--", "sh", "-c", "(" + part + ") & echo started; " + part)) {
+                    run.awaitLines(1);
+                    while (!Files.exists(folder.resolve("alive"))) {
+                        Thread.sleep(5);
+                    }
+                    signal("STOP", redis);
+                    assertThat(run.await()).isEqualTo(76);
+                    signal("CONT", redis);
+                }
+                try (LockHandle next = acquire()) {
+                    List<String> alive = Files.readAllLines(folder.resolve("alive"));
+                    assertThat(Long.parseLong(alive.get(alive.size() - 1)) / 1_000)
+                            .as("the last sign of life, in µs")
+                            .isLessThan(next.fencingToken());
+                    assertThat(next.previousHolderLost()).isTrue();
+                }
+            }
+        }
+    }
+
+    /** The client of this test meets the silence too. */
+    private LockHandle acquire() throws InterruptedException {
+        Optional<LockHandle> next = Optional.empty();
+        while (next.isEmpty()) {
+            next = locks.tryAcquire("job", java.time.Duration.ofSeconds(10));
+        }
+        return next.get();
+    }
+
+    private static void signal(String name, String pid) throws IOException, InterruptedException {
+        assertThat(new ProcessBuilder("sh", "-c", "kill -s " + name + ' ' + pid)
+                        .start()
+                        .waitFor())
+                .isZero();
+    }
+}
