@@ -14,9 +14,9 @@ package io.github.redislocks;
  *         .build();
  * }</pre>
  *
- * <p>Many threads call the methods. The thread that locks or unlocks calls {@link #acquired}, {@link #notAcquired} and
- * {@link #released} and waits for them, so they must be quick and must not lock. A thread that does nothing else calls
- * the other methods; if one of them blocks, it only delays the next call.
+ * <p>Many threads call the methods. The thread that locks or unlocks calls {@link #acquired}, {@link #notAcquired},
+ * {@link #released} and {@link #forced} and waits for them, so they must be quick and must not lock. A thread that does
+ * nothing else calls the other methods; if one of them blocks, it only delays the next call.
  *
  * @since 0.1.0
  */
@@ -43,6 +43,9 @@ public interface LockListener {
      * hold that is not released before.
      */
     default void expiring(LockExpiring event) {}
+
+    /** Called when a thread of this client has forced a lock open, whoever had it, by the thread that did. */
+    default void forced(LockForced event) {}
 
     /** Called when Redis has confirmed renewals of holds. */
     default void renewed(LocksRenewed event) {}

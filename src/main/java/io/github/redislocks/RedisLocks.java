@@ -334,6 +334,24 @@ public final class RedisLocks implements Locks {
         return client.attempts.count();
     }
 
+    /**
+     * How many requests for locks this client has sent again, since one was not answered, was refused for the moment,
+     * or was confirmed by too few replicas: of calls that acquire or re-enter. Not those of the background, as for
+     * renewals. Asks no server.
+     */
+    public long countRetries() {
+        return client.monitored.retries();
+    }
+
+    /**
+     * How many connections this client has open to the servers that have the locks; those by which it asks Sentinels or
+     * nodes where the masters are do not count. One that a server has closed may count until it is used. Asks no
+     * server.
+     */
+    public int countConnections() {
+        return client.redis.connections();
+    }
+
     @Override
     public String clientId() {
         return client.id;

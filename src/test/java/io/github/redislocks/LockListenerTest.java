@@ -50,6 +50,11 @@ class LockListenerTest extends FakeTime {
         }
 
         @Override
+        public void forced(LockForced event) {
+            note("forced", event);
+        }
+
+        @Override
         public void renewed(LocksRenewed event) {
             note("renewed " + event.count(), event);
         }
@@ -158,6 +163,31 @@ class LockListenerTest extends FakeTime {
         assertThat(catchThrowable(job::unlock)).isInstanceOf(LockLostException.class);
         settle();
         assertThat(heard).containsExactly("acquired", "lost TAKEN");
+    }
+
+    @Test
+    void forceUnlock_isToldToTheClientThatForces() {
+        assertThat(job.forceUnlock()).isFalse();
+        other.lock();
+        long token = other.fencingToken();
+        assertThat(job.forceUnlock()).isTrue();
+        assertThat(events)
+                .containsExactly(LockForced.of(
+                        "job", token, "thread " + Thread.currentThread().getName()));
+    }
+
+    @Test
+    void releaseAfter_tellsHowMuchLongerTheLockIsKept() throws InterruptedException {
+        LockHandle handle = observed.acquire("tick");
+        clock.advanceMillis(1_000);
+        handle.releaseAfter(Duration.ofSeconds(5));
+        LockHandle late = observed.acquire("other tick");
+        clock.advanceMillis(6_000);
+        late.releaseAfter(Duration.ofSeconds(5));
+        assertThat(events.stream()
+                        .filter(LockReleased.class::isInstance)
+                        .map(event -> ((LockReleased) event).keptFor()))
+                .containsExactly(Duration.ofSeconds(4), Duration.ZERO);
     }
 
     @Test

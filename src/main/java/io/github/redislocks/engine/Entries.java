@@ -209,6 +209,7 @@ final class Entries {
                 backoff = backoff == null ? Backoff.ofRequests() : backoff;
                 clock.pause(lock, Math.min(backoff.next(), limit.remaining(now)));
                 limit.throwIfInterrupted();
+                monitored.retried();
             } catch (Error e) {
                 // First without a method call, for which there may be no stack space.
                 attempt.stranded = true;
@@ -264,6 +265,7 @@ final class Entries {
                     hold.unanswered(true);
                 }
                 clock.pause(lock, REENTRY_PAUSE_NANOS);
+                monitored.retried();
             }
         }
         return false;

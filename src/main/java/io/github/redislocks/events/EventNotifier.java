@@ -2,6 +2,7 @@ package io.github.redislocks.events;
 
 import io.github.redislocks.LockAcquired;
 import io.github.redislocks.LockExpiring;
+import io.github.redislocks.LockForced;
 import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockNotAcquired;
@@ -295,11 +296,39 @@ public final class EventNotifier {
             return;
         }
         try {
-            LockReleased event = LockReleased.of(keys.name(), hold.token, since(hold.acquiredNanos, atNanos));
+            Duration held = since(hold.acquiredNanos, atNanos);
+            Duration left = Duration.ofMillis(hold.owner.keepsMillis()).minus(held);
+            LockReleased event =
+                    LockReleased.of(keys.name(), hold.token, held, left.isNegative() ? Duration.ZERO : left);
             new Telling(event) {
                 @Override
                 void tell(LockListener listener) {
                     listener.released(event);
+                }
+            }.run();
+        } catch (Throwable e) {
+            untold(e);
+        }
+    }
+
+    /** Reports and logs, in the calling thread, that it has forced a lock open. */
+    public void forced(LockKeys keys, long token, String clientId) {
+        String thread = Thread.currentThread().getName();
+        Loggers.FORCED.info(
+                "The lock \"{}\" was forced open by thread {} of client {}: its hold with token {} counts no more",
+                keys.name(),
+                thread,
+                clientId,
+                token);
+        if (!isHeard()) {
+            return;
+        }
+        try {
+            LockForced event = LockForced.of(keys.name(), token, "thread " + thread);
+            new Telling(event) {
+                @Override
+                void tell(LockListener listener) {
+                    listener.forced(event);
                 }
             }.run();
         } catch (Throwable e) {

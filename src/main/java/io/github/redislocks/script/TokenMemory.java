@@ -131,6 +131,11 @@ public final class TokenMemory implements Redis {
     }
 
     @Override
+    public int connections() {
+        return redis.connections();
+    }
+
+    @Override
     public String address() {
         return redis.address();
     }
