@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Tells the user's listeners what happens. What a thread of the application does, that thread tells; all else is told
@@ -250,10 +251,59 @@ public final class EventNotifier {
     }
 
     /**
+     * Reports, in the calling thread, that it begins to acquire a lock; returns what is to be told of the end, or null.
+     * Never throws.
+     */
+    public LockListener.@Nullable Acquiring begun(LockKeys keys) {
+        LockListener.Acquiring all = null;
+        for (LockListener listener : attentive) {
+            try {
+                LockListener.Acquiring one = listener.acquiring(keys.name());
+                all = all == null || one == null ? one == null ? all : one : new BothAcquiring(all, one);
+            } catch (Throwable e) {
+                Loggers.LOSS.error(
+                        "The lock listener {} failed for the beginning of a call for \"{}\"",
+                        listener.getClass().getName(),
+                        keys.name(),
+                        e);
+            }
+        }
+        return all;
+    }
+
+    /** Two listeners that follow one call; if one fails, the other is told nevertheless. */
+    private record BothAcquiring(LockListener.Acquiring first, LockListener.Acquiring second)
+            implements LockListener.Acquiring {
+
+        @Override
+        public void acquired(LockAcquired event) {
+            try {
+                first.acquired(event);
+            } finally {
+                second.acquired(event);
+            }
+        }
+
+        @Override
+        public void notAcquired(LockNotAcquired event) {
+            try {
+                first.notAcquired(event);
+            } finally {
+                second.notAcquired(event);
+            }
+        }
+    }
+
+    /**
      * Reports, in the calling thread, that it has acquired a lock that it has wanted since the given time. Never
      * throws.
      */
     public void acquired(LockKeys keys, Hold hold, long sinceNanos) {
+        acquired(keys, hold, sinceNanos, begun(keys));
+    }
+
+    /** As above, of a call whose beginning was told. */
+    public void acquired(LockKeys keys, Hold hold, long sinceNanos, LockListener.@Nullable Acquiring call) {
         try {
             LockAcquired event =
                     LockAcquired.of(keys.name(), hold.token, since(sinceNanos, hold.acquiredNanos), hold.previousLost);
@@ -263,6 +313,9 @@ public final class EventNotifier {
                     listener.acquired(event);
                 }
             }.run();
+            if (call != null) {
+                call.acquired(event);
+            }
         } catch (Throwable e) {
             untold(e);
         }
@@ -273,6 +326,18 @@ public final class EventNotifier {
      * if it has not begun. Never throws.
      */
     public void notAcquired(LockKeys keys, Clock clock, long sinceNanos, LockNotAcquired.Outcome outcome) {
+        if (isHeard()) {
+            notAcquired(keys, clock, sinceNanos, outcome, begun(keys));
+        }
+    }
+
+    /** As above, of a call whose beginning was told. */
+    public void notAcquired(
+            LockKeys keys,
+            Clock clock,
+            long sinceNanos,
+            LockNotAcquired.Outcome outcome,
+            LockListener.@Nullable Acquiring call) {
         if (!isHeard()) {
             return;
         }
@@ -285,6 +350,9 @@ public final class EventNotifier {
                     listener.notAcquired(event);
                 }
             }.run();
+            if (call != null) {
+                call.notAcquired(event);
+            }
         } catch (Throwable e) {
             untold(e);
         }

@@ -32,6 +32,7 @@ record RedisLocksProperties(
         @Nullable Duration maxHold,
         @Nullable Boolean watchDeletions,
         @DefaultValue("true") boolean metrics,
+        @DefaultValue("true") boolean observations,
         @DefaultValue Endpoint endpoint) {
 
     /** What the start of the application does without Redis. */

@@ -11,8 +11,12 @@ import io.github.redislocks.fixture.RedisServers;
 import io.github.redislocks.fixture.TlsServer;
 import io.github.redislocks.fixture.WorkerJvm;
 import io.github.redislocks.micrometer.LockMetrics;
+import io.github.redislocks.micrometer.LockObservations;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.micrometer.observation.ObservationRegistry;
+import io.micrometer.observation.tck.TestObservationRegistry;
+import io.micrometer.observation.tck.TestObservationRegistryAssert;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -48,7 +52,8 @@ class RedisLocksAutoConfigurationTest {
                     RedisLocksAutoConfiguration.class,
                     RedisLocksEndpointAutoConfiguration.class,
                     RedisLocksHealthAutoConfiguration.class,
-                    RedisLocksMetricsAutoConfiguration.class));
+                    RedisLocksMetricsAutoConfiguration.class,
+                    RedisLocksObservationAutoConfiguration.class));
 
     /** Uses the locks, also when it is destroyed. */
     record User(Locks locks, List<String> seen) implements DisposableBean {
@@ -301,6 +306,25 @@ class RedisLocksAutoConfigurationTest {
                 });
         runner.withPropertyValues(NOWHERE)
                 .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(LockMetrics.class));
+    }
+
+    @Test
+    void observations_withARegistry_areMade_unlessSwitchedOff() {
+        TestObservationRegistry registry = TestObservationRegistry.create();
+        ApplicationContextRunner observed = runner.withPropertyValues(
+                        "redis-locks.url=" + RedisServers.shared().uri())
+                .withBean(ObservationRegistry.class, () -> registry);
+        observed.run(context -> {
+            context.getBean(RedisLocks.class).runWithLock("spring-" + UUID.randomUUID(), () -> {});
+            TestObservationRegistryAssert.assertThat(registry)
+                    .hasObservationWithNameEqualTo(LockObservations.POSSESSION)
+                    .that()
+                    .hasBeenStopped();
+        });
+        observed.withPropertyValues("redis-locks.observations=false")
+                .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(LockObservations.class));
+        runner.withPropertyValues(NOWHERE)
+                .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(LockObservations.class));
     }
 
     private static boolean isThere(Path entry) {
