@@ -164,11 +164,10 @@ public final class LockMetrics implements LockListener, MeterBinder {
     private void forgetClosed() {
         forgetting.lock();
         try {
-            for (RedisLocks locks : watched) {
-                if (locks.isClosed() && watched.remove(locks)) {
-                    earlierRetries.addAndGet(locks.countRetries());
-                }
-            }
+            List<RedisLocks> closed =
+                    watched.stream().filter(RedisLocks::isClosed).toList();
+            closed.forEach(locks -> earlierRetries.addAndGet(locks.countRetries()));
+            watched.removeAll(closed);
         } finally {
             forgetting.unlock();
         }

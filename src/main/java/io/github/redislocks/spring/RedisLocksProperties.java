@@ -31,6 +31,8 @@ record RedisLocksProperties(
         @Nullable Boolean localReentry,
         @Nullable Duration maxHold,
         @Nullable Boolean watchDeletions,
+        @Nullable Duration slowWait,
+        @Nullable Duration slowHold,
         @DefaultValue("true") boolean metrics,
         @DefaultValue("true") boolean observations,
         @DefaultValue Endpoint endpoint) {
