@@ -7,7 +7,6 @@ import io.github.redislocks.watchdog.Batch;
 import io.github.redislocks.watchdog.Task;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
-import java.util.Map;
 
 /** The watchdog task that logs holds which have lasted for long, each once, while they last. Asks no server. */
 public final class SlowHolds implements Task {
@@ -18,7 +17,7 @@ public final class SlowHolds implements Task {
     private final Holds holds;
     private final long slowNanos;
     /** Those that were logged and last; of the watchdog's thread, as the time. */
-    private final Map<Hold, Boolean> told = new IdentityHashMap<>();
+    private final IdentityHashMap<Hold, Boolean> told = new IdentityHashMap<>();
 
     private long nextNanos;
     private boolean hasLooked;

@@ -3,6 +3,9 @@ package io.github.redislocks.spring;
 import io.github.redislocks.FencedLock;
 import java.lang.reflect.Method;
 import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.transaction.ConfigurableTransactionManager;
+import org.springframework.transaction.TransactionExecution;
+import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.TransactionSynchronization;
@@ -44,6 +47,22 @@ final class OpenTransactions {
             if (!registered) {
                 lock.unlock();
             }
+        }
+    }
+
+    /** If a bean is a transaction manager, has it commit nothing under a lock of a method that was lost. */
+    static void askBeforeCommits(Object bean) {
+        if (KNOWN && bean instanceof ConfigurableTransactionManager manager) {
+            manager.addListener(new Asking());
+        }
+    }
+
+    /** Is called right before the commit, after all synchronizations. */
+    private static final class Asking implements TransactionExecutionListener {
+
+        @Override
+        public void beforeCommit(TransactionExecution transaction) {
+            EnclosingLocks.ensureHeld();
         }
     }
 
