@@ -121,6 +121,7 @@ public final class AsyncAcquisitions {
         } finally {
             if (!begun) {
                 open.remove(pending);
+                events.notAcquired(keys, clock, pending.beganNanos, LockNotAcquired.Outcome.FAILED, pending.call);
             }
         }
         pending.begun = true;

@@ -271,6 +271,14 @@ public final class EventNotifier {
         return all;
     }
 
+    private static void tellEnd(Runnable telling, Object event) {
+        try {
+            telling.run();
+        } catch (Throwable e) {
+            Loggers.LOSS.error("What a lock listener made of the beginning of a call failed for {}", event, e);
+        }
+    }
+
     /** Two listeners that follow one call; if one fails, the other is told nevertheless. */
     private record BothAcquiring(LockListener.Acquiring first, LockListener.Acquiring second)
             implements LockListener.Acquiring {
@@ -314,7 +322,7 @@ public final class EventNotifier {
                 }
             }.run();
             if (call != null) {
-                call.acquired(event);
+                tellEnd(() -> call.acquired(event), event);
             }
         } catch (Throwable e) {
             untold(e);
@@ -351,7 +359,7 @@ public final class EventNotifier {
                 }
             }.run();
             if (call != null) {
-                call.notAcquired(event);
+                tellEnd(() -> call.notAcquired(event), event);
             }
         } catch (Throwable e) {
             untold(e);
