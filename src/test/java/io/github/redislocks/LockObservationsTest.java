@@ -93,7 +93,8 @@ class LockObservationsTest extends FakeTime {
                 Observation.createNotStarted("request", registry).observe(() -> observed.acquireAsync("order:4711"));
         seen().hasObservationWithNameEqualTo(WAIT).that().isNotStopped();
         other("order:4711").unlock();
-        whileTimePasses(() -> true, () -> asked.join().release());
+        passUntil(asked::isDone);
+        asked.join().release();
         for (String name : List.of(WAIT, HOLD)) {
             seen().hasObservationWithNameEqualTo(name)
                     .that()

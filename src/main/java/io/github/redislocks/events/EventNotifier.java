@@ -255,51 +255,7 @@ public final class EventNotifier {
      * Never throws.
      */
     public LockListener.@Nullable Acquiring begun(LockKeys keys) {
-        LockListener.Acquiring all = null;
-        for (LockListener listener : attentive) {
-            try {
-                LockListener.Acquiring one = listener.acquiring(keys.name());
-                all = all == null || one == null ? one == null ? all : one : new BothAcquiring(all, one);
-            } catch (Throwable e) {
-                Loggers.LOSS.error(
-                        "The lock listener {} failed for the beginning of a call for \"{}\"",
-                        listener.getClass().getName(),
-                        keys.name(),
-                        e);
-            }
-        }
-        return all;
-    }
-
-    private static void tellEnd(Runnable telling, Object event) {
-        try {
-            telling.run();
-        } catch (Throwable e) {
-            Loggers.LOSS.error("What a lock listener made of the beginning of a call failed for {}", event, e);
-        }
-    }
-
-    /** Two listeners that follow one call; if one fails, the other is told nevertheless. */
-    private record BothAcquiring(LockListener.Acquiring first, LockListener.Acquiring second)
-            implements LockListener.Acquiring {
-
-        @Override
-        public void acquired(LockAcquired event) {
-            try {
-                first.acquired(event);
-            } finally {
-                second.acquired(event);
-            }
-        }
-
-        @Override
-        public void notAcquired(LockNotAcquired event) {
-            try {
-                first.notAcquired(event);
-            } finally {
-                second.notAcquired(event);
-            }
-        }
+        return FollowedCall.begun(attentive, keys.name());
     }
 
     /**
@@ -322,7 +278,7 @@ public final class EventNotifier {
                 }
             }.run();
             if (call != null) {
-                tellEnd(() -> call.acquired(event), event);
+                FollowedCall.tellEnd(call, event);
             }
         } catch (Throwable e) {
             untold(e);
@@ -359,7 +315,7 @@ public final class EventNotifier {
                 }
             }.run();
             if (call != null) {
-                tellEnd(() -> call.notAcquired(event), event);
+                FollowedCall.tellEnd(call, event);
             }
         } catch (Throwable e) {
             untold(e);
