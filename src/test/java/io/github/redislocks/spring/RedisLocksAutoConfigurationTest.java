@@ -131,6 +131,8 @@ class RedisLocksAutoConfigurationTest {
                 "replica-acks   | -1                  | -1",
                 "failover-grace | 25h                 | PT25H",
                 "max-hold       | 1ms                 | PT0.001S",
+                "slow-wait      | 1ms                 | slowWait is PT0.001S",
+                "slow-hold      | 25h                 | slowHold is PT25H",
                 "connect-within | 25h                 | PT25H",
                 "quorum         | redis://localhost:1 | 1"
             })
