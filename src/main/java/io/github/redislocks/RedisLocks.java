@@ -643,7 +643,8 @@ public final class RedisLocks implements Locks {
         /**
          * Sets after how long a wait for a lock is logged, as a warning to {@code io.github.redislocks.slow}, with who
          * holds the lock, which is asked of Redis in the background. Each wait is logged once at most, and of one lock
-         * once in that time, whoever waits for it here.
+         * once in that time, whoever waits for it here; a candidate of a {@link Leadership} too, which waits by its
+         * nature. The background work looks at least that often.
          *
          * @param time 10 ms to 24 h; zero, the default, to log none
          * @throws IllegalArgumentException if it is shorter or longer

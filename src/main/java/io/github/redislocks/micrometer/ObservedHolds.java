@@ -17,7 +17,21 @@ final class ObservedHolds {
     /** How many observations of one lock are kept: of its holder, and of threads that wait in its Conditions. */
     static final int MOST = 1_000;
 
-    private record Entry(long token, long threadId, Observation observation) {}
+    /** One that has not ended; used by one thread at a time. */
+    private static final class Entry {
+
+        final long token;
+        final long threadId;
+        final Observation observation;
+        /** Whether its thread has acquired the lock again: its end may be told a little later, if it was lost. */
+        boolean passed;
+
+        Entry(long token, long threadId, Observation observation) {
+            this.token = token;
+            this.threadId = threadId;
+            this.observation = observation;
+        }
+    }
 
     private final ConcurrentMap<String, List<Entry>> byName = new ConcurrentHashMap<>();
 
@@ -29,13 +43,16 @@ final class ObservedHolds {
         Observation[] forgotten = new Observation[1];
         byName.compute(lockName, (name, present) -> {
             List<Entry> entries = present == null ? new ArrayList<>(1) : present;
-            List<Entry> own =
-                    entries.stream().filter(entry -> entry.threadId == threadId).toList();
-            // One loss may be told a little later.
-            Entry oldest = own.size() > 1 ? own.get(0) : entries.size() >= MOST ? entries.get(0) : null;
-            if (oldest != null) {
-                entries.remove(oldest);
-                forgotten[0] = oldest.observation;
+            Entry over = entries.size() >= MOST ? entries.get(0) : null;
+            for (Entry entry : entries) {
+                if (entry.threadId == threadId) {
+                    over = entry.passed ? entry : over;
+                    entry.passed = true;
+                }
+            }
+            if (over != null) {
+                entries.remove(over);
+                forgotten[0] = over.observation;
             }
             entries.add(new Entry(token, threadId, observation));
             return entries;

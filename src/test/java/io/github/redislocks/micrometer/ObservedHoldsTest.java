@@ -57,6 +57,18 @@ class ObservedHoldsTest {
         assertThat(holds.size()).isEqualTo(2);
     }
 
+    /** A hold that a thread gave up in a Condition and did not get back, while its later ones end as they should. */
+    @Test
+    void add_twiceAfterOneWithoutAnEnd_forgetsIt() {
+        Observation first = made();
+        assertThat(holds.add("a", 1, first)).isNull();
+        assertThat(holds.add("a", 2, made())).isNull();
+        holds.remove("a", 2);
+        assertThat(holds.add("a", 3, made())).isSameAs(first);
+        holds.remove("a", 3);
+        assertThat(holds.size()).isZero();
+    }
+
     @Test
     void add_byVeryManyThreads_isBounded() throws InterruptedException {
         for (int i = 0; i < ObservedHolds.MOST + 100; i++) {
