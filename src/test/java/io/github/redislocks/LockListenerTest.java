@@ -237,8 +237,8 @@ class LockListenerTest extends FakeTime {
         followed.client().attempts.drain();
         assertThat(catchThrowable(() -> followed.acquireAsync("job"))).isInstanceOf(IllegalStateException.class);
         assertThat(heard).containsExactly("begins job", "ends FAILED");
-        whileTimePasses(() -> true, followed::close);
         other.unlock();
+        whileTimePasses(() -> true, followed::close);
     }
 
     @Test

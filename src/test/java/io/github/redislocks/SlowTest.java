@@ -170,7 +170,7 @@ class SlowTest extends FakeTime {
         assertThat(locks.held()).isEmpty();
         other.lock();
         startWaiters(2);
-        locks.acquire("b");
+        LockHandle b = locks.acquire("b");
         LockHandle a = locks.acquire("a");
         LockHandle lost = locks.acquire("c");
         others.reentrantLock("c").forceUnlock();
@@ -181,6 +181,8 @@ class SlowTest extends FakeTime {
         assertThat(others.held()).containsExactly("job");
         a.release();
         assertThat(locks.held()).containsExactly("b");
+        b.release();
+        assertThat(locks.held()).isEmpty();
         endWaiters();
         assertThat(locks.waitedFor()).isEmpty();
     }
