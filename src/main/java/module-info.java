@@ -7,6 +7,7 @@ module io.github.redislocks {
     requires org.slf4j;
     requires static jdk.jfr;
     requires static transitive micrometer.core;
+    requires static transitive micrometer.observation;
     requires static com.fasterxml.jackson.annotation;
     requires static spring.aop;
     requires static spring.beans;

@@ -1,5 +1,7 @@
 package io.github.redislocks;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * A listener for what happens to the locks of one {@link RedisLocks}. Override the methods of interest; later versions
  * may add methods, which do nothing unless overridden. An exception from a method is logged and changes nothing.
@@ -14,13 +16,24 @@ package io.github.redislocks;
  *         .build();
  * }</pre>
  *
- * <p>Many threads call the methods. The thread that locks or unlocks calls {@link #acquired}, {@link #notAcquired} and
- * {@link #released} and waits for them, so they must be quick and must not lock. A thread that does nothing else calls
- * the other methods; if one of them blocks, it only delays the next call.
+ * <p>Many threads call the methods. The thread that locks or unlocks calls {@link #acquired}, {@link #notAcquired},
+ * {@link #released} and {@link #forced} and waits for them, so they must be quick and must not lock. A thread that does
+ * nothing else calls the other methods; if one of them blocks, it only delays the next call.
  *
  * @since 0.1.0
  */
 public interface LockListener {
+
+    /**
+     * Called when a thread or a handle begins to acquire a lock that it does not hold, by the thread that calls; not
+     * for re-entries. For listeners that need the beginning as well, such as those that trace. If one request takes
+     * several locks, this is called when it has been answered.
+     *
+     * @return what is told how this call ends, once, after the listeners; null, as by default, if nothing has to be
+     */
+    default @Nullable Acquiring acquiring(String lockName) {
+        return null;
+    }
 
     /** Called when a thread has acquired a lock that it did not hold; not for re-entries. */
     default void acquired(LockAcquired event) {}
@@ -44,6 +57,9 @@ public interface LockListener {
      */
     default void expiring(LockExpiring event) {}
 
+    /** Called when a thread of this client has forced a lock open, whoever had it, by the thread that did. */
+    default void forced(LockForced event) {}
+
     /** Called when Redis has confirmed renewals of holds. */
     default void renewed(LocksRenewed event) {}
 
@@ -52,4 +68,19 @@ public interface LockListener {
 
     /** Called when Redis answers again, or another server has taken its place, after an outage that was reported. */
     default void outageEnded(RedisOutage outage) {}
+
+    /**
+     * A call for a lock that a listener wants to follow to its end. One of the methods is called once, by the thread
+     * that tells the listeners of the end.
+     *
+     * @since 0.1.0
+     */
+    interface Acquiring {
+
+        /** The lock was acquired. */
+        void acquired(LockAcquired event);
+
+        /** The call has ended without the lock. */
+        void notAcquired(LockNotAcquired event);
+    }
 }

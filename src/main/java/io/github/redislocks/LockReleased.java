@@ -20,16 +20,23 @@ public final class LockReleased {
     private final String lockName;
     private final long token;
     private final Duration held;
+    private final Duration keptFor;
 
-    private LockReleased(String lockName, long token, Duration held) {
+    private LockReleased(String lockName, long token, Duration held, Duration keptFor) {
         this.lockName = Objects.requireNonNull(lockName, "lockName");
         this.token = token;
         this.held = Objects.requireNonNull(held, "held");
+        this.keptFor = Objects.requireNonNull(keptFor, "keptFor");
     }
 
     /** An event as the library reports it; for tests of listeners. */
     public static LockReleased of(String lockName, long token, Duration held) {
-        return new LockReleased(lockName, token, held);
+        return of(lockName, token, held, Duration.ZERO);
+    }
+
+    /** As above, of a lock that stays taken by nobody for a time. */
+    public static LockReleased of(String lockName, long token, Duration held, Duration keptFor) {
+        return new LockReleased(lockName, token, held, keptFor);
     }
 
     /** The name of the lock. */
@@ -47,21 +54,28 @@ public final class LockReleased {
         return held;
     }
 
+    /** How much longer the lock stays taken by nobody, after {@link LockHandle#releaseAfter}; zero if it is free. */
+    public Duration keptFor() {
+        return keptFor;
+    }
+
     @Override
     public boolean equals(@Nullable Object other) {
         return other instanceof LockReleased that
                 && token == that.token
                 && lockName.equals(that.lockName)
-                && held.equals(that.held);
+                && held.equals(that.held)
+                && keptFor.equals(that.keptFor);
     }
 
     @Override
     public int hashCode() {
-        return Objects.hash(token, lockName, held);
+        return Objects.hash(token, lockName, held, keptFor);
     }
 
     @Override
     public String toString() {
-        return "LockReleased[lockName=" + lockName + ", token=" + token + ", held=" + held + ']';
+        return "LockReleased[lockName=" + lockName + ", token=" + token + ", held=" + held
+                + (keptFor.isZero() ? "" : ", keptFor=" + keptFor) + ']';
     }
 }

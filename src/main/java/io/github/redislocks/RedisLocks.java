@@ -23,6 +23,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.SortedSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ThreadFactory;
@@ -327,11 +328,45 @@ public final class RedisLocks implements Locks {
     }
 
     /**
+     * The names of the locks that this client holds now, for threads and for handles; without those that were lost.
+     * Asks no server.
+     */
+    public SortedSet<String> held() {
+        return client.held();
+    }
+
+    /**
+     * The names of the locks that calls of this client want, which have not returned; those that wait in a Condition
+     * too. Asks no server.
+     */
+    public SortedSet<String> waitedFor() {
+        return client.waitedFor();
+    }
+
+    /**
      * How many calls of this client want a lock and have not returned, for threads and for handles; those that wait in
      * a Condition too. Asks no server.
      */
     public long countWaiting() {
         return client.attempts.count();
+    }
+
+    /**
+     * How many requests for locks this client has sent again, since one was not answered, was refused for the moment,
+     * or was confirmed by too few replicas: of calls that acquire or re-enter. Not those of the background, as for
+     * renewals. Asks no server.
+     */
+    public long countRetries() {
+        return client.monitored.retries();
+    }
+
+    /**
+     * How many connections this client has open to the servers that have the locks; those by which it asks Sentinels or
+     * nodes where the masters are do not count. One that a server has closed may count until it is used. Asks no
+     * server.
+     */
+    public int countConnections() {
+        return client.redis.connections();
     }
 
     @Override
@@ -602,6 +637,33 @@ public final class RedisLocks implements Locks {
          */
         public Builder watchDeletions(boolean watched) {
             settings = settings.withWatchDeletions(watched);
+            return this;
+        }
+
+        /**
+         * Sets after how long a wait for a lock is logged, as a warning to {@code io.github.redislocks.slow}, with who
+         * holds the lock, which is asked of Redis in the background. Each wait is logged once at most, and of one lock
+         * once in that time, whoever waits for it here; a candidate of a {@link Leadership} too, which waits by its
+         * nature. The background work looks at least that often.
+         *
+         * @param time 10 ms to 24 h; zero, the default, to log none
+         * @throws IllegalArgumentException if it is shorter or longer
+         */
+        public Builder slowWait(Duration time) {
+            settings = settings.withSlowWait(time);
+            return this;
+        }
+
+        /**
+         * Sets after how long a hold is logged, while it lasts: once, as a warning to
+         * {@code io.github.redislocks.slow}, with the thread or handle that has it. It is logged up to an eighth of
+         * that time late, so that many holds cost little.
+         *
+         * @param time 10 ms to 24 h; zero, the default, to log none
+         * @throws IllegalArgumentException if it is shorter or longer
+         */
+        public Builder slowHold(Duration time) {
+            settings = settings.withSlowHold(time);
             return this;
         }
 

@@ -31,7 +31,13 @@ class EventEqualityTest {
                         () -> LockReleased.of("a", 1, SECOND),
                         () -> LockReleased.of("b", 1, SECOND),
                         () -> LockReleased.of("a", 2, SECOND),
-                        () -> LockReleased.of("a", 1, Duration.ZERO)),
+                        () -> LockReleased.of("a", 1, Duration.ZERO),
+                        () -> LockReleased.of("a", 1, SECOND, SECOND)),
+                List.of(
+                        () -> LockForced.of("a", 1, "main"),
+                        () -> LockForced.of("b", 1, "main"),
+                        () -> LockForced.of("a", 2, "main"),
+                        () -> LockForced.of("a", 1, "other")),
                 List.of(
                         () -> LockLost.of("a", 1, "main", LockLost.Reason.TAKEN),
                         () -> LockLost.of("b", 1, "main", LockLost.Reason.TAKEN),

@@ -8,6 +8,7 @@ import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.Fault;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -50,6 +51,11 @@ class LockListenerTest extends FakeTime {
         }
 
         @Override
+        public void forced(LockForced event) {
+            note("forced", event);
+        }
+
+        @Override
         public void renewed(LocksRenewed event) {
             note("renewed " + event.count(), event);
         }
@@ -65,8 +71,52 @@ class LockListenerTest extends FakeTime {
         }
     }
 
+    /** Notes the beginnings of calls, and how each ends. */
+    private final class Follower implements LockListener {
+
+        @Override
+        public Acquiring acquiring(String lockName) {
+            heard.add("begins " + lockName);
+            return new Acquiring() {
+                @Override
+                public void acquired(LockAcquired event) {
+                    heard.add("ends with " + event.token());
+                }
+
+                @Override
+                public void notAcquired(LockNotAcquired event) {
+                    heard.add("ends " + event.outcome());
+                }
+            };
+        }
+    }
+
+    /** Throws when a call has ended. */
+    private static final class ClumsyFollower implements LockListener {
+
+        @Override
+        public Acquiring acquiring(String lockName) {
+            return new Acquiring() {
+                @Override
+                public void acquired(LockAcquired event) {
+                    throw new StackOverflowError("of the test");
+                }
+
+                @Override
+                public void notAcquired(LockNotAcquired event) {
+                    throw new IllegalStateException("of the test");
+                }
+            };
+        }
+    }
+
     /** Throws whatever it hears. */
     private static final class Clumsy implements LockListener {
+
+        @Override
+        public Acquiring acquiring(String lockName) {
+            throw new IllegalStateException("of the test");
+        }
 
         @Override
         public void acquired(LockAcquired event) {
@@ -158,6 +208,62 @@ class LockListenerTest extends FakeTime {
         assertThat(catchThrowable(job::unlock)).isInstanceOf(LockLostException.class);
         settle();
         assertThat(heard).containsExactly("acquired", "lost TAKEN");
+    }
+
+    /** By handles and threads; whatever the others do that follow the same call. */
+    @Test
+    void call_isToldWhenItBegins_andItsEndOnce() throws InterruptedException {
+        RedisLocks followed = RedisLocks.on(
+                server.another(),
+                Settings.DEFAULTS,
+                List.of(new Clumsy(), new ClumsyFollower(), new Follower(), new ClumsyFollower()),
+                clock);
+        clients.add(followed);
+        RedisReentrantLock free = followed.reentrantLock("free");
+        free.lock();
+        String token = Long.toString(free.fencingToken());
+        free.lock();
+        assertThat(heard).containsExactly("begins free", "ends with " + token);
+        heard.clear();
+        other.lock();
+        assertThat(followed.reentrantLock("job").tryLock()).isFalse();
+        assertThat(heard).containsExactly("begins job", "ends BUSY");
+        heard.clear();
+        CompletableFuture<LockHandle> asked = followed.acquireAsync("job");
+        assertThat(heard).containsExactly("begins job");
+        asked.cancel(true);
+        await().until(() -> heard.contains("ends INTERRUPTED"));
+        heard.clear();
+        followed.client().attempts.drain();
+        assertThat(catchThrowable(() -> followed.acquireAsync("job"))).isInstanceOf(IllegalStateException.class);
+        assertThat(heard).containsExactly("begins job", "ends FAILED");
+        other.unlock();
+        whileTimePasses(() -> true, followed::close);
+    }
+
+    @Test
+    void forceUnlock_isToldToTheClientThatForces() {
+        assertThat(job.forceUnlock()).isFalse();
+        other.lock();
+        long token = other.fencingToken();
+        assertThat(job.forceUnlock()).isTrue();
+        assertThat(events)
+                .containsExactly(LockForced.of(
+                        "job", token, "thread " + Thread.currentThread().getName()));
+    }
+
+    @Test
+    void releaseAfter_tellsHowMuchLongerTheLockIsKept() throws InterruptedException {
+        LockHandle handle = observed.acquire("tick");
+        clock.advanceMillis(1_000);
+        handle.releaseAfter(Duration.ofSeconds(5));
+        LockHandle late = observed.acquire("other tick");
+        clock.advanceMillis(6_000);
+        late.releaseAfter(Duration.ofSeconds(5));
+        assertThat(events.stream()
+                        .filter(LockReleased.class::isInstance)
+                        .map(event -> ((LockReleased) event).keptFor()))
+                .containsExactly(Duration.ofSeconds(4), Duration.ZERO);
     }
 
     @Test

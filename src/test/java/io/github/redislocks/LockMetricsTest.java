@@ -130,6 +130,47 @@ class LockMetricsTest extends FakeTime {
     }
 
     @Test
+    void forcedLocks_areCounted() {
+        other.lock();
+        assertThat(measured.reentrantLock("job").forceUnlock()).isTrue();
+        assertThat(registry.get(LockMetrics.FORCED).functionCounter().count()).isEqualTo(1);
+    }
+
+    @Test
+    void kept_showsALockUntilSomebodyHasItOrForcesIt() throws InterruptedException {
+        for (String name : List.of("a", "b", "c")) {
+            measured.acquire(name).releaseAfter(Duration.ofMinutes(5));
+        }
+        assertThat(gauge(LockMetrics.KEPT)).isEqualTo(3);
+        measured.reentrantLock("a").forceUnlock();
+        assertThat(gauge(LockMetrics.KEPT)).isEqualTo(2);
+        clock.advanceMillis(301_000);
+        measured.runWithLock("b", () -> {});
+        assertThat(gauge(LockMetrics.KEPT)).isEqualTo(1);
+    }
+
+    private double retries() {
+        return registry.get(LockMetrics.RETRIES).functionCounter().count();
+    }
+
+    @Test
+    void retries_areCounted_alsoWhenTheirClientIsClosed() {
+        job.lock();
+        job.unlock();
+        assertThat(retries()).isZero();
+        redis.failNext(3, call -> true, Fault.REQUEST_LOST);
+        whileTimePasses(job::lock);
+        assertThat(retries()).isEqualTo(3);
+        redis.failNext(1, call -> true, Fault.REQUEST_LOST);
+        whileTimePasses(job::lock);
+        assertThat(retries()).as("a re-entry").isEqualTo(4);
+        whileTimePasses(() -> true, measured::close);
+        assertThat(retries()).isEqualTo(4);
+        metrics.watch(others);
+        assertThat(retries()).isEqualTo(4);
+    }
+
+    @Test
     void locks_withATag_haveMetersForEachValue() {
         measure(new LockMetrics(name -> name.substring(0, name.indexOf(':'))));
         for (String name : List.of("order:1", "order:2", "user:1")) {

@@ -17,6 +17,9 @@ public final class Loggers {
     /** Logs locks that this client forced open. */
     public static final Log FORCED = new Log(ROOT + "forced");
 
+    /** Logs calls that have waited for long, and who has their locks; and holds that have lasted for long. */
+    public static final Log SLOW = new Log(ROOT + "slow");
+
     /** Logs who leads from when to when, and what leaders' work and candidates met. */
     public static final Log LEADERSHIP = new Log(ROOT + "leadership");
 

@@ -1,5 +1,6 @@
 package io.github.redislocks.engine;
 
+import io.github.redislocks.LockListener;
 import io.github.redislocks.LockNotAcquired;
 import io.github.redislocks.concurrent.Backoff;
 import io.github.redislocks.concurrent.Clock;
@@ -120,6 +121,7 @@ public final class AsyncAcquisitions {
         } finally {
             if (!begun) {
                 open.remove(pending);
+                events.notAcquired(keys, clock, pending.beganNanos, LockNotAcquired.Outcome.FAILED, pending.call);
             }
         }
         pending.begun = true;
@@ -199,6 +201,7 @@ public final class AsyncAcquisitions {
         private final WaitLimit limit;
         private final Caller caller;
         private final long beganNanos = clock.nanoTime();
+        private final LockListener.@Nullable Acquiring call;
         private final AtomicBoolean queued = new AtomicBoolean();
         private volatile boolean cancelled;
         /** Set by the caller's thread, which begins the first attempt, since the order of calls counts. */
@@ -222,6 +225,7 @@ public final class AsyncAcquisitions {
             this.request = request;
             this.limit = limit;
             this.caller = caller;
+            this.call = events.isHeard() ? events.begun(keys) : null;
         }
 
         @Override
@@ -382,7 +386,7 @@ public final class AsyncAcquisitions {
                     @Override
                     public void run() {
                         if (events.isHeard()) {
-                            events.acquired(keys, hold, beganNanos);
+                            events.acquired(keys, hold, beganNanos, call);
                         }
                         caller.acquired(hold);
                     }
@@ -412,7 +416,7 @@ public final class AsyncAcquisitions {
                 events.tellHandle(new Runnable() {
                     @Override
                     public void run() {
-                        events.notAcquired(keys, clock, beganNanos, outcome);
+                        events.notAcquired(keys, clock, beganNanos, outcome, call);
                         caller.failed(failure);
                     }
                 });

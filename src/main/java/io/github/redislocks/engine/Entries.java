@@ -1,5 +1,6 @@
 package io.github.redislocks.engine;
 
+import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockNotAcquired;
 import io.github.redislocks.concurrent.Backoff;
@@ -154,24 +155,23 @@ final class Entries {
             LockObject lock, Owner owner, Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
             throws InterruptedException {
         long began = clock.nanoTime();
-        Hold hold;
+        LockListener.Acquiring call = events.begun(lock.keys);
+        LockNotAcquired.Outcome outcome = LockNotAcquired.Outcome.FAILED;
+        Hold hold = null;
         try {
             hold = acquireAnew(lock, owner, request, limit, lost);
-        } catch (Throwable e) {
-            boolean interrupted = e instanceof InterruptedException;
-            events.notAcquired(
-                    lock.keys,
-                    clock,
-                    began,
-                    interrupted ? LockNotAcquired.Outcome.INTERRUPTED : LockNotAcquired.Outcome.FAILED);
+            outcome = LockNotAcquired.Outcome.BUSY;
+        } catch (InterruptedException e) {
+            outcome = LockNotAcquired.Outcome.INTERRUPTED;
             throw e;
+        } finally {
+            // Here nothing may throw: the lock may be held.
+            if (hold != null) {
+                events.acquired(lock.keys, hold, began, call);
+            } else {
+                events.notAcquired(lock.keys, clock, began, outcome, call);
+            }
         }
-        if (hold == null) {
-            events.notAcquired(lock.keys, clock, began, LockNotAcquired.Outcome.BUSY);
-            return null;
-        }
-        // From here on nothing may throw: the lock is held.
-        events.acquired(lock.keys, hold, began);
         return hold;
     }
 
@@ -209,6 +209,7 @@ final class Entries {
                 backoff = backoff == null ? Backoff.ofRequests() : backoff;
                 clock.pause(lock, Math.min(backoff.next(), limit.remaining(now)));
                 limit.throwIfInterrupted();
+                monitored.retried();
             } catch (Error e) {
                 // First without a method call, for which there may be no stack space.
                 attempt.stranded = true;
@@ -264,6 +265,7 @@ final class Entries {
                     hold.unanswered(true);
                 }
                 clock.pause(lock, REENTRY_PAUSE_NANOS);
+                monitored.retried();
             }
         }
         return false;

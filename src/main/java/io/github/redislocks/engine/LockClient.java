@@ -14,11 +14,13 @@ import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.health.UnavailableMessages;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.lease.Renewals;
+import io.github.redislocks.lease.SlowHolds;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.ServerTimes;
 import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
@@ -33,8 +35,10 @@ import io.github.redislocks.waiting.LocalQueue;
 import io.github.redislocks.waiting.Lookout;
 import io.github.redislocks.waiting.Mailbox;
 import io.github.redislocks.waiting.Settlements;
+import io.github.redislocks.waiting.SlowWaits;
 import io.github.redislocks.waiting.Together;
 import io.github.redislocks.waiting.WaitingParts;
+import io.github.redislocks.watchdog.Task;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -177,13 +181,24 @@ public final class LockClient {
      */
     public void start(Duration connectWithin, boolean goOn) {
         boolean connected = failoverGuard.start(connectWithin, goOn);
-        watchdog.start(mailbox, List.of(renewals, heartbeats(), new Lookout(holds, attempts, losses)));
+        watchdog.start(mailbox, tasks());
         if (!connected) {
             failoverGuard.lookLater();
         }
         if (settings.watchDeletions()) {
             listen();
         }
+    }
+
+    private List<Task> tasks() {
+        List<Task> tasks = new ArrayList<>(List.of(renewals, heartbeats(), new Lookout(holds, attempts, losses)));
+        if (settings.slowWaitNanos() > 0) {
+            tasks.add(new SlowWaits(clock, attempts, settings.slowWaitNanos()));
+        }
+        if (settings.slowHoldNanos() > 0) {
+            tasks.add(new SlowHolds(holds, settings.slowHoldNanos()));
+        }
+        return tasks;
     }
 
     /** Makes renewals that remember the given number of losses. */
@@ -244,6 +259,26 @@ public final class LockClient {
     public LockInspection inspect(String name) {
         attempts.checkOpen();
         return queries.inspect(LockKeys.of(settings.keyPrefix(), name));
+    }
+
+    /** The names of the locks that are held here. */
+    public SortedSet<String> held() {
+        SortedSet<String> names = new TreeSet<>();
+        for (Hold hold : holds.all()) {
+            if (losses.isValid(hold)) {
+                names.add(hold.keys().name());
+            }
+        }
+        return names;
+    }
+
+    /** The names of the locks that calls here want. */
+    public SortedSet<String> waitedFor() {
+        SortedSet<String> names = new TreeSet<>();
+        for (Attempt attempt : attempts.all()) {
+            names.add(attempt.keys.name());
+        }
+        return names;
     }
 
     /** The number of lock names whose last token Redis remembers. */

@@ -3,7 +3,6 @@ package io.github.redislocks.engine;
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.Clock;
-import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.health.UnavailableMessages;
 import io.github.redislocks.lease.Losses;
@@ -108,18 +107,9 @@ public final class LockQueries {
                 "It may have been: ask isLocked() when Redis is back.");
         if (!Answer.isGone(forced)) {
             endHere(keys, token);
-            tellForced(keys, token);
+            losses.forced(keys, token, clientId);
         }
         return true;
-    }
-
-    private void tellForced(LockKeys keys, long token) {
-        Loggers.FORCED.info(
-                "The lock \"{}\" was forced open by thread {} of client {}: its hold with token {} counts no more",
-                keys.name(),
-                Thread.currentThread().getName(),
-                clientId,
-                token);
     }
 
     /** Ends the hold at once if this client has it, rather than at its next renewal. */

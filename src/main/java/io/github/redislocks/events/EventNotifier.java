@@ -2,6 +2,7 @@ package io.github.redislocks.events;
 
 import io.github.redislocks.LockAcquired;
 import io.github.redislocks.LockExpiring;
+import io.github.redislocks.LockForced;
 import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockNotAcquired;
@@ -20,6 +21,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Tells the user's listeners what happens. What a thread of the application does, that thread tells; all else is told
@@ -249,10 +251,23 @@ public final class EventNotifier {
     }
 
     /**
+     * Reports, in the calling thread, that it begins to acquire a lock; returns what is to be told of the end, or null.
+     * Never throws.
+     */
+    public LockListener.@Nullable Acquiring begun(LockKeys keys) {
+        return FollowedCall.begun(attentive, keys.name());
+    }
+
+    /**
      * Reports, in the calling thread, that it has acquired a lock that it has wanted since the given time. Never
      * throws.
      */
     public void acquired(LockKeys keys, Hold hold, long sinceNanos) {
+        acquired(keys, hold, sinceNanos, begun(keys));
+    }
+
+    /** As above, of a call whose beginning was told. */
+    public void acquired(LockKeys keys, Hold hold, long sinceNanos, LockListener.@Nullable Acquiring call) {
         try {
             LockAcquired event =
                     LockAcquired.of(keys.name(), hold.token, since(sinceNanos, hold.acquiredNanos), hold.previousLost);
@@ -262,6 +277,9 @@ public final class EventNotifier {
                     listener.acquired(event);
                 }
             }.run();
+            if (call != null) {
+                FollowedCall.tellEnd(call, event);
+            }
         } catch (Throwable e) {
             untold(e);
         }
@@ -272,6 +290,18 @@ public final class EventNotifier {
      * if it has not begun. Never throws.
      */
     public void notAcquired(LockKeys keys, Clock clock, long sinceNanos, LockNotAcquired.Outcome outcome) {
+        if (isHeard()) {
+            notAcquired(keys, clock, sinceNanos, outcome, begun(keys));
+        }
+    }
+
+    /** As above, of a call whose beginning was told. */
+    public void notAcquired(
+            LockKeys keys,
+            Clock clock,
+            long sinceNanos,
+            LockNotAcquired.Outcome outcome,
+            LockListener.@Nullable Acquiring call) {
         if (!isHeard()) {
             return;
         }
@@ -284,6 +314,9 @@ public final class EventNotifier {
                     listener.notAcquired(event);
                 }
             }.run();
+            if (call != null) {
+                FollowedCall.tellEnd(call, event);
+            }
         } catch (Throwable e) {
             untold(e);
         }
@@ -295,11 +328,39 @@ public final class EventNotifier {
             return;
         }
         try {
-            LockReleased event = LockReleased.of(keys.name(), hold.token, since(hold.acquiredNanos, atNanos));
+            Duration held = since(hold.acquiredNanos, atNanos);
+            Duration left = Duration.ofMillis(hold.owner.keepsMillis()).minus(held);
+            LockReleased event =
+                    LockReleased.of(keys.name(), hold.token, held, left.isNegative() ? Duration.ZERO : left);
             new Telling(event) {
                 @Override
                 void tell(LockListener listener) {
                     listener.released(event);
+                }
+            }.run();
+        } catch (Throwable e) {
+            untold(e);
+        }
+    }
+
+    /** Reports and logs, in the calling thread, that it has forced a lock open. */
+    public void forced(LockKeys keys, long token, String clientId) {
+        String thread = Thread.currentThread().getName();
+        Loggers.FORCED.info(
+                "The lock \"{}\" was forced open by thread {} of client {}: its hold with token {} counts no more",
+                keys.name(),
+                thread,
+                clientId,
+                token);
+        if (!isHeard()) {
+            return;
+        }
+        try {
+            LockForced event = LockForced.of(keys.name(), token, "thread " + thread);
+            new Telling(event) {
+                @Override
+                void tell(LockListener listener) {
+                    listener.forced(event);
                 }
             }.run();
         } catch (Throwable e) {

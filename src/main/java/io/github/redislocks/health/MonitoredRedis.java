@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** Runs scripts and notes, for each server, whether it answers and whether enough of its replicas confirm writes. */
 public final class MonitoredRedis {
@@ -29,6 +30,9 @@ public final class MonitoredRedis {
     private final ConcurrentMap<String, Availability> servers = new ConcurrentHashMap<>();
     private final ConcurrentMap<String, Outage> replications = new ConcurrentHashMap<>();
     private final OutageNews news;
+    /** How many requests of calls were sent again since one had failed. No adder: those allocate. */
+    private final AtomicLong retries = new AtomicLong();
+
     private volatile boolean silent = true;
     private volatile boolean hasOneSlot;
 
@@ -70,6 +74,16 @@ public final class MonitoredRedis {
             of(key).failed(call, e, sent, timeoutNanos, clock.nanoTime());
             throw e;
         }
+    }
+
+    /** Notes that a call sends a request again, since one has failed. */
+    public void retried() {
+        retries.incrementAndGet();
+    }
+
+    /** How many requests of calls were sent again since one had failed. */
+    public long retries() {
+        return retries.get();
     }
 
     /** Whether waiters stand in one queue, as {@link Redis#hasLines} says. */

@@ -103,6 +103,11 @@ public final class Losses {
         return had != null && had.isLost();
     }
 
+    /** Tells that the calling thread has forced a lock open. */
+    public void forced(LockKeys keys, long token, String clientId) {
+        events.forced(keys, token, clientId);
+    }
+
     /** Tells the listeners how many holds were renewed or confirmed. */
     void renewed(int count) {
         events.renewed(count);

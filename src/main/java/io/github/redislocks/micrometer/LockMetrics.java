@@ -2,6 +2,7 @@ package io.github.redislocks.micrometer;
 
 import io.github.redislocks.LockAcquired;
 import io.github.redislocks.LockExpiring;
+import io.github.redislocks.LockForced;
 import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockNotAcquired;
@@ -16,7 +17,9 @@ import io.micrometer.core.instrument.binder.MeterBinder;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
@@ -53,6 +56,14 @@ public final class LockMetrics implements LockListener, MeterBinder {
     public static final String OUTAGES = "redis.locks.outages";
     /** Timer: outages that have ended. */
     public static final String OUTAGE = "redis.locks.outage";
+    /** Counter: requests of calls that were sent again since one had failed. */
+    public static final String RETRIES = "redis.locks.retries";
+    /** Counter: locks that were forced open by this process. */
+    public static final String FORCED = "redis.locks.forced";
+    /** Gauge: locks that this process has released and that stay taken by nobody. */
+    public static final String KEPT = "redis.locks.kept";
+    /** Gauge: connections that are open to the servers that have the locks. */
+    public static final String CONNECTIONS = "redis.locks.connections";
     /** Gauge: locks that are held here. */
     public static final String HELD = "redis.locks.held";
     /** Gauge: calls that want a lock and have not returned. */
@@ -71,6 +82,12 @@ public final class LockMetrics implements LockListener, MeterBinder {
     private final LongAdder renewals = new LongAdder();
     private final LongAdder outages = new LongAdder();
     private final LongAdder expiring = new LongAdder();
+    private final LongAdder forced = new LongAdder();
+    private final KeptLocks kept = new KeptLocks(System::nanoTime);
+    /** The retries of clients that are watched no more; changed together with the list of the watched. */
+    private final AtomicLong earlierRetries = new AtomicLong();
+
+    private final ReentrantLock forgetting = new ReentrantLock();
 
     /** Makes metrics of all locks together, without a tag for the lock. */
     public LockMetrics() {
@@ -87,7 +104,10 @@ public final class LockMetrics implements LockListener, MeterBinder {
         this.tag = Objects.requireNonNull(tag, "tag");
     }
 
-    /** Shows in the gauges how many locks a client holds, and how many calls wait; until the client is closed. */
+    /**
+     * Shows a client in the gauges until it is closed: how many locks it holds, calls wait, and connections it has; and
+     * counts its retries.
+     */
     public void watch(RedisLocks locks) {
         watched.add(Objects.requireNonNull(locks, "locks"));
     }
@@ -99,6 +119,18 @@ public final class LockMetrics implements LockListener, MeterBinder {
                 .register(registry);
         Gauge.builder(WAITING, this, metrics -> metrics.sum(RedisLocks::countWaiting))
                 .description("Calls that want a lock and have not returned")
+                .register(registry);
+        Gauge.builder(KEPT, kept, KeptLocks::count)
+                .description("Locks that were released here and stay taken by nobody, by releaseAfter")
+                .register(registry);
+        Gauge.builder(CONNECTIONS, this, metrics -> metrics.sum(RedisLocks::countConnections))
+                .description("Open connections to the servers that have the locks")
+                .register(registry);
+        FunctionCounter.builder(RETRIES, this, LockMetrics::retries)
+                .description("Requests of calls that were sent again since one had failed")
+                .register(registry);
+        FunctionCounter.builder(FORCED, forced, LongAdder::sum)
+                .description("Locks that were forced open here")
                 .register(registry);
         FunctionCounter.builder(RENEWALS, renewals, LongAdder::sum)
                 .description("Renewals and confirmations of holds that Redis has answered")
@@ -113,12 +145,37 @@ public final class LockMetrics implements LockListener, MeterBinder {
     }
 
     private double sum(ToLongFunction<RedisLocks> count) {
-        watched.removeIf(RedisLocks::isClosed);
+        forgetClosed();
         return watched.stream().mapToLong(count).sum();
+    }
+
+    /** Never less than before, also while another thread forgets a client. */
+    private double retries() {
+        forgetting.lock();
+        try {
+            // First: it may add to the earlier ones.
+            double present = sum(RedisLocks::countRetries);
+            return earlierRetries.get() + present;
+        } finally {
+            forgetting.unlock();
+        }
+    }
+
+    private void forgetClosed() {
+        forgetting.lock();
+        try {
+            List<RedisLocks> closed =
+                    watched.stream().filter(RedisLocks::isClosed).toList();
+            closed.forEach(locks -> earlierRetries.addAndGet(locks.countRetries()));
+            watched.removeAll(closed);
+        } finally {
+            forgetting.unlock();
+        }
     }
 
     @Override
     public void acquired(LockAcquired event) {
+        kept.remove(event.lockName());
         for (RegisteredMeters meters : registered) {
             meters.of(event.lockName()).acquired.record(event.waited());
         }
@@ -133,9 +190,18 @@ public final class LockMetrics implements LockListener, MeterBinder {
 
     @Override
     public void released(LockReleased event) {
+        if (!event.keptFor().isZero()) {
+            kept.add(event.lockName(), event.keptFor());
+        }
         for (RegisteredMeters meters : registered) {
             meters.of(event.lockName()).hold.record(event.held());
         }
+    }
+
+    @Override
+    public void forced(LockForced event) {
+        kept.remove(event.lockName());
+        forced.increment();
     }
 
     @Override

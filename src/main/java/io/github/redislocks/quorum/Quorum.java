@@ -290,6 +290,11 @@ public final class Quorum implements Redis {
     }
 
     @Override
+    public int connections() {
+        return nodes.stream().mapToInt(node -> node.redis.connections()).sum();
+    }
+
+    @Override
     public boolean hasLines() {
         return false;
     }

@@ -143,6 +143,11 @@ public final class TokenMemory implements Redis {
     }
 
     @Override
+    public int connections() {
+        return redis.connections();
+    }
+
+    @Override
     public String address() {
         return redis.address();
     }

@@ -19,6 +19,8 @@ import java.lang.annotation.Target;
  * order the annotations stand and whatever order their advisors have. Inside a transaction that is open already the
  * method is refused, since the next holder would read what was there before its commit; {@link #inTransaction} can have
  * the lock released by the end of that transaction instead. A thread that has the lock already may call it anywhere.
+ * Before any transaction is committed inside the method, the lock is asked whether it is held still; if it was lost,
+ * the transaction is rolled back.
  *
  * <p><b>What cannot work</b> fails when the bean is made, and says how to mend it: a private, static or final method; a
  * method that returns before its work has ended, as with a {@code CompletableFuture}; a name without its values. A call

@@ -127,12 +127,15 @@ final class LockedInterceptor implements MethodInterceptor {
         if (method.wantsToken()) {
             method.giveToken(invocation.getArguments(), lock.fencingToken());
         }
+        EnclosingLocks.enter(lock);
         try {
             return invocation.proceed();
         } catch (Exception | Error e) {
             throw e;
         } catch (Throwable e) {
             throw new UndeclaredThrowableException(e);
+        } finally {
+            EnclosingLocks.leave();
         }
     }
 }

@@ -39,6 +39,13 @@ final class LockedPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProc
         advisor = made;
     }
 
+    /** Has transaction managers ask for the locks before they commit. */
+    @Override
+    public Object postProcessAfterInitialization(Object bean, String beanName) {
+        OpenTransactions.askBeforeCommits(bean);
+        return super.postProcessAfterInitialization(bean, beanName);
+    }
+
     /** The methods with a lock. */
     private static final class LockedMethods extends StaticMethodMatcherPointcut implements ClassFilter {
 

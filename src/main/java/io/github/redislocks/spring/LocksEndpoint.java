@@ -2,6 +2,7 @@ package io.github.redislocks.spring;
 
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.RedisLocks;
+import java.util.Collection;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
@@ -12,6 +13,9 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector;
 @Endpoint(id = "locks")
 class LocksEndpoint {
 
+    /** So many names of each kind are shown at most. */
+    private static final int MOST_NAMES = 1_000;
+
     final RedisLocks locks;
 
     LocksEndpoint(RedisLocks locks) {
@@ -21,13 +25,23 @@ class LocksEndpoint {
     /** What this client does; asks no server. */
     @ReadOperation
     public Client client() {
-        return new Client(locks.clientId(), locks.countHeld(), locks.countWaiting(), locks.isClosed());
+        return new Client(
+                locks.clientId(),
+                locks.countHeld(),
+                locks.countWaiting(),
+                first(locks.held()),
+                first(locks.waitedFor()),
+                locks.isClosed());
     }
 
     /** What Redis knows of one lock. A name may have slashes. */
     @ReadOperation
     public Lock lock(@Selector(match = Selector.Match.ALL_REMAINING) String... name) {
         return Lock.of(locks.inspect(name(name)));
+    }
+
+    private static List<String> first(Collection<String> names) {
+        return names.stream().limit(MOST_NAMES).toList();
     }
 
     static String name(String... parts) {
@@ -39,8 +53,16 @@ class LocksEndpoint {
      *
      * @param held how many locks it holds
      * @param waiting how many calls of it want a lock
+     * @param heldHere the first names of the locks that it holds
+     * @param waitedForHere the first names of those that its calls want
      */
-    public record Client(String client, long held, long waiting, boolean closed) {}
+    public record Client(
+            String client,
+            long held,
+            long waiting,
+            List<String> heldHere,
+            List<String> waitedForHere,
+            boolean closed) {}
 
     /**
      * A lock, in all JVMs.

@@ -5,11 +5,13 @@ import java.lang.reflect.Method;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
-import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.ClassUtils;
 
-/** The transaction of the calling thread, if Spring's transactions are on the class path. */
+/**
+ * The transaction of the calling thread, if Spring's transactions are on the class path. To load this class needs none
+ * of theirs: what implements their interfaces is in {@link TransactionEnds}.
+ */
 final class OpenTransactions {
 
     private static final boolean KNOWN = ClassUtils.isPresent(
@@ -36,28 +38,13 @@ final class OpenTransactions {
      * once if that fails.
      */
     static void unlockAfterCompletion(FencedLock lock) {
-        boolean registered = false;
-        try {
-            TransactionSynchronizationManager.registerSynchronization(new Unlocking(lock));
-            registered = true;
-        } finally {
-            if (!registered) {
-                lock.unlock();
-            }
-        }
+        TransactionEnds.unlockAfterCompletion(lock);
     }
 
-    /** Unlocks after all others have been told of the end, and lets nothing be committed without the lock. */
-    private record Unlocking(FencedLock lock) implements TransactionSynchronization {
-
-        @Override
-        public void beforeCommit(boolean readOnly) {
-            lock.ensureHeld();
-        }
-
-        @Override
-        public void afterCompletion(int status) {
-            lock.unlock();
+    /** If a bean is a transaction manager, has it commit nothing under a lock of a method that was lost. */
+    static void askBeforeCommits(Object bean) {
+        if (KNOWN) {
+            TransactionEnds.askBeforeCommits(bean);
         }
     }
 }

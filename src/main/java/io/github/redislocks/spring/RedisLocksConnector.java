@@ -45,6 +45,8 @@ final class RedisLocksConnector implements DisposableBean {
         set("local-reentry", properties.localReentry(), builder::localReentry);
         set("max-hold", properties.maxHold(), builder::maxHold);
         set("watch-deletions", properties.watchDeletions(), builder::watchDeletions);
+        set("slow-wait", properties.slowWait(), builder::slowWait);
+        set("slow-hold", properties.slowHold(), builder::slowHold);
         set("connect-within", properties.connectWithin(), builder::connectWithin);
         builder.connectLater(properties.startup() == RedisLocksProperties.Startup.LAZY);
         listeners.forEach(builder::listener);

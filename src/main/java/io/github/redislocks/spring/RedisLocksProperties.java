@@ -31,7 +31,10 @@ record RedisLocksProperties(
         @Nullable Boolean localReentry,
         @Nullable Duration maxHold,
         @Nullable Boolean watchDeletions,
+        @Nullable Duration slowWait,
+        @Nullable Duration slowHold,
         @DefaultValue("true") boolean metrics,
+        @DefaultValue("true") boolean observations,
         @DefaultValue Endpoint endpoint) {
 
     /** What the start of the application does without Redis. */

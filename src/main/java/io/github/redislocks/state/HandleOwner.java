@@ -18,6 +18,8 @@ public class HandleOwner extends Owner {
     private final Consumer<LockLost> onLost;
     /** Set from before the release that is to keep the lock taken until that has been answered, else 0. */
     private volatile long keptMillis;
+    /** The same, and it stays when that has been answered. */
+    private volatile long keepsMillis;
     /** Who waits for it: a thread, or what is run when there is news; null if nobody does any more. */
     private volatile @Nullable Object waiter;
 
@@ -79,9 +81,17 @@ public class HandleOwner extends Owner {
         return keptMillis;
     }
 
-    /** Sets how long the release of its hold keeps the lock taken. */
+    @Override
+    public long keepsMillis() {
+        return keepsMillis;
+    }
+
+    /** Sets how long the release of its hold keeps the lock taken; 0 when that has been answered. */
     void keeps(long millis) {
         keptMillis = millis;
+        if (millis > 0) {
+            keepsMillis = millis;
+        }
     }
 
     @Override

@@ -57,6 +57,11 @@ public class Owner {
         return 0;
     }
 
+    /** As {@link #keptMillis}, also after the release has been answered. */
+    public long keepsMillis() {
+        return 0;
+    }
+
     /** What people are told of it. */
     public String description() {
         Thread thread = thread();

@@ -26,6 +26,8 @@ public final class Settings {
     public static final Duration LONGEST_MAX_HOLD = Duration.ofDays(30);
     /** How long {@code lock()} goes on trying during an outage. */
     public static final Duration DEFAULT_RETRY_FOR = Duration.ofSeconds(10);
+    /** The shortest time after which a wait or a hold is said to be slow. */
+    public static final Duration LEAST_SLOW = Duration.ofMillis(10);
     /** The timeout of one request. */
     public static final Duration DEFAULT_COMMAND_TIMEOUT = Duration.ofSeconds(1);
     /** The longest timeout of one request. */
@@ -58,6 +60,8 @@ public final class Settings {
         boolean localReentry;
         Duration maxHold = Duration.ZERO;
         boolean watchDeletions;
+        Duration slowWait = Duration.ZERO;
+        Duration slowHold = Duration.ZERO;
 
         @Override
         protected Values clone() {
@@ -183,6 +187,18 @@ public final class Settings {
         return with(values -> values.watchDeletions = watched);
     }
 
+    /** A copy with another time after which a wait is logged; zero if none is. */
+    public Settings withSlowWait(Duration time) {
+        checkSlow("slowWait", time);
+        return with(values -> values.slowWait = time);
+    }
+
+    /** A copy with another time after which a hold is logged; zero if none is. */
+    public Settings withSlowHold(Duration time) {
+        checkSlow("slowHold", time);
+        return with(values -> values.slowHold = time);
+    }
+
     /** Returns these settings if their values can work together; throws if not. */
     public Settings checked() {
         Duration lease = values.lease;
@@ -239,6 +255,14 @@ public final class Settings {
                     + LONGEST_MAX_HOLD + ". Use Duration.ZERO to have holds renewed for as long as their work takes.");
         }
         return time;
+    }
+
+    private static void checkSlow(String name, Duration time) {
+        Objects.requireNonNull(time, name);
+        if (!time.isZero() && (time.compareTo(LEAST_SLOW) < 0 || time.compareTo(MAX_LEASE) > 0)) {
+            throw new IllegalArgumentException(name + " is " + time + ": it must lie between " + LEAST_SLOW + " and "
+                    + MAX_LEASE + ". Name a time that is longer than usual, or Duration.ZERO to log none.");
+        }
     }
 
     /** Checks a lease that a call names and returns it in milliseconds. */
@@ -324,6 +348,16 @@ public final class Settings {
 
     public boolean watchDeletions() {
         return values.watchDeletions;
+    }
+
+    /** After how long a wait is logged; 0 if none is. */
+    public long slowWaitNanos() {
+        return values.slowWait.toNanos();
+    }
+
+    /** After how long a hold is logged; 0 if none is. */
+    public long slowHoldNanos() {
+        return values.slowHold.toNanos();
     }
 
     /** The replica acknowledgements to wait for after each request that makes or extends a hold; null if none. */

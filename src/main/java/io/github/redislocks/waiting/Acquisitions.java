@@ -119,6 +119,8 @@ public final class Acquisitions {
         private long askAtNanos;
         private @Nullable Backoff backoff;
         private @Nullable RedisException failure;
+        /** Whether the last request has failed. */
+        private boolean failed;
 
         private Acquisition(Attempt attempt, WaitLimit limit, Settlements.Settlement settlement, boolean fastPath) {
             this.attempt = attempt;
@@ -303,6 +305,10 @@ public final class Acquisitions {
         }
 
         final void beginToAsk() {
+            if (failed) {
+                failed = false;
+                monitored.retried();
+            }
             asked = true;
             attempt.asks();
         }
@@ -351,6 +357,7 @@ public final class Acquisitions {
 
         final void failed(RedisException e, ServerTimes.Date notAfter) {
             failure = e;
+            failed = true;
             fastPath = false;
             attempt.unanswered(e, notAfter);
             long now = pause();

@@ -19,11 +19,12 @@ import org.jspecify.annotations.Nullable;
 public final class Attempts {
 
     private final Clock clock;
-    private final Settings settings;
     private final FailoverEpoch epoch;
     private final Watchdog watchdog;
     private final ConcurrentMap<Long, Attempt> underWay = new ConcurrentHashMap<>();
     private final AtomicLong numbers = new AtomicLong();
+    /** After how long the watchdog looks at an attempt that has begun. */
+    private final long lookNanos;
     /** Whether only attempts that get a hold back from a Condition may still begin. */
     private volatile boolean draining;
 
@@ -31,7 +32,8 @@ public final class Attempts {
 
     public Attempts(Clock clock, Settings settings, FailoverEpoch epoch, Watchdog watchdog) {
         this.clock = clock;
-        this.settings = settings;
+        long slow = settings.slowWaitNanos();
+        this.lookNanos = slow > 0 ? Math.min(slow, settings.renewalNanos()) : settings.renewalNanos();
         this.epoch = epoch;
         this.watchdog = watchdog;
     }
@@ -52,7 +54,7 @@ public final class Attempts {
         attempt.begins(clock.nanoTime(), epoch.count());
         underWay.put(attempt.number, attempt);
         // So that the watchdog looks at the attempt in time, if an error ends the call.
-        watchdog.wakeAt(attempt.beganNanos() + settings.renewalNanos());
+        watchdog.wakeAt(attempt.beganNanos() + lookNanos);
         if (isRefused(attempt)) {
             end(attempt);
             throw closedException();

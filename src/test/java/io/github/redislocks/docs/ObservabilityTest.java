@@ -6,6 +6,7 @@ import io.github.redislocks.LockLost;
 import io.github.redislocks.LockNotAcquired;
 import io.github.redislocks.jfr.FlightRecording;
 import io.github.redislocks.micrometer.LockMetrics;
+import io.github.redislocks.micrometer.LockObservations;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.Tag;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -38,6 +39,13 @@ class ObservabilityTest {
 
     private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
 
+    /** The rows of the metrics. */
+    private static Map<String, List<String>> metricRows() throws IOException {
+        Map<String, List<String>> rows = rows("redis.locks.");
+        rows.values().removeIf(row -> !Set.of("timer", "counter", "gauge").contains(row.get(1)));
+        return rows;
+    }
+
     /** The rows of the page's tables whose first cell begins so, by the text of that cell. */
     private static Map<String, List<String>> rows(String beginning) throws IOException {
         Map<String, List<String>> rows = new TreeMap<>();
@@ -61,7 +69,7 @@ class ObservabilityTest {
     @Test
     void metrics_areTheOnesOfThePage() throws IOException {
         new LockMetrics().bindTo(registry);
-        Map<String, List<String>> rows = rows("redis.locks.");
+        Map<String, List<String>> rows = metricRows();
         Set<String> emitted = new TreeSet<>();
         for (Meter meter : registry.getMeters()) {
             emitted.add(meter.getId().getName());
@@ -83,6 +91,21 @@ class ObservabilityTest {
                         .toList());
         assertThat(rows.get(LockMetrics.WAIT).get(2))
                 .contains(Stream.of(LockNotAcquired.Outcome.values())
+                        .map(ObservabilityTest::lowerCase)
+                        .toList());
+    }
+
+    @Test
+    void observations_areTheOnesOfThePage() throws IOException {
+        Map<String, List<String>> rows = rows("redis.locks.");
+        rows.keySet().removeAll(metricRows().keySet());
+        assertThat(rows.keySet()).containsExactly(LockObservations.ACQUISITION, LockObservations.POSSESSION);
+        assertThat(rows.get(LockObservations.ACQUISITION).get(3))
+                .contains(Stream.of(LockNotAcquired.Outcome.values())
+                        .map(ObservabilityTest::lowerCase)
+                        .toList());
+        assertThat(rows.get(LockObservations.POSSESSION).get(3))
+                .contains(Stream.of(LockLost.Reason.values())
                         .map(ObservabilityTest::lowerCase)
                         .toList());
     }

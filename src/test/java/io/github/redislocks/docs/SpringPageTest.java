@@ -59,7 +59,7 @@ class SpringPageTest {
     }
 
     /** Each property of the metadata: its type, its default or an empty text, and its description. */
-    private static Map<String, String[]> metadata() throws IOException {
+    static Map<String, String[]> metadata() throws IOException {
         Pattern property =
                 Pattern.compile("\"name\": \"([^\"]+)\",\\s+\"type\": \"([^\"]+)\",\\s+\"description\": \"([^\"]+)\""
                         + "(?:,\\s+\"defaultValue\": \"?([^\"\\n]*)\"?)?");

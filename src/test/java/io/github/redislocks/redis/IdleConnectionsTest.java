@@ -86,10 +86,16 @@ class IdleConnectionsTest extends JedisRedisFixture {
     @Test
     void notForgotten_isUsedAgain_andThoseThatNobodyNeedsGo() {
         useEight();
+        assertThat(redis.connections()).isEqualTo(8);
         time.addAndGet(HOUR);
         assertThat(redis.run(PING, LONG)).isEqualTo(PONG);
         await().until(() -> proxy.openConnections() == 1);
         assertThat(proxy.connections()).isEqualTo(8);
+        assertThat(redis.connections()).isEqualTo(1);
+        redis.openLane(LONG);
+        await().until(() -> redis.connections() == 2);
+        redis.close();
+        assertThat(redis.connections()).isZero();
     }
 
     @Test

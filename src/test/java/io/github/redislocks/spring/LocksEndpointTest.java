@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.RedisServers;
+import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -48,7 +49,8 @@ class LocksEndpointTest {
             RedisReentrantLock lock = locks.reentrantLock(name);
             assertThat(endpoint.lock(parts).holder()).isNull();
             lock.lock();
-            assertThat(endpoint.client()).isEqualTo(new LocksEndpoint.Client(locks.clientId(), 1, 0, false));
+            assertThat(endpoint.client())
+                    .isEqualTo(new LocksEndpoint.Client(locks.clientId(), 1, 0, List.of(name), List.of(), false));
             LocksEndpoint.Lock shown = endpoint.lock(parts);
             assertThat(shown.name()).isEqualTo(name);
             assertThat(shown.holder().owner()).startsWith(locks.clientId());

@@ -11,8 +11,12 @@ import io.github.redislocks.fixture.RedisServers;
 import io.github.redislocks.fixture.TlsServer;
 import io.github.redislocks.fixture.WorkerJvm;
 import io.github.redislocks.micrometer.LockMetrics;
+import io.github.redislocks.micrometer.LockObservations;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.micrometer.observation.ObservationRegistry;
+import io.micrometer.observation.tck.TestObservationRegistry;
+import io.micrometer.observation.tck.TestObservationRegistryAssert;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -48,7 +52,8 @@ class RedisLocksAutoConfigurationTest {
                     RedisLocksAutoConfiguration.class,
                     RedisLocksEndpointAutoConfiguration.class,
                     RedisLocksHealthAutoConfiguration.class,
-                    RedisLocksMetricsAutoConfiguration.class));
+                    RedisLocksMetricsAutoConfiguration.class,
+                    RedisLocksObservationAutoConfiguration.class));
 
     /** Uses the locks, also when it is destroyed. */
     record User(Locks locks, List<String> seen) implements DisposableBean {
@@ -126,6 +131,8 @@ class RedisLocksAutoConfigurationTest {
                 "replica-acks   | -1                  | -1",
                 "failover-grace | 25h                 | PT25H",
                 "max-hold       | 1ms                 | PT0.001S",
+                "slow-wait      | 1ms                 | slowWait is PT0.001S",
+                "slow-hold      | 25h                 | slowHold is PT25H",
                 "connect-within | 25h                 | PT25H",
                 "quorum         | redis://localhost:1 | 1"
             })
@@ -303,6 +310,25 @@ class RedisLocksAutoConfigurationTest {
                 .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(LockMetrics.class));
     }
 
+    @Test
+    void observations_withARegistry_areMade_unlessSwitchedOff() {
+        TestObservationRegistry registry = TestObservationRegistry.create();
+        ApplicationContextRunner observed = runner.withPropertyValues(
+                        "redis-locks.url=" + RedisServers.shared().uri())
+                .withBean(ObservationRegistry.class, () -> registry);
+        observed.run(context -> {
+            context.getBean(RedisLocks.class).runWithLock("spring-" + UUID.randomUUID(), () -> {});
+            TestObservationRegistryAssert.assertThat(registry)
+                    .hasObservationWithNameEqualTo(LockObservations.POSSESSION)
+                    .that()
+                    .hasBeenStopped();
+        });
+        observed.withPropertyValues("redis-locks.observations=false")
+                .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(LockObservations.class));
+        runner.withPropertyValues(NOWHERE)
+                .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(LockObservations.class));
+    }
+
     private static boolean isThere(Path entry) {
         String absent = "(spring-boot-(data-redis|health|actuator)|spring-(tx|jdbc|integration)|micrometer).*";
         return !entry.getFileName().toString().matches(absent);
@@ -313,7 +339,7 @@ class RedisLocksAutoConfigurationTest {
     void classes_thatAreNotThere_areNotMissed() throws Exception {
         try (WorkerJvm worker = WorkerJvm.startWith(RedisLocksAutoConfigurationTest::isThere, SmallApplication.class)) {
             assertThat(worker.awaitLine(SmallApplication.BEANS, Duration.ofSeconds(50)))
-                    .contains("localhost:1[", "redisLocks ")
+                    .contains("localhost:1[", "redisLocks ", "LockUnavailableException")
                     .doesNotContain("Endpoint", "Health");
             assertThat(worker.awaitExit(Duration.ofSeconds(20))).isZero();
         }

@@ -6,6 +6,7 @@ import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
 /** An application that has little on its class path, and says what became of it. */
@@ -17,7 +18,29 @@ final class SmallApplication {
 
     @Configuration(proxyBeanMethods = false)
     @EnableAutoConfiguration
-    static class Config {}
+    static class Config {
+
+        @Bean
+        Job job() {
+            return new Job();
+        }
+    }
+
+    static class Job {
+
+        @Locked(value = "job", waitFor = "0")
+        public void run() {}
+    }
+
+    /** What comes of a method with a lock, where there is no Redis. */
+    private static String run(Job job) {
+        try {
+            job.run();
+            return "ran";
+        } catch (RuntimeException | Error e) {
+            return e.getClass().getSimpleName();
+        }
+    }
 
     public static void main(String[] args) {
         try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Config.class)
@@ -27,7 +50,12 @@ final class SmallApplication {
             List<String> ours = List.of(context.getBeanDefinitionNames()).stream()
                     .filter(name -> name.startsWith("redisLocks"))
                     .toList();
-            System.out.println(BEANS + context.getBean(RedisLocks.class) + ' ' + String.join(" ", ours) + ' ');
+            System.out.println(BEANS
+                    + context.getBean(RedisLocks.class)
+                    + ' '
+                    + String.join(" ", ours)
+                    + ' '
+                    + run(context.getBean(Job.class)));
         }
     }
 }

@@ -62,6 +62,21 @@ class SettingsTest {
     }
 
     @Test
+    void slowTimes_limits_areInclusive() {
+        assertThat(SECONDS.withSlowWait(Duration.ofMillis(10)).slowWaitNanos()).isEqualTo(10_000_000);
+        assertThat(SECONDS.withSlowHold(Duration.ofHours(24)).slowHoldNanos()).isEqualTo(86_400_000_000_000L);
+        assertThat(SECONDS.withSlowHold(Duration.ZERO).slowHoldNanos()).isZero();
+        for (Duration bad : List.of(Duration.ofMillis(9), Duration.ofSeconds(-1), Duration.ofHours(25))) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> SECONDS.withSlowWait(bad))
+                    .withMessageContainingAll("slowWait is " + bad, "between PT0.01S and PT24H", "Duration.ZERO");
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> SECONDS.withSlowHold(bad))
+                    .withMessageContainingAll("slowHold is " + bad, "between PT0.01S and PT24H", "Duration.ZERO");
+        }
+    }
+
+    @Test
     void commandTimeout_longerThanTheLease_isRefusedWithTheRemedy() {
         Settings longer = SECONDS.withCommandTimeout(SECOND.plusMillis(1));
         assertThatIllegalArgumentException()

@@ -239,6 +239,11 @@ public final class ClusterRedis implements Redis {
     }
 
     @Override
+    public int connections() {
+        return masters.all().stream().mapToInt(JedisRedis::connections).sum();
+    }
+
+    @Override
     public boolean hasOneSlot() {
         return false;
     }

@@ -321,6 +321,11 @@ public final class ConnectionPool {
         }
     }
 
+    /** How many connections are open, as far as is known here. */
+    public int connections() {
+        return sockets.size();
+    }
+
     public void opened(Socket socket) {
         sockets.add(socket);
         if (closed) {

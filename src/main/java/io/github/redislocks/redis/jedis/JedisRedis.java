@@ -214,6 +214,12 @@ public final class JedisRedis implements Redis {
     }
 
     @Override
+    public int connections() {
+        boolean ofOneLane = lane == pool;
+        return pool.connections() + (ofOneLane ? 0 : lane.connections()) + subscriptions.connections();
+    }
+
+    @Override
     public String address() {
         return endpoint.address();
     }

@@ -180,6 +180,12 @@ public final class SentinelRedis implements Redis {
     }
 
     @Override
+    public int connections() {
+        JedisRedis server = master;
+        return server == null ? 0 : server.connections();
+    }
+
+    @Override
     public String address() {
         JedisRedis server = master;
         return server == null

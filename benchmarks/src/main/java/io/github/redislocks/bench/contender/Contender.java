@@ -14,6 +14,8 @@ public enum Contender {
     OURS_LOCAL("ours-local", setting -> new Ours(setting, Ours.Kind.LOCAL_REENTRY), Trait.TWIN),
     OURS_WATCHING(
             "ours-watching", setting -> new Ours(setting, Ours.Kind.WATCHING), EnumSet.of(Trait.LOCKS, Trait.RENEWS)),
+    /** What do metrics cost? */
+    OURS_METERED("ours-metered", setting -> new Ours(setting, Ours.Kind.METERED), EnumSet.of(Trait.LOCKS)),
     /** Takes part only where {@code --before} names its jar. */
     OURS_BEFORE("ours-before", EarlierVersion::new, EnumSet.complementOf(EnumSet.of(Trait.RENEWS, Trait.VOTES))),
     OURS_QUORUM("ours-quorum", setting -> new Ours(setting, Ours.Kind.QUORUM), EnumSet.of(Trait.VOTES)),

@@ -1,6 +1,8 @@
 package io.github.redislocks.bench.contender;
 
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.micrometer.LockMetrics;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
@@ -17,7 +19,9 @@ final class Ours implements LockClient {
         /** Redis tells of keys that are deleted. */
         WATCHING,
         /** Of several masters, which have just been started and have forgotten nothing. */
-        QUORUM
+        QUORUM,
+        /** All that happens is counted and timed by Micrometer. */
+        METERED
     }
 
     private static final String KEY_PREFIX = "redis-locks";
@@ -36,6 +40,11 @@ final class Ours implements LockClient {
         }
         if (setting.leaseMillis() > 0) {
             builder.lease(Duration.ofMillis(setting.leaseMillis()));
+        }
+        if (kind == Kind.METERED) {
+            LockMetrics metrics = new LockMetrics();
+            metrics.bindTo(new SimpleMeterRegistry());
+            builder.listener(metrics);
         }
         locks = builder.localReentry(kind == Kind.LOCAL_REENTRY)
                 .watchDeletions(kind == Kind.WATCHING)

@@ -1,0 +1,66 @@
+package io.github.redislocks;
+
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The event that a thread of this client has forced a lock open: {@link LockListener#forced}.
+ *
+ * <pre>{@code
+ * public void forced(LockForced event) {
+ *     audit.add(event.by() + " forced " + event.lockName());
+ * }
+ * }</pre>
+ *
+ * @since 0.1.0
+ */
+public final class LockForced {
+
+    private final String lockName;
+    private final long token;
+    private final String by;
+
+    private LockForced(String lockName, long token, String by) {
+        this.lockName = Objects.requireNonNull(lockName, "lockName");
+        this.token = token;
+        this.by = Objects.requireNonNull(by, "by");
+    }
+
+    /** An event as the library reports it; for tests of listeners. */
+    public static LockForced of(String lockName, long token, String by) {
+        return new LockForced(lockName, token, by);
+    }
+
+    /** The name of the lock. */
+    public String lockName() {
+        return lockName;
+    }
+
+    /** The fencing token of the hold that counts no more. */
+    public long token() {
+        return token;
+    }
+
+    /** Which thread did it, such as {@code thread main}. */
+    public String by() {
+        return by;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof LockForced that
+                && token == that.token
+                && lockName.equals(that.lockName)
+                && by.equals(that.by);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(token, lockName, by);
+    }
+
+    @Override
+    public String toString() {
+        return "LockForced[lockName=" + lockName + ", token=" + token + ", by=" + by + ']';
+    }
+}

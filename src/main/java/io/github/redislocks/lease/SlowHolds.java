@@ -1,0 +1,68 @@
+package io.github.redislocks.lease;
+
+import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
+import io.github.redislocks.watchdog.Batch;
+import io.github.redislocks.watchdog.Task;
+import java.util.IdentityHashMap;
+import java.util.Iterator;
+
+/** The watchdog task that logs holds which have lasted for long, each once, while they last. Asks no server. */
+public final class SlowHolds implements Task {
+
+    /** Walks over the holds are at least this part of the time apart. */
+    private static final long PARTS = 8;
+
+    private final Holds holds;
+    private final long slowNanos;
+    /** Those that were logged and last; of the watchdog's thread, as the time. */
+    private final IdentityHashMap<Hold, Boolean> told = new IdentityHashMap<>();
+
+    private long nextNanos;
+    private boolean hasLooked;
+
+    public SlowHolds(Holds holds, long slowNanos) {
+        this.holds = holds;
+        this.slowNanos = slowNanos;
+    }
+
+    @Override
+    public long inspect(long now, long horizon, Batch due) {
+        if (hasLooked && now < nextNanos) {
+            return nextNanos;
+        }
+        for (Iterator<Hold> all = told.keySet().iterator(); all.hasNext(); ) {
+            if (!all.next().isOpen()) {
+                all.remove();
+            }
+        }
+        // What is acquired from now on is not slow earlier.
+        long next = now + slowNanos;
+        for (Hold hold : holds.all()) {
+            long slowAt = hold.acquiredNanos + slowNanos;
+            if (!hold.isOpen() || told.containsKey(hold)) {
+                continue;
+            }
+            if (slowAt > now) {
+                next = Math.min(next, slowAt);
+            } else {
+                told.put(hold, true);
+                tell(hold, now);
+            }
+        }
+        hasLooked = true;
+        nextNanos = Math.max(next, now + slowNanos / PARTS);
+        return nextNanos;
+    }
+
+    private static void tell(Hold hold, long now) {
+        Loggers.SLOW.warn(
+                "The lock \"{}\" (token {}) has been held for {} ms by {} ({})",
+                hold.keys().name(),
+                hold.token,
+                (now - hold.acquiredNanos) / 1_000_000,
+                hold.owner.description(),
+                hold.owner.id);
+    }
+}

@@ -1,0 +1,138 @@
+package io.github.redislocks.micrometer;
+
+import io.github.redislocks.LockAcquired;
+import io.github.redislocks.LockListener;
+import io.github.redislocks.LockLost;
+import io.github.redislocks.LockLostException;
+import io.github.redislocks.LockNotAcquired;
+import io.github.redislocks.LockReleased;
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationRegistry;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The observations of {@link io.github.redislocks.RedisLocks} for Micrometer, of which a tracer makes spans: one of
+ * each call for a lock, and one of each hold. It needs {@code micrometer-observation}.
+ *
+ * <pre>{@code
+ * RedisLocks locks = RedisLocks.builder()
+ *         .uri(uri)
+ *         .listener(new LockObservations(observationRegistry))
+ *         .build();
+ * }</pre>
+ *
+ * <p>Both have as parent what is being observed where the lock is asked for. They never become the current observation
+ * of a thread, since a hold may end on another thread than it began on: what is done under a lock is a sibling of the
+ * hold, and not its child. Thread-safe.
+ *
+ * @since 0.1.0
+ */
+public final class LockObservations implements LockListener {
+
+    /** The observation of a call for a lock, from its beginning to its end; with the key {@code outcome}. */
+    public static final String ACQUISITION = "redis.locks.acquisition";
+    /** The observation of a hold, from its acquisition to its release or its loss; with the key {@code outcome}. */
+    public static final String POSSESSION = "redis.locks.possession";
+
+    /**
+     * The key of low cardinality that says what came of it: of a call {@code acquired}, {@code busy},
+     * {@code interrupted} or {@code failed}; of a hold {@code released}, or why it was lost: the name of a
+     * {@link LockLost.Reason} in lower case; {@code unknown} if its thread has not come back from a Condition with it.
+     */
+    public static final String OUTCOME = "outcome";
+    /** The key of low cardinality with what the function made of a lock's name; without a function there is none. */
+    public static final String LOCK = "lock";
+    /** The key of high cardinality with the lock's name. */
+    public static final String LOCK_NAME = "lock.name";
+    /** The key of high cardinality with the fencing token of a hold. */
+    public static final String TOKEN = "lock.token";
+
+    private static final String UNKNOWN = "unknown";
+
+    private final ObservationRegistry registry;
+    private final @Nullable Function<String, String> tag;
+    private final ObservedHolds holds = new ObservedHolds();
+
+    /** Makes observations without a key of low cardinality for the lock. */
+    public LockObservations(ObservationRegistry registry) {
+        this.registry = Objects.requireNonNull(registry, "registry");
+        this.tag = null;
+    }
+
+    /**
+     * Makes observations with a key {@code lock} of low cardinality.
+     *
+     * @param tag makes its value of a lock's name, such as {@code order} of {@code order:4711}. It must have few
+     *     values: where observations become metrics, each has meters of its own, for good.
+     */
+    public LockObservations(ObservationRegistry registry, Function<String, String> tag) {
+        this.registry = Objects.requireNonNull(registry, "registry");
+        this.tag = Objects.requireNonNull(tag, "tag");
+    }
+
+    @Override
+    public @Nullable Acquiring acquiring(String lockName) {
+        if (registry.isNoop()) {
+            return null;
+        }
+        Observation parent = registry.getCurrentObservation();
+        Observation call = made(ACQUISITION, "acquire lock", lockName, parent).start();
+        return new Acquiring() {
+            @Override
+            public void acquired(LockAcquired event) {
+                ended(call, "acquired");
+                Observation hold = made(POSSESSION, "hold lock", lockName, parent);
+                if (!hold.isNoop()) {
+                    hold.highCardinalityKeyValue(TOKEN, Long.toString(event.token()));
+                    Observation forgotten = holds.add(lockName, event.token(), hold.start());
+                    if (forgotten != null) {
+                        ended(forgotten, UNKNOWN);
+                    }
+                }
+            }
+
+            @Override
+            public void notAcquired(LockNotAcquired event) {
+                ended(call, lowerCase(event.outcome()));
+            }
+        };
+    }
+
+    private Observation made(String name, String title, String lockName, @Nullable Observation parent) {
+        Observation made = Observation.createNotStarted(name, registry)
+                .contextualName(title)
+                .highCardinalityKeyValue(LOCK_NAME, lockName);
+        if (parent != null) {
+            // The end of an acquisition for which no thread waits is told by another thread.
+            made.parentObservation(parent);
+        }
+        return tag == null ? made : made.lowCardinalityKeyValue(LOCK, tag.apply(lockName));
+    }
+
+    private static void ended(Observation observation, String outcome) {
+        observation.lowCardinalityKeyValue(OUTCOME, outcome).stop();
+    }
+
+    @Override
+    public void released(LockReleased event) {
+        Observation hold = holds.remove(event.lockName(), event.token());
+        if (hold != null) {
+            ended(hold, "released");
+        }
+    }
+
+    @Override
+    public void lost(LockLost loss) {
+        Observation hold = holds.remove(loss.lockName(), loss.token());
+        if (hold != null) {
+            ended(hold.error(new LockLostException(loss)), lowerCase(loss.reason()));
+        }
+    }
+
+    private static String lowerCase(Enum<?> value) {
+        return value.name().toLowerCase(Locale.ROOT);
+    }
+}

@@ -1,0 +1,176 @@
+package io.github.redislocks.waiting;
+
+import io.github.redislocks.LockInspection;
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Inspections;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.watchdog.Batch;
+import io.github.redislocks.watchdog.Job;
+import io.github.redislocks.watchdog.Task;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The watchdog task that logs calls which have waited for long, and who has the lock. Redis is asked for that once for
+ * all calls for a lock that are slow by then; each call is logged once at most, and each lock once in the time after
+ * which a wait is slow.
+ */
+public final class SlowWaits implements Task {
+
+    /** When to try again if the request could not be sent. */
+    private static final long AGAIN_NANOS = 1_000_000_000;
+
+    private final Clock clock;
+    private final Attempts attempts;
+    private final long slowNanos;
+    /** The locks that are waited for here, by their keys; of the watchdog's thread. */
+    private final Map<String, Waited> locks = new HashMap<>();
+
+    /** One that calls of this client wait for. */
+    private static final class Waited {
+
+        /** When it was last logged; those that were slow by then need not be logged again. */
+        private volatile long toldNanos = Long.MIN_VALUE;
+        /** The oldest call that is slow and was not logged, of this walk. */
+        @Nullable
+        private Attempt oldest;
+
+        /** How many there are of these. */
+        private int slow;
+
+        private boolean seen;
+    }
+
+    public SlowWaits(Clock clock, Attempts attempts, long slowNanos) {
+        this.clock = clock;
+        this.attempts = attempts;
+        this.slowNanos = slowNanos;
+    }
+
+    @Override
+    public long inspect(long now, long horizon, Batch due) {
+        long next = Long.MAX_VALUE;
+        for (Attempt attempt : attempts.all()) {
+            long began = attempt.beganNanos();
+            if (attempt.waits && attempt.undecided() && attempt.condition() == null && began != Long.MAX_VALUE) {
+                next = Math.min(next, look(attempt, began + slowNanos, now));
+            }
+        }
+        for (Iterator<Map.Entry<String, Waited>> all = locks.entrySet().iterator(); all.hasNext(); ) {
+            Map.Entry<String, Waited> each = all.next();
+            Waited waited = each.getValue();
+            Attempt oldest = waited.oldest;
+            if (oldest != null) {
+                due.add(each.getKey(), new Look(waited, oldest, waited.slow));
+                next = Math.min(next, now + Math.min(slowNanos, AGAIN_NANOS));
+            }
+            if (!waited.seen) {
+                all.remove();
+            }
+            waited.oldest = null;
+            waited.slow = 0;
+            waited.seen = false;
+        }
+        return next;
+    }
+
+    /** Notes one that waits; returns when to look at it again. */
+    private long look(Attempt attempt, long slowAt, long now) {
+        Waited waited = locks.get(attempt.keys.lock());
+        if (waited == null) {
+            waited = new Waited();
+            locks.put(attempt.keys.lock(), waited);
+        }
+        waited.seen = true;
+        long told = waited.toldNanos;
+        boolean never = told == Long.MIN_VALUE;
+        if (!never && slowAt <= told) {
+            return Long.MAX_VALUE;
+        }
+        long at = never ? slowAt : Math.max(slowAt, told + slowNanos);
+        if (at > now) {
+            return at;
+        }
+        waited.slow++;
+        Attempt oldest = waited.oldest;
+        if (oldest == null || attempt.beganNanos() < oldest.beganNanos()) {
+            waited.oldest = attempt;
+        }
+        return Long.MAX_VALUE;
+    }
+
+    /** The question who has a lock. */
+    private final class Look implements Job {
+
+        private final Waited waited;
+        private final Attempt oldest;
+        private final int slow;
+
+        Look(Waited waited, Attempt oldest, int slow) {
+            this.waited = waited;
+            this.oldest = oldest;
+            this.slow = slow;
+        }
+
+        @Override
+        public boolean begin() {
+            waited.toldNanos = clock.nanoTime();
+            return true;
+        }
+
+        @Override
+        public Call call(long sentNanos, long timeoutNanos) {
+            return Scripts.inspect(oldest.keys);
+        }
+
+        @Override
+        public long patienceNanos() {
+            return Long.MAX_VALUE;
+        }
+
+        @Override
+        public void answered(Reply reply, long sentNanos) {
+            LockKeys keys = oldest.keys;
+            LockInspection seen = Inspections.of(keys.name(), reply);
+            int places = seen.queueLength();
+            tell(has(seen) + (places == 1 ? "; 1 place is in line" : "; " + places + " places are in line"));
+        }
+
+        private static String has(LockInspection seen) {
+            if (seen.holder().isPresent()) {
+                return "it is held by " + seen.holder().get();
+            }
+            return seen.keptFor().isPresent()
+                    ? "it is kept by nobody, for another "
+                            + seen.keptFor().get().toMillis() + " ms"
+                    : "it is free at this moment";
+        }
+
+        @Override
+        public void failed(RedisException failure, long sentNanos) {
+            tell("who holds it is not known (" + failure.getMessage() + ")");
+        }
+
+        private void tell(String holder) {
+            long waitedMillis = (clock.nanoTime() - oldest.beganNanos()) / 1_000_000;
+            Loggers.SLOW.warn(
+                    "The lock \"{}\" has been waited for by {}{} for {} ms: {}",
+                    oldest.keys.name(),
+                    oldest.owner.description(),
+                    slow == 1 ? "" : ", the first of " + slow + " calls here,",
+                    waitedMillis,
+                    holder);
+        }
+
+        @Override
+        public void end() {}
+    }
+}
