@@ -27,6 +27,7 @@ import redis.clients.jedis.Jedis;
  * Replay with {@code -Dbuffer.seed=}; {@code -Dbuffer.items=100000} is the long form.
  */
 @Timeout(value = 30, unit = TimeUnit.MINUTES) // For the long form: what hangs is noticed after STANDSTILL.
+@Tag("once")
 @Tag("server")
 class BoundedBufferTest {
 

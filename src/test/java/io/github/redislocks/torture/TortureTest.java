@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Test;
  * short form is a few faults, once each; {@code mvn -B verify -Ptorture} runs all of them, many times. Either takes
  * {@code -Dtorture.faults=KILL_ALL,PAUSE_SERVER}, {@code -Dtorture.strikes=} and {@code -Dtorture.seed=}.
  */
+@Tag("once")
 @Tag("server")
 class TortureTest {
 
