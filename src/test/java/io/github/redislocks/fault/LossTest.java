@@ -12,6 +12,7 @@ import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.DeniedTime;
 import io.github.redislocks.fixture.RedisServer;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -159,16 +160,19 @@ class LossTest {
         lock.lock();
         lock.unlock();
         server.pause();
+        Duration shortest = Duration.ofDays(1);
         try (DeniedTime time = new DeniedTime()) {
             for (int i = 0; i < 3; i++) {
                 long began = System.nanoTime();
                 long moment = time.now();
                 assertThatThrownBy(() -> lock.tryLock(500, TimeUnit.MILLISECONDS))
                         .isInstanceOf(LockUnavailableException.class);
-                assertThat(time.since(moment)).isLessThan(Duration.ofMillis(700));
+                // A call that waits for too long does so each time; a machine that stalls, now and then.
+                shortest = Collections.min(List.of(shortest, time.since(moment)));
                 assertThat(Duration.ofNanos(System.nanoTime() - began)).isGreaterThanOrEqualTo(Duration.ofMillis(500));
             }
         }
+        assertThat(shortest).isLessThan(Duration.ofMillis(700));
         server.resume();
         // What the server runs late, out of its socket buffers, must not hold the lock.
         assertThat(lock.tryLock(2, TimeUnit.SECONDS)).isTrue();
