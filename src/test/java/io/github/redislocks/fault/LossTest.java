@@ -48,6 +48,7 @@ class LossTest {
                 .lease(LEASE)
                 .retryFor(Duration.ofMillis(1_500))
                 .commandTimeout(Duration.ofMillis(300))
+                .connectWithin(Duration.ofSeconds(10))
                 .onLockLost(losses::add)
                 .build();
     }

@@ -48,6 +48,7 @@ class LostReplyTest {
         locks = RedisLocks.builder()
                 .uri(proxy.uri())
                 .commandTimeout(Duration.ofMillis(300))
+                .connectWithin(Duration.ofSeconds(10))
                 .build();
         others = RedisLocks.connect(server.uri());
         lock = locks.reentrantLock("job");

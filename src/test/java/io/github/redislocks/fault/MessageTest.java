@@ -283,6 +283,7 @@ class MessageTest {
                 RedisLocks locks = RedisLocks.builder()
                         .uri(server.uri())
                         .commandTimeout(Duration.ofMillis(300))
+                        .connectWithin(Duration.ofSeconds(10))
                         .build()) {
             RedisReentrantLock lock = locks.reentrantLock("job");
             server.kill();
