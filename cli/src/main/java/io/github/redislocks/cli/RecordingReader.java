@@ -33,11 +33,13 @@ final class RecordingReader {
     private static final long LONGEST_NANOS = 100L * 365 * 24 * 3_600 * 1_000_000_000;
 
     private final Recorded recorded;
+    private final TortureLog torture;
     /** Each text once, however many events have it. */
     private final Map<String, String> texts = new HashMap<>();
 
     RecordingReader(Recorded recorded) {
         this.recorded = recorded;
+        this.torture = new TortureLog(recorded);
     }
 
     /**
@@ -45,7 +47,7 @@ final class RecordingReader {
      *
      * @throws IllegalArgumentException if it cannot be read
      */
-    Source read(Path file) {
+    void read(Path file) {
         if (!Files.exists(file)) {
             throw new IllegalArgumentException(file + " is not there: name recordings of Java Flight Recorder");
         }
@@ -56,11 +58,9 @@ final class RecordingReader {
         if (!Files.isReadable(file)) {
             throw new IllegalArgumentException(file + " may not be read by this user: change its rights");
         }
-        Source source = new Source(file);
-        try (RecordingFile events = new RecordingFile(file)) {
-            while (events.hasMoreEvents()) {
-                add(source, events.readEvent());
-            }
+        try {
+            Source source = TortureLog.isOne(file) ? torture.read(file) : recording(file);
+            recorded.sources.add(source);
         } catch (IOException | RuntimeException e) {
             throw new IllegalArgumentException(
                     file + " is no whole recording of Java Flight Recorder (" + e.getMessage()
@@ -68,7 +68,20 @@ final class RecordingReader {
                             + " -XX:StartFlightRecording=filename=locks.jfr of a JVM that ends in order",
                     e);
         }
-        recorded.sources.add(source);
+    }
+
+    /** To be called when all files have been read. */
+    void end() {
+        torture.addStrikes();
+    }
+
+    private Source recording(Path file) throws IOException {
+        Source source = new Source(file);
+        try (RecordingFile events = new RecordingFile(file)) {
+            while (events.hasMoreEvents()) {
+                add(source, events.readEvent());
+            }
+        }
         return source;
     }
 

@@ -170,7 +170,8 @@ final class TimelineData {
         }
         long last = base + end;
         open.values().forEach(outage -> addOutage(outage, Math.max(last, outage.at())));
-        outages.sort(Comparator.comparingLong(outage -> (Long) outage.get(1)));
+        outages.sort(Comparator.comparing((List<Object> outage) -> (Long) outage.get(1))
+                .thenComparing(outage -> (Integer) outage.get(0)));
         losses.sort(Comparator.comparingLong(loss -> (Long) loss.get(3)));
     }
 

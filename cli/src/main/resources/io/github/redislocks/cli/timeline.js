@@ -6,7 +6,7 @@
 
   // Columns of data.bars, .losses, .outages and .renewals, as TimelineData has them.
   const LANE = 0, ROW = 1, LOCK = 2, KIND = 3, BEGIN = 4, LENGTH = 5, TOKEN = 6, SITE = 7, AFTER_LOSS = 8;
-  const AXIS = 26, HEAD = 24, ROW_HEIGHT = 20, GAP = 6, MOST_ARROWS = 1500, MOST_LOCKS = 60;
+  const AXIS = 26, HEAD = 24, ROW_HEIGHT = 20, GAP = 6, MOST_ARROWS = 1500, MANY_ARROWS = 250, MOST_LOCKS = 60;
   const NONE = -1;
   const COLOURS = ['#2f6fde', '#b45309', '#15803d', '#8b3fd1', '#0e7490', '#be2f86', '#857100', '#4f56d8', '#4d7c0f',
     '#8a5a44'];
@@ -175,9 +175,9 @@
     pen.lineWidth = 1;
   }
 
-  function arrow(x1, y1, x2, y2, isNear) {
+  function arrow(x1, y1, x2, y2, isNear, isOneOfMany) {
     pen.strokeStyle = pen.fillStyle = colours.grant;
-    pen.globalAlpha = isNear ? 1 : .55;
+    pen.globalAlpha = isNear ? 1 : isOneOfMany ? .25 : .55;
     pen.lineWidth = isNear ? 2.2 : 1;
     // It comes in from the left, so that its head points at the beginning of the hold.
     const down = y2 >= y1 ? 1 : -1, bend = Math.min(12, Math.abs(y2 - y1) / 2);
@@ -185,9 +185,11 @@
     pen.moveTo(x1, y1);
     pen.bezierCurveTo(x1 + 4, y1 + down * bend, x2 - 14, y2 - down * bend, x2 - 6, y2);
     pen.stroke();
-    pen.beginPath();
-    pen.moveTo(x2, y2); pen.lineTo(x2 - 7, y2 - 4); pen.lineTo(x2 - 7, y2 + 4);
-    pen.fill();
+    if (isNear || !isOneOfMany) {
+      pen.beginPath();
+      pen.moveTo(x2, y2); pen.lineTo(x2 - 7, y2 - 4); pen.lineTo(x2 - 7, y2 + 4);
+      pen.fill();
+    }
     pen.globalAlpha = 1;
     pen.lineWidth = 1;
   }
@@ -216,9 +218,9 @@
     pen.clip();
     pen.translate(0, -scroll);
     const visible = lines.filter(line => line.y + line.height > scroll && line.y < scroll + viewHeight);
-    visible.forEach(line => label(line, line.y));
     pen.fillStyle = colours.line;
     ticks.forEach(px => pen.fillRect(Math.round(px), scroll, 1, viewHeight));
+    visible.forEach(line => label(line, line.y));
     pen.save();
     pen.beginPath();
     pen.rect(labelWidth, scroll, width, viewHeight);
@@ -295,7 +297,7 @@
       seen.push([x(at), y1, x(then), y2, near !== null && grant.includes(near)]);
     }
     const thicket = seen.length > MOST_ARROWS;
-    if (!thicket) seen.forEach(one => arrow(...one));
+    if (!thicket) seen.forEach(one => arrow(...one, seen.length > MANY_ARROWS));
     byId('notes').textContent = data.leftOut
       .concat(thicket ? [`${seen.length} hand-offs are here: zoom in, or search a lock, to see them`] : []).join('. ');
     return seen.length;
@@ -328,8 +330,13 @@
       && data.renewals.find(each => each[0] === line.jvm && Math.abs(each[1] - when) <= slack);
     if (tick) return {title: `Redis confirmed ${tick[2]} ${tick[2] === 1 ? 'renewal' : 'renewals'}`, facts: [['at', time(tick[1], 3)]]};
     const outage = data.outages.find(each => each[0] === line.jvm && when >= each[1] - slack && when <= each[1] + each[2] + slack);
-    return outage ? {title: `Redis away: ${outage[3]}`, facts: [['failure', outage[4]], ['from', time(outage[1], 3)],
+    return outage ? {title: outageName(outage), facts: [['failure', outage[4] || '-'], ['from', time(outage[1], 3)],
       ['for', span(outage[2]) + (outage[5] ? '' : ', and not over when the recording ended')]]} : null;
+  }
+
+  /** A fault that tests made is no failure of a request. */
+  function outageName(outage) {
+    return outage[4] ? `Redis away: ${outage[3]}` : outage[3];
   }
 
   function aboutBar(bar, number) {
@@ -422,7 +429,7 @@
 
   function button(parent, text, pressed) {
     const made = document.createElement('button');
-    made.append(text);
+    made.append(Object.assign(document.createElement('span'), {textContent: text}));
     made.title = text;
     made.addEventListener('click', pressed);
     byId(parent).append(made);
@@ -445,8 +452,10 @@
   if (data.locks.length > MOST_LOCKS) byId('locks').append(`and ${data.locks.length - MOST_LOCKS} more: search them`);
   data.losses.slice(0, 50).forEach(loss =>
     button('marks', `× ${time(loss[3], 3)} ${data.locks[loss[2]]}: ${loss[6]}`, () => goTo(loss[3], loss[0])));
-  data.outages.slice(0, 20).forEach(outage =>
-    button('marks', `${time(outage[1], 3)} ${outage[3]} away for ${span(outage[2])}`, () => goTo(outage[1] + outage[2] / 2, NONE)));
+  const told = new Set();
+  const isTold = text => told.size === told.add(text).size;
+  data.outages.slice(0, 50).filter(outage => !isTold(outage.slice(1, 4).join())).forEach(outage =>
+    button('marks', `${time(outage[1], 3)} ${outageName(outage)} for ${span(outage[2])}`, () => goTo(outage[1] + outage[2] / 2, NONE)));
   const count = (number, one, many = one + 's') => `${number.toLocaleString('en')} ${number === 1 ? one : many}`;
   byId('summary').textContent = [day(0) + ' ' + time(0, 0) + ' for ' + span(data.length), count(data.jvms.length, 'JVM'),
     count(data.locks.length, 'lock'), count(data.bars.length, 'wait or hold', 'waits and holds'),

@@ -11,7 +11,6 @@ import io.github.redislocks.fixture.OwnServer;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -56,7 +55,6 @@ class TimelineTest {
             CountDownLatch told = new CountDownLatch(1);
             try (RedisLocks locks = RedisLocks.builder()
                             .uri(server.uri())
-                            .lease(Duration.ofSeconds(1))
                             .onLockLost(loss -> told.countDown())
                             .build();
                     RedisLocks others = RedisLocks.connect(server.uri())) {
@@ -65,6 +63,7 @@ class TimelineTest {
                 LockHandle lost = locks.acquire("lost");
                 lostToken = lost.fencingToken();
                 others.reentrantLock("lost").forceUnlock();
+                assertThat(lost.release()).isFalse();
                 assertThat(told.await(60, TimeUnit.SECONDS)).isTrue();
                 others.acquire(HOSTILE).close();
             }
@@ -98,7 +97,7 @@ class TimelineTest {
         Process run = new ProcessBuilder(List.of(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-XX:TieredStopAtLevel=1",
-                        "-XX:StartFlightRecording=filename=" + there,
+                        "-XX:StartFlightRecording:filename=" + there + ",+io.github.redislocks.LockWait#atLeast=0ms",
                         "-jar",
                         System.getProperty("cli.jar"),
                         "run",
