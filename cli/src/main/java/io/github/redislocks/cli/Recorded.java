@@ -45,13 +45,16 @@ final class Recorded {
 
         long events;
 
+        private final Path whole;
+
         Source(Path file) {
             this.file = file;
+            this.whole = file.toAbsolutePath().normalize();
         }
 
         /** By which two recordings of one JVM are known. */
         Object jvm() {
-            return pid == 0 ? file.toAbsolutePath().normalize() : List.of(pid, startedMillis);
+            return pid == 0 ? whole : List.of(pid, startedMillis);
         }
     }
 
