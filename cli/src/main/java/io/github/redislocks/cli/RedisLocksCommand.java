@@ -22,7 +22,8 @@ import picocli.CommandLine.Spec;
             "  redis-locks run nightly-report -- ./report.sh",
             "  redis-locks run --if-busy skip --at-least 50s tick -- ./tick.sh",
             "  redis-locks list 'order:*'",
-            "  redis-locks doctor --url redis://localhost:6379"
+            "  redis-locks doctor --url redis://localhost:6379",
+            "  redis-locks timeline locks.jfr -o locks.html"
         },
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
@@ -42,6 +43,7 @@ import picocli.CommandLine.Spec;
             InspectCommand.class,
             TopCommand.class,
             DeadlocksCommand.class,
+            TimelineCommand.class,
             UnlockCommand.class,
             DoctorCommand.class,
             CommandLine.HelpCommand.class,

@@ -1,0 +1,46 @@
+package io.github.redislocks.cli;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.PriorityQueue;
+
+/** What is kept of very many: the greatest, up to a bound. */
+final class Kept<T> {
+
+    private final int limit;
+    private final Comparator<T> order;
+    private final PriorityQueue<T> kept;
+    private long leftOut;
+    private T greatestLeftOut;
+
+    Kept(int limit, Comparator<T> order) {
+        this.limit = limit;
+        this.order = order;
+        this.kept = new PriorityQueue<>(order);
+    }
+
+    void add(T one) {
+        kept.add(one);
+        if (kept.size() > limit) {
+            leftOut++;
+            T least = kept.poll();
+            if (greatestLeftOut == null || order.compare(least, greatestLeftOut) > 0) {
+                greatestLeftOut = least;
+            }
+        }
+    }
+
+    List<T> all() {
+        return new ArrayList<>(kept);
+    }
+
+    long leftOut() {
+        return leftOut;
+    }
+
+    /** Null if none was left out. */
+    T greatestLeftOut() {
+        return greatestLeftOut;
+    }
+}

@@ -1,0 +1,190 @@
+package io.github.redislocks.cli;
+
+import io.github.redislocks.cli.Recorded.Loss;
+import io.github.redislocks.cli.Recorded.Outage;
+import io.github.redislocks.cli.Recorded.Renewal;
+import io.github.redislocks.cli.Recorded.Source;
+import io.github.redislocks.cli.Recorded.Span;
+import io.github.redislocks.cli.Recorded.Who;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.regex.Pattern;
+import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordedFrame;
+import jdk.jfr.consumer.RecordedMethod;
+import jdk.jfr.consumer.RecordedStackTrace;
+import jdk.jfr.consumer.RecordedThread;
+import jdk.jfr.consumer.RecordingFile;
+
+/** Reads recordings of Java Flight Recorder, event by event. */
+final class RecordingReader {
+
+    private static final String OURS = "io.github.redislocks.";
+    /** Code that stands between a lock and the application that calls it. */
+    private static final Pattern BETWEEN = Pattern.compile("(?:java|javax|jdk|sun)\\..*"
+            + "|io\\.github\\.redislocks\\.(?:[A-Z].*|(?:concurrent|engine|events|health|jfr|lease|micrometer|quorum"
+            + "|redis|script|shedlock|spring|state|testkit|waiting|watchdog)\\..*)");
+
+    private static final long LONGEST_NANOS = 100L * 365 * 24 * 3_600 * 1_000_000_000;
+
+    private final Recorded recorded;
+    private final TortureLog torture;
+    /** Each text once, however many events have it. */
+    private final Map<String, String> texts = new HashMap<>();
+
+    RecordingReader(Recorded recorded) {
+        this.recorded = recorded;
+        this.torture = new TortureLog(recorded);
+    }
+
+    /**
+     * Reads a file.
+     *
+     * @throws IllegalArgumentException if it cannot be read
+     */
+    void read(Path file) {
+        if (!Files.exists(file)) {
+            throw new IllegalArgumentException(file + " is not there: name recordings of Java Flight Recorder");
+        }
+        if (Files.isDirectory(file)) {
+            throw new IllegalArgumentException(
+                    file + " is a folder: name the recordings in it, such as " + file.resolve("locks.jfr"));
+        }
+        if (!Files.isReadable(file)) {
+            throw new IllegalArgumentException(file + " may not be read by this user: change its rights");
+        }
+        try {
+            Source source = TortureLog.isOne(file) ? torture.read(file) : recording(file);
+            recorded.sources.add(source);
+        } catch (IOException | RuntimeException e) {
+            throw new IllegalArgumentException(
+                    file + " is no whole recording of Java Flight Recorder (" + e.getMessage()
+                            + "): take one with jcmd PID JFR.dump filename=locks.jfr, or with"
+                            + " -XX:StartFlightRecording=filename=locks.jfr of a JVM that ends in order",
+                    e);
+        }
+    }
+
+    /** To be called when all files have been read. */
+    void end() {
+        torture.addStrikes();
+    }
+
+    private Source recording(Path file) throws IOException {
+        Source source = new Source(file);
+        try (RecordingFile events = new RecordingFile(file)) {
+            while (events.hasMoreEvents()) {
+                add(source, events.readEvent());
+            }
+        }
+        return source;
+    }
+
+    private void add(Source source, RecordedEvent event) {
+        String type = event.getEventType().getName();
+        if (type.equals("jdk.JVMInformation")) {
+            describe(source, event);
+        } else if (type.startsWith(OURS) && addOurs(source, event, type.substring(OURS.length()))) {
+            source.events++;
+        }
+    }
+
+    private static void describe(Source source, RecordedEvent event) {
+        if (event.hasField("pid")) {
+            source.pid = event.getLong("pid");
+        }
+        source.startedMillis = event.getInstant("jvmStartTime").toEpochMilli();
+        String line = event.getString("javaArguments");
+        if (line != null) {
+            // Only what is run: what it is told may be secret.
+            String program = line.strip().split("\\s", 2)[0];
+            source.program = program.substring(program.lastIndexOf('/') + 1);
+        }
+    }
+
+    /** Returns whether it is an event that is drawn. */
+    private boolean addOurs(Source source, RecordedEvent event, String type) {
+        switch (type) {
+            case "LockWait" ->
+                recorded.spans.add(span(
+                        source, event, event.getString("outcome").toLowerCase(Locale.ROOT), event.getLong("waited")));
+            case "LockHold" -> recorded.spans.add(span(source, event, Recorded.HOLD, event.getLong("held")));
+            case "LockLost" ->
+                recorded.losses.add(new Loss(
+                        source,
+                        micros(event),
+                        text(event.getString("lock")),
+                        event.getLong("token"),
+                        text(event.getString("owner")),
+                        text(event.getString("reason"))));
+            case "RedisOutage" ->
+                recorded.outages.add(new Outage(
+                        source,
+                        micros(event),
+                        length(event.getLong("lasted")),
+                        text(event.getString("server")),
+                        text(event.getString("failure")),
+                        event.getBoolean("ended")));
+            case "Renewal" -> recorded.renewals.add(new Renewal(source, micros(event), event.getLong("count")));
+            default -> {
+                // Of a later version.
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private Span span(Source source, RecordedEvent event, String kind, long nanos) {
+        return new Span(
+                source,
+                who(event.getThread()),
+                text(event.getString("lock")),
+                text(kind),
+                event.getLong("token"),
+                micros(event),
+                length(nanos),
+                event.hasField("previousHolderLost") && event.getBoolean("previousHolderLost"),
+                site(event.getStackTrace()));
+    }
+
+    private Who who(RecordedThread thread) {
+        if (thread == null) {
+            return new Who(0, "");
+        }
+        String name = thread.getJavaName();
+        return new Who(thread.getJavaThreadId(), name == null ? "" : text(name));
+    }
+
+    /** The first frame that is of the application. */
+    private String site(RecordedStackTrace stack) {
+        if (stack != null) {
+            for (RecordedFrame frame : stack.getFrames()) {
+                RecordedMethod method = frame.getMethod();
+                String type = method == null ? null : method.getType().getName();
+                if (type != null && !BETWEEN.matcher(type).matches()) {
+                    return text(type + '.' + method.getName() + ':' + frame.getLineNumber());
+                }
+            }
+        }
+        return "";
+    }
+
+    private String text(String text) {
+        return text == null ? "" : texts.computeIfAbsent(text, first -> first);
+    }
+
+    /** All events of this library are made when what they tell of is over. */
+    private static long micros(RecordedEvent event) {
+        Instant at = event.getEndTime();
+        return at.getEpochSecond() * 1_000_000 + at.getNano() / 1_000;
+    }
+
+    private static long length(long nanos) {
+        return Math.max(0, Math.min(nanos, LONGEST_NANOS)) / 1_000;
+    }
+}
