@@ -170,6 +170,18 @@ class LockMetricsTest extends FakeTime {
         assertThat(retries()).isEqualTo(4);
     }
 
+    /** As if an application watched a client, and bound a registry, with which Spring Boot does the same. */
+    @Test
+    void watchedAndBoundTwice_isCountedOnce() {
+        metrics.bindTo(registry);
+        metrics.watch(measured);
+        job.lock();
+        assertThat(gauge(LockMetrics.HELD)).isEqualTo(1);
+        job.unlock();
+        assertThat(registry.get(LockMetrics.HOLD).timer().count()).isEqualTo(1);
+        assertThat(waits("acquired")).isEqualTo(1);
+    }
+
     @Test
     void locks_withATag_haveMetersForEachValue() {
         measure(new LockMetrics(name -> name.substring(0, name.indexOf(':'))));

@@ -7,6 +7,8 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.fixture.Logged;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.Fault;
+import io.github.redislocks.waiting.SlowWaits;
+import io.github.redislocks.watchdog.Job;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -67,6 +69,36 @@ class SlowTest extends FakeTime {
                 .contains("1 place is in line");
         assertThat(redis.log().count("inspect")).isEqualTo(1);
         endWaiters();
+    }
+
+    /** Else the renewals that become due meanwhile would wait for the questions about thousands of locks. */
+    @Test
+    void slowWaitsForManyLocks_areAskedForAFewAtATime() throws InterruptedException {
+        SlowWaits slow = new SlowWaits(clock, locks.client().attempts, 2_000_000_000L, 3);
+        List<RedisReentrantLock> held = new ArrayList<>();
+        List<Thread> threads = new ArrayList<>();
+        for (int i = 0; i < 7; i++) {
+            RedisReentrantLock lock = others.reentrantLock("many-" + i);
+            lock.lock();
+            held.add(lock);
+            threads.add(new Thread(() -> locks.runWithLock(lock.getName(), () -> {})));
+        }
+        threads.forEach(Thread::start);
+        await().until(() -> locks.client().attempts.count() == 7);
+        pass(3_000);
+        List<Integer> asked = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            long now = clock.nanoTime();
+            List<Job> jobs = new ArrayList<>();
+            assertThat(slow.inspect(now, now, (key, job) -> jobs.add(job))).isGreaterThan(now);
+            jobs.forEach(Job::begin);
+            asked.add(jobs.size());
+        }
+        assertThat(asked).containsExactly(3, 3, 1, 0);
+        held.forEach(RedisReentrantLock::unlock);
+        for (Thread thread : threads) {
+            thread.join();
+        }
     }
 
     @Test

@@ -193,7 +193,7 @@ public final class LockClient {
     private List<Task> tasks() {
         List<Task> tasks = new ArrayList<>(List.of(renewals, heartbeats(), new Lookout(holds, attempts, losses)));
         if (settings.slowWaitNanos() > 0) {
-            tasks.add(new SlowWaits(clock, attempts, settings.slowWaitNanos()));
+            tasks.add(new SlowWaits(clock, attempts, settings.slowWaitNanos(), SlowWaits.MOST));
         }
         if (settings.slowHoldNanos() > 0) {
             tasks.add(new SlowHolds(holds, settings.slowHoldNanos()));

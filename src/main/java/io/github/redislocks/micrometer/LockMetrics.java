@@ -14,8 +14,11 @@ import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
@@ -78,7 +81,10 @@ public final class LockMetrics implements LockListener, MeterBinder {
 
     private final @Nullable Function<String, String> tag;
     private final List<RegisteredMeters> registered = new CopyOnWriteArrayList<>();
-    private final List<RedisLocks> watched = new CopyOnWriteArrayList<>();
+    /** The registries of these. */
+    private final Set<MeterRegistry> bound = Collections.newSetFromMap(new ConcurrentHashMap<>());
+
+    private final CopyOnWriteArrayList<RedisLocks> watched = new CopyOnWriteArrayList<>();
     private final LongAdder renewals = new LongAdder();
     private final LongAdder outages = new LongAdder();
     private final LongAdder expiring = new LongAdder();
@@ -106,14 +112,19 @@ public final class LockMetrics implements LockListener, MeterBinder {
 
     /**
      * Shows a client in the gauges until it is closed: how many locks it holds, calls wait, and connections it has; and
-     * counts its retries.
+     * counts its retries. To watch it once more changes nothing.
      */
     public void watch(RedisLocks locks) {
-        watched.add(Objects.requireNonNull(locks, "locks"));
+        forgetClosed();
+        boolean unused = watched.addIfAbsent(Objects.requireNonNull(locks, "locks"));
     }
 
+    /** Brings the meters into a registry. To bind the same registry once more changes nothing. */
     @Override
     public void bindTo(MeterRegistry registry) {
+        if (!bound.add(registry)) {
+            return;
+        }
         Gauge.builder(HELD, this, metrics -> metrics.sum(RedisLocks::countHeld))
                 .description("Locks that are held here")
                 .register(registry);

@@ -354,8 +354,13 @@ public final class Scripts {
     }
 
     public static Call inspect(LockKeys keys) {
+        return inspect(keys, LockInspection.MAX_WAITERS);
+    }
+
+    /** As above, with so many waiters of each kind at most: 1 or more. */
+    public static Call inspect(LockKeys keys, int most) {
         List<String> shown = List.of(keys.lock(), keys.queue(), keys.conditions());
-        return new Call(Request.Plain.INSPECT, INSPECT, shown, List.of(Integer.toString(LockInspection.MAX_WAITERS)));
+        return new Call(Request.Plain.INSPECT, INSPECT, shown, List.of(Integer.toString(most)));
     }
 
     /** Counts the names whose last token one server remembers, from a cursor on. */

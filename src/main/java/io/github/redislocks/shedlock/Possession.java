@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /** What a task has of its lock, however often that is extended. */
 final class Possession {
@@ -13,11 +14,15 @@ final class Possession {
 
     private final LockHandle handle;
     private final long acquiredNanos;
+    /** The last one; null before the first. */
+    private volatile @Nullable Term current;
 
     /** Acquired after a time of {@link System#nanoTime}. */
     Possession(LockHandle handle, long acquiredNanos) {
         this.handle = handle;
         this.acquiredNanos = acquiredNanos;
+        // Once, and not for each term: it would be kept for as long as the handle.
+        CompletionStage<Void> unused = handle.lost().thenRun(this::endTimer);
     }
 
     boolean isHeld() {
@@ -49,11 +54,18 @@ final class Possession {
     Term lastFor(Duration atMost, long configuredNanos) {
         Term term = new Term(atMost, configuredNanos);
         CompletableFuture<Void> unused = term.end.thenRun(this::giveUp);
-        // A task whose lock is lost needs no timer.
-        CompletionStage<Void> unusedToo = handle.lost().thenRun(term::cancel);
+        current = term;
         CompletableFuture<Void> unusedTimed =
                 term.end.completeOnTimeout(null, term.endNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
         return term;
+    }
+
+    /** A task whose lock is lost needs no timer. */
+    private void endTimer() {
+        Term last = current;
+        if (last != null) {
+            last.cancel();
+        }
     }
 
     /** Without waiting: the thread of the JDK that keeps the time does this. */
@@ -67,8 +79,17 @@ final class Possession {
         Duration sinceAcquired =
                 Duration.ofNanos(last.configuredNanos - acquiredNanos).plus(atLeast);
         // False if it was lost or given up before, of which ShedLock wants to know nothing.
-        boolean unused = atLeast.isZero()
-                ? handle.release()
-                : handle.releaseAfter(sinceAcquired.compareTo(LONGEST_KEPT) > 0 ? LONGEST_KEPT : sinceAcquired);
+        if (atLeast.isZero()) {
+            boolean unused = handle.release();
+            return;
+        }
+        try {
+            boolean unused =
+                    handle.releaseAfter(sinceAcquired.compareTo(LONGEST_KEPT) > 0 ? LONGEST_KEPT : sinceAcquired);
+        } catch (UnsupportedOperationException e) {
+            // Of a time that an extension has named, on a quorum: nobody else releases the lock.
+            boolean unused = handle.release();
+            throw e;
+        }
     }
 }

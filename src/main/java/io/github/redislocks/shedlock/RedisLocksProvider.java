@@ -1,5 +1,6 @@
 package io.github.redislocks.shedlock;
 
+import io.github.redislocks.FencedLock;
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockOptions;
 import io.github.redislocks.LockUnavailableException;
@@ -61,7 +62,7 @@ public final class RedisLocksProvider implements ExtensibleLockProvider {
     @Override
     public Optional<SimpleLock> lock(LockConfiguration configuration) {
         try {
-            LockOptions options = options(configuration.getLockAtLeastFor());
+            LockOptions options = options(configuration);
             long end = System.nanoTime() + PATIENCE_NANOS;
             boolean mayBeOurs = false;
             while (true) {
@@ -86,7 +87,8 @@ public final class RedisLocksProvider implements ExtensibleLockProvider {
         }
     }
 
-    private static LockOptions options(Duration atLeast) {
+    private LockOptions options(LockConfiguration configuration) {
+        Duration atLeast = configuration.getLockAtLeastFor();
         if (atLeast.isZero()) {
             return LockOptions.defaults();
         }
@@ -95,6 +97,21 @@ public final class RedisLocksProvider implements ExtensibleLockProvider {
                     + ": it must not be longer than 24 h, for which a lock can be kept. Have the task itself remember"
                     + " when it ran last.");
         }
+        ensureKeeps(configuration.getName());
         return LockOptions.defaults().lease(atLeast.compareTo(KEPT_LEASE) > 0 ? atLeast : KEPT_LEASE);
+    }
+
+    /** Now: when the task has ended it would be too late, since nobody could release the lock then. */
+    private void ensureKeeps(String name) {
+        try {
+            // What has no fair locks has no locks that are kept: a quorum.
+            FencedLock unused = locks.fairLock(name);
+        } catch (UnsupportedOperationException e) {
+            throw new UnsupportedOperationException(
+                    "lockAtLeastFor of \"" + name
+                            + "\" needs a lock that is kept by nobody, which a quorum does not offer."
+                            + " Use a single server, Sentinel or a cluster for this task, or no lockAtLeastFor.",
+                    e);
+        }
     }
 }

@@ -25,12 +25,16 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SlowWaits implements Task {
 
+    /** So many questions go together: a renewal that becomes due meanwhile waits for no more. */
+    public static final int MOST = 256;
+
     /** When to try again if the request could not be sent. */
     private static final long AGAIN_NANOS = 1_000_000_000;
 
     private final Clock clock;
     private final Attempts attempts;
     private final long slowNanos;
+    private final int most;
     /** The locks that are waited for here, by their keys; of the watchdog's thread. */
     private final Map<String, Waited> locks = new HashMap<>();
 
@@ -49,7 +53,9 @@ public final class SlowWaits implements Task {
         private boolean seen;
     }
 
-    public SlowWaits(Clock clock, Attempts attempts, long slowNanos) {
+    /** Most: how many questions one walk asks. */
+    public SlowWaits(Clock clock, Attempts attempts, long slowNanos, int most) {
+        this.most = most;
         this.clock = clock;
         this.attempts = attempts;
         this.slowNanos = slowNanos;
@@ -58,6 +64,7 @@ public final class SlowWaits implements Task {
     @Override
     public long inspect(long now, long horizon, Batch due) {
         long next = Long.MAX_VALUE;
+        int asked = 0;
         for (Attempt attempt : attempts.all()) {
             long began = attempt.beganNanos();
             if (attempt.waits && attempt.undecided() && attempt.condition() == null && began != Long.MAX_VALUE) {
@@ -69,7 +76,11 @@ public final class SlowWaits implements Task {
             Waited waited = each.getValue();
             Attempt oldest = waited.oldest;
             if (oldest != null) {
-                due.add(each.getKey(), new Look(waited, oldest, waited.slow));
+                if (asked < most) {
+                    due.add(each.getKey(), new Look(waited, oldest, waited.slow));
+                    asked++;
+                }
+                // Earlier, once these have been answered, if more are left.
                 next = Math.min(next, now + Math.min(slowNanos, AGAIN_NANOS));
             }
             if (!waited.seen) {
@@ -128,7 +139,8 @@ public final class SlowWaits implements Task {
 
         @Override
         public Call call(long sentNanos, long timeoutNanos) {
-            return Scripts.inspect(oldest.keys);
+            // How many there are is told, and nobody's name.
+            return Scripts.inspect(oldest.keys, 1);
         }
 
         @Override

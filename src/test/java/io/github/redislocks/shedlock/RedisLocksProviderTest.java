@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockListener;
+import io.github.redislocks.LockLost;
 import io.github.redislocks.LockNotAcquired;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.Locks;
@@ -178,6 +179,64 @@ class RedisLocksProviderTest {
                 (proxy, method, arguments) -> answers.remove().get());
         assertThat(new RedisLocksProvider(scripted).lock(atMost(HOUR))).isPresent();
         assertThat(answers).isEmpty();
+    }
+
+    /** A quorum cannot keep a lock for nobody: better the task does not run than that it never runs again. */
+    @Test
+    void lock_keptAtLeast_onAQuorum_isRefusedBeforeTheTaskRuns() {
+        try (RedisLocks quorum = RedisLocks.builder()
+                .quorum("redis://localhost:1", "redis://localhost:2", "redis://localhost:3")
+                .connectLater(true)
+                .build()) {
+            LockProvider provider = new RedisLocksProvider(quorum);
+            assertThatExceptionOfType(UnsupportedOperationException.class)
+                    .isThrownBy(() -> provider.lock(atLeast(HOUR)))
+                    .withMessageContaining("lockAtLeastFor");
+        }
+    }
+
+    @Test
+    void extension_keptAtLeast_onAQuorum_isReleasedNevertheless() {
+        List<String> released = new ArrayList<>();
+        LockHandle held = (LockHandle) Proxy.newProxyInstance(
+                RedisLocksProviderTest.class.getClassLoader(),
+                new Class<?>[] {LockHandle.class},
+                (proxy, method, arguments) -> {
+                    if (method.getName().equals("releaseAfter")) {
+                        throw new UnsupportedOperationException("a quorum");
+                    } else if (method.getName().startsWith("release")) {
+                        released.add(method.getName());
+                    }
+                    return method.getReturnType() == boolean.class ? true : new CompletableFuture<>();
+                });
+        Locks scripted = (Locks) Proxy.newProxyInstance(
+                RedisLocksProviderTest.class.getClassLoader(),
+                new Class<?>[] {Locks.class},
+                (proxy, method, arguments) -> Optional.of(held));
+        SimpleLock lock = new RedisLocksProvider(scripted).lock(atMost(HOUR)).orElseThrow();
+        SimpleLock extended = lock.extend(HOUR, Duration.ofMinutes(1)).orElseThrow();
+        assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(extended::unlock);
+        assertThat(released).containsExactly("release");
+    }
+
+    /** A task that is kept alive for months extends its lock a million times. */
+    @Test
+    void extensions_leaveNothingBehind() {
+        CompletableFuture<LockLost> lost = new CompletableFuture<>();
+        LockHandle held = (LockHandle) Proxy.newProxyInstance(
+                RedisLocksProviderTest.class.getClassLoader(),
+                new Class<?>[] {LockHandle.class},
+                (proxy, method, arguments) -> method.getReturnType() == boolean.class ? true : lost);
+        Locks scripted = (Locks) Proxy.newProxyInstance(
+                RedisLocksProviderTest.class.getClassLoader(),
+                new Class<?>[] {Locks.class},
+                (proxy, method, arguments) -> Optional.of(held));
+        SimpleLock lock = new RedisLocksProvider(scripted).lock(atMost(HOUR)).orElseThrow();
+        for (int i = 0; i < 100; i++) {
+            lock = lock.extend(HOUR, Duration.ZERO).orElseThrow();
+        }
+        assertThat(lost.getNumberOfDependents()).isOne();
+        lock.unlock();
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.github.redislocks.spring.integration;
 
 import io.github.redislocks.FencedLock;
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.Locks;
 import java.time.Duration;
 import java.util.Objects;
@@ -77,6 +78,10 @@ public final class RedisLocksRegistry
      * @throws IllegalArgumentException as {@link #obtain}
      */
     public FencedLock fencedLock(Object lockKey) {
+        return locks.reentrantLock(name(lockKey));
+    }
+
+    private String name(Object lockKey) {
         Objects.requireNonNull(lockKey, "lockKey");
         if (!TEXTS.contains(lockKey.getClass()) && !(lockKey instanceof Enum<?>)) {
             throw new IllegalArgumentException(
@@ -85,7 +90,7 @@ public final class RedisLocksRegistry
                             + " text in every JVM. Pass a text that names what is to be locked.");
         }
         String text = lockKey instanceof Enum<?> constant ? constant.name() : lockKey.toString();
-        return locks.reentrantLock(prefix + text);
+        return prefix + text;
     }
 
     /**
@@ -94,13 +99,11 @@ public final class RedisLocksRegistry
      *
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock; a
      *     {@link io.github.redislocks.LockLostException} if it did and has lost it
+     * @throws io.github.redislocks.LockUnavailableException if Redis does not answer; the hold is as it was
      */
     @Override
     public void renewLock(Object lockKey) {
-        FencedLock lock = fencedLock(lockKey);
-        long token = lock.fencingToken();
-        lock.lock();
-        leave(lock, token);
+        renew(fencedLock(lockKey));
     }
 
     /**
@@ -112,20 +115,27 @@ public final class RedisLocksRegistry
      */
     @Override
     public void renewLock(Object lockKey, Duration ttl) {
-        FencedLock lock = fencedLock(lockKey);
-        long token = lock.fencingToken();
-        lock.lock(ttl);
-        leave(lock, token);
+        renew(locks.lock(name(lockKey), LockOptions.defaults().fixedLease(ttl)));
     }
 
-    /** Ends a re-entry, which began a new hold if the one before had just been lost. */
-    private static void leave(FencedLock lock, long token) {
-        boolean renewed = lock.fencingToken() == token;
+    /** By a re-entry, for which nobody waits if the lock has been lost to another. */
+    private static void renew(FencedLock lock) {
+        lock.ensureHeld();
+        int holds = lock.getHoldCount();
+        if (!lock.tryLock()) {
+            throw lost(lock);
+        }
+        boolean renewed = lock.getHoldCount() == holds + 1;
         lock.unlock();
         if (!renewed) {
-            throw new IllegalMonitorStateException(
-                    "The lock \"" + lock.getName() + "\" was lost before it could be renewed.");
+            throw lost(lock);
         }
+    }
+
+    private static IllegalMonitorStateException lost(FencedLock lock) {
+        lock.ensureHeld();
+        return new IllegalMonitorStateException(
+                "The lock \"" + lock.getName() + "\" was lost before it could be renewed.");
     }
 
     /** Does nothing: a lock object holds nothing, and this registry keeps none. */

@@ -2,11 +2,16 @@ package io.github.redislocks.spring.integration;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
+import io.github.redislocks.LockLostException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.fixture.RedisServers;
 import java.time.Duration;
+import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.AfterEach;
@@ -17,6 +22,8 @@ import org.springframework.integration.support.locks.DistributedLock;
 /** The registry for Spring Integration on a real Redis. */
 @Timeout(60)
 class RedisLocksRegistryTest {
+
+    private static final Duration TTL = Duration.ofSeconds(20);
 
     private final String key = UUID.randomUUID().toString();
     private final RedisLocks here = RedisLocks.connect(RedisServers.shared().uri());
@@ -68,6 +75,68 @@ class RedisLocksRegistryTest {
         registry.fencedLock(key).forceUnlock();
         assertThatThrownBy(() -> registry.renewLock(key)).isInstanceOf(IllegalMonitorStateException.class);
         assertThat(registry.fencedLock(key).isLocked()).isFalse();
+    }
+
+    /** Another has the lock by now: to wait for it would be to wait for that one's work. */
+    @Test
+    void renewLock_ofALockThatAnotherHas_failsAtOnce() throws Exception {
+        CountDownLatch renewed = new CountDownLatch(1);
+        try {
+            lock.lock();
+            there.reentrantLock("flows:" + key).forceUnlock();
+            remote.lock();
+            List<Throwable> thrown = new CopyOnWriteArrayList<>();
+            Thread other = new Thread(() -> {
+                // Else the lock would be waited for until the test is over.
+                if (!awaits(renewed)) {
+                    here.close();
+                }
+            });
+            other.start();
+            for (Runnable renewal :
+                    List.<Runnable>of(() -> registry.renewLock(key), () -> registry.renewLock(key, TTL))) {
+                thrown.add(catchThrowable(renewal::run));
+            }
+            renewed.countDown();
+            other.join();
+            assertThat(thrown).hasSize(2).allMatch(LockLostException.class::isInstance);
+            assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+            assertThat(there.reentrantLock("flows:" + key).getHoldCount()).isOne();
+        } finally {
+            renewed.countDown();
+        }
+    }
+
+    private static boolean awaits(CountDownLatch latch) {
+        try {
+            return latch.await(10, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            return false;
+        }
+    }
+
+    @Test
+    void renewLock_ofALockThatWasForced_tellsOfTheLossAndTakesNothing() {
+        lock.lock();
+        there.reentrantLock("flows:" + key).forceUnlock();
+        assertThatThrownBy(() -> registry.renewLock(key)).isInstanceOf(LockLostException.class);
+        assertThat(there.reentrantLock("flows:" + key).isLocked()).isFalse();
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+        lock.lock();
+        there.reentrantLock("flows:" + key).forceUnlock();
+        assertThatThrownBy(() -> registry.renewLock(key, TTL)).isInstanceOf(LockLostException.class);
+        assertThat(there.reentrantLock("flows:" + key).isLocked()).isFalse();
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+    }
+
+    @Test
+    void renewLock_byAThreadThatIsInterrupted_renewsAndKeepsTheInterrupt() {
+        lock.lock(Duration.ofSeconds(3));
+        Thread.currentThread().interrupt();
+        registry.renewLock(key, Duration.ofHours(1));
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(registry.fencedLock(key).remainingLease()).isGreaterThan(Duration.ofMinutes(30));
+        lock.unlock();
     }
 
     @Test
