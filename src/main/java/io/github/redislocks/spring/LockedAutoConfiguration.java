@@ -4,12 +4,14 @@ import io.github.redislocks.Locks;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.AnyNestedCondition;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Role;
 import org.springframework.transaction.PlatformTransactionManager;
@@ -22,8 +24,22 @@ import org.springframework.transaction.support.TransactionTemplate;
             "org.springframework.boot.transaction.autoconfigure.TransactionAutoConfiguration",
             "org.springframework.boot.autoconfigure.transaction.TransactionAutoConfiguration"
         })
-@ConditionalOnProperty(prefix = "redis-locks", name = "enabled", matchIfMissing = true)
+@Conditional(LockedAutoConfiguration.Wanted.class)
 final class LockedAutoConfiguration {
+
+    /** If the locks are made, or the application has its own: it must not believe that it has a lock. */
+    static final class Wanted extends AnyNestedCondition {
+
+        Wanted() {
+            super(ConfigurationPhase.REGISTER_BEAN);
+        }
+
+        @ConditionalOnProperty(prefix = "redis-locks", name = "enabled", matchIfMissing = true)
+        static final class Enabled {}
+
+        @ConditionalOnBean(Locks.class)
+        static final class Own {}
+    }
 
     @Bean
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
@@ -36,11 +52,11 @@ final class LockedAutoConfiguration {
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(name = "org.springframework.transaction.PlatformTransactionManager")
     @ConditionalOnSingleCandidate(PlatformTransactionManager.class)
-    @ConditionalOnBean(Locks.class)
     static class WithTransactions {
 
         @Bean
         @ConditionalOnMissingBean
+        @ConditionalOnSingleCandidate(Locks.class)
         LockedTransactions redisLocksTransactions(Locks locks, PlatformTransactionManager transactions) {
             return new LockedTransactions(locks, new TransactionTemplate(transactions));
         }

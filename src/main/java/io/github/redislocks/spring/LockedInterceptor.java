@@ -5,11 +5,17 @@ import io.github.redislocks.LockedCall;
 import io.github.redislocks.LockedResult;
 import io.github.redislocks.Locks;
 import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.lang.reflect.UndeclaredThrowableException;
 import java.time.Duration;
+import java.util.LinkedHashSet;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.function.Supplier;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
@@ -20,6 +26,8 @@ import org.springframework.context.expression.BeanFactoryResolver;
 import org.springframework.context.expression.MethodBasedEvaluationContext;
 import org.springframework.core.DefaultParameterNameDiscoverer;
 import org.springframework.core.MethodClassKey;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.ReflectionUtils;
 
 /** Runs {@link Locked} methods under their locks. */
 final class LockedInterceptor implements MethodInterceptor {
@@ -39,8 +47,25 @@ final class LockedInterceptor implements MethodInterceptor {
     Optional<LockedMethod> find(Method method, Class<?> type) {
         return methods.computeIfAbsent(
                 new MethodClassKey(method, type),
-                first -> Optional.ofNullable(
-                        LockedMethod.of(AopUtils.getMostSpecificMethod(method, type), this::resolved)));
+                first -> Optional.ofNullable(LockedMethod.of(specific(method, type), this::resolved)));
+    }
+
+    private static Method specific(Method method, Class<?> type) {
+        // The methods of a proxy's class are final, and are those of its interfaces.
+        return Proxy.isProxyClass(type) ? method : AopUtils.getMostSpecificMethod(method, type);
+    }
+
+    /** Throws if any method of a class asks for a lock that it cannot have. */
+    void check(Class<?> type) {
+        Set<Class<?>> all = new LinkedHashSet<>(ClassUtils.getAllInterfacesForClassAsSet(type));
+        if (!Proxy.isProxyClass(type)) {
+            all.add(ClassUtils.getUserClass(type));
+        }
+        for (Class<?> each : all) {
+            for (Method method : ReflectionUtils.getAllDeclaredMethods(each)) {
+                Optional<LockedMethod> unused = find(method, type);
+            }
+        }
     }
 
     private String resolved(String text) {
@@ -59,7 +84,10 @@ final class LockedInterceptor implements MethodInterceptor {
                 target == null ? type : target, method.method(), invocation.getArguments(), names);
         context.setBeanResolver(new BeanFactoryResolver(beans));
         String name = method.lockName(context);
-        FencedLock lock = locks.get().lock(name, method.options());
+        Locks source = locks.get();
+        FencedLock lock = source.lock(name, method.options());
+        // Else it would be taken anew, and what encloses this call would go on under a lock that it had lost.
+        EnclosingLocks.ensureHeld(source, lock);
         // Who has the lock took it before the transaction, or was let in.
         boolean inTransaction = OpenTransactions.isOpen()
                 && !lock.isHeldByCurrentThread()
@@ -67,10 +95,16 @@ final class LockedInterceptor implements MethodInterceptor {
         if (inTransaction && method.isRefusedInTransaction()) {
             throw refused(method, name);
         }
+        boolean[] ran = new boolean[1];
+        @SuppressWarnings("NullAway") // It does not see that the type argument of the call may be null.
+        LockedCall<@Nullable Object, Exception> work = () -> {
+            ran[0] = true;
+            return proceed(invocation, method, source, lock);
+        };
         try {
-            return inTransaction ? callUntilCompletion(invocation, method, lock) : call(invocation, method, lock);
+            return inTransaction ? callUntilCompletion(work, method, lock) : call(work, method, lock);
         } catch (InterruptedException e) {
-            if (method.declares(InterruptedException.class)) {
+            if (ran[0] || method.declares(InterruptedException.class)) {
                 throw e;
             }
             Thread.currentThread().interrupt();
@@ -89,9 +123,8 @@ final class LockedInterceptor implements MethodInterceptor {
     }
 
     @SuppressWarnings("NullAway") // It does not see that the type argument of the call may be null.
-    private static @Nullable Object call(MethodInvocation invocation, LockedMethod method, FencedLock lock)
-            throws Exception {
-        LockedCall<@Nullable Object, Exception> work = () -> proceed(invocation, method, lock);
+    private static @Nullable Object call(
+            LockedCall<@Nullable Object, Exception> work, LockedMethod method, FencedLock lock) throws Exception {
         Duration wait = method.waitFor();
         if (wait == null) {
             return lock.callWithLock(work);
@@ -101,7 +134,7 @@ final class LockedInterceptor implements MethodInterceptor {
     }
 
     private static @Nullable Object callUntilCompletion(
-            MethodInvocation invocation, LockedMethod method, FencedLock lock) throws Exception {
+            LockedCall<@Nullable Object, Exception> work, LockedMethod method, FencedLock lock) throws Exception {
         Duration wait = method.waitFor();
         if (wait == null) {
             lock.lock();
@@ -109,7 +142,7 @@ final class LockedInterceptor implements MethodInterceptor {
             return busy(method, lock);
         }
         OpenTransactions.unlockAfterCompletion(lock);
-        return proceed(invocation, method, lock);
+        return work.call();
     }
 
     private static @Nullable Object busy(LockedMethod method, FencedLock lock) {
@@ -122,20 +155,35 @@ final class LockedInterceptor implements MethodInterceptor {
                 null);
     }
 
-    private static @Nullable Object proceed(MethodInvocation invocation, LockedMethod method, FencedLock lock)
-            throws Exception {
+    private static @Nullable Object proceed(
+            MethodInvocation invocation, LockedMethod method, Locks source, FencedLock lock) throws Exception {
         if (method.wantsToken()) {
             method.giveToken(invocation.getArguments(), lock.fencingToken());
         }
-        EnclosingLocks.enter(lock);
+        EnclosingLocks.enter(source, lock);
         try {
-            return invocation.proceed();
+            Object result = invocation.proceed();
+            if (method.mayEndLater() && result instanceof Future<?> work) {
+                awaitEnd(work);
+            }
+            return result;
         } catch (Exception | Error e) {
             throw e;
         } catch (Throwable e) {
             throw new UndeclaredThrowableException(e);
         } finally {
             EnclosingLocks.leave();
+        }
+    }
+
+    /** Waits for the work of an {@code @Async} method that has returned before its end, as its caller is going to. */
+    private static void awaitEnd(Future<?> work) {
+        try {
+            Object unused = work.get();
+        } catch (ExecutionException | CancellationException e) {
+            // Told to whoever has the same object.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 }

@@ -3,19 +3,23 @@ package io.github.redislocks.spring;
 import io.github.redislocks.LockOptions;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
-import java.lang.reflect.Parameter;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.KotlinDetector;
+import org.springframework.core.MethodParameter;
 import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.AnnotatedMethod;
 import org.springframework.expression.EvaluationContext;
 import org.springframework.expression.Expression;
 import org.springframework.expression.ParseException;
@@ -30,6 +34,10 @@ import org.springframework.scheduling.annotation.Async;
 final class LockedMethod {
 
     private static final SpelExpressionParser PARSER = new SpelExpressionParser();
+
+    /** What is returned before the work has ended, also where nothing of reactive programming is on the class path. */
+    private static final List<Class<?>> LATER =
+            List.of(Future.class, CompletionStage.class, Flow.Publisher.class, Callable.class);
 
     private final Method method;
     private final Locked locked;
@@ -50,6 +58,7 @@ final class LockedMethod {
         checkEndsWithItsWork();
         this.name = name(resolve.apply(locked.value()));
         this.waitFor = duration("waitFor", resolve.apply(locked.waitFor()), time -> time);
+        check(waitFor == null || !waitFor.isNegative(), "has a negative waitFor. Write \"0\" for a free lock only.");
         LockOptions plain = LockOptions.defaults().fair(locked.fair());
         LockOptions leased = duration("lease", resolve.apply(locked.lease()), plain::fixedLease);
         this.options = leased == null ? plain : leased;
@@ -83,7 +92,7 @@ final class LockedMethod {
         Class<?> type = method.getReturnType();
         boolean async = AnnotatedElementUtils.hasAnnotation(method, Async.class)
                 || AnnotatedElementUtils.hasAnnotation(method.getDeclaringClass(), Async.class);
-        boolean later = Future.class.isAssignableFrom(type)
+        boolean later = LATER.stream().anyMatch(each -> each.isAssignableFrom(type))
                 || ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null
                 || KotlinDetector.isSuspendingFunction(method);
         check(
@@ -129,16 +138,16 @@ final class LockedMethod {
     }
 
     private int tokenAt() {
-        Parameter[] parameters = method.getParameters();
         int at = -1;
-        for (int i = 0; i < parameters.length; i++) {
-            if (parameters[i].isAnnotationPresent(FencingToken.class)) {
+        // Also of the parameters of the interfaces and superclasses that declare the method.
+        for (MethodParameter parameter : new AnnotatedMethod(method).getMethodParameters()) {
+            if (parameter.hasParameterAnnotation(FencingToken.class)) {
+                Class<?> type = parameter.getParameterType();
                 check(
-                        parameters[i].getType() == long.class || parameters[i].getType() == Long.class,
-                        "has a @FencingToken of the type "
-                                + parameters[i].getType().getSimpleName() + ", and a token is a long.");
+                        type == long.class || type == Long.class,
+                        "has a @FencingToken of the type " + type.getSimpleName() + ", and a token is a long.");
                 check(at < 0, "has more than one @FencingToken. A hold has one token.");
-                at = i;
+                at = parameter.getParameterIndex();
             }
         }
         return at;
@@ -192,6 +201,11 @@ final class LockedMethod {
     @Nullable
     Object skipped() {
         return method.getReturnType() == Optional.class ? Optional.empty() : null;
+    }
+
+    /** Whether its thread is to wait for what the method returns: of {@code @Async}, which does so as well. */
+    boolean mayEndLater() {
+        return Future.class.isAssignableFrom(method.getReturnType());
     }
 
     boolean declares(Class<? extends Throwable> type) {

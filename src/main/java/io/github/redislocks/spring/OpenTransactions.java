@@ -2,9 +2,7 @@ package io.github.redislocks.spring;
 
 import io.github.redislocks.FencedLock;
 import java.lang.reflect.Method;
-import org.springframework.core.annotation.AnnotatedElementUtils;
-import org.springframework.transaction.annotation.Propagation;
-import org.springframework.transaction.annotation.Transactional;
+import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.ClassUtils;
 
@@ -27,10 +25,7 @@ final class OpenTransactions {
 
     /** Whether a method begins a transaction of its own also where one is open, and so ends it under its lock. */
     static boolean beginsItsOwn(Method method, Class<?> type) {
-        Transactional ofMethod = AnnotatedElementUtils.findMergedAnnotation(method, Transactional.class);
-        Transactional of =
-                ofMethod == null ? AnnotatedElementUtils.findMergedAnnotation(type, Transactional.class) : ofMethod;
-        return of != null && of.propagation() == Propagation.REQUIRES_NEW;
+        return TransactionEnds.beginsItsOwn(method, type);
     }
 
     /**
@@ -45,6 +40,13 @@ final class OpenTransactions {
     static void askBeforeCommits(Object bean) {
         if (KNOWN) {
             TransactionEnds.askBeforeCommits(bean);
+        }
+    }
+
+    /** As {@link #askBeforeCommits}, of all that have been made. */
+    static void askBeforeCommitsOf(ListableBeanFactory beans) {
+        if (KNOWN) {
+            TransactionEnds.askBeforeCommitsOf(beans);
         }
     }
 }

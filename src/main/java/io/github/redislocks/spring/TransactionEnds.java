@@ -1,14 +1,23 @@
 package io.github.redislocks.spring;
 
 import io.github.redislocks.FencedLock;
+import java.lang.reflect.Method;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.config.SingletonBeanRegistry;
 import org.springframework.transaction.ConfigurableTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
+import org.springframework.transaction.annotation.AnnotationTransactionAttributeSource;
+import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /** What is done before transactions are committed and when they have ended; needs Spring's transactions. */
 final class TransactionEnds {
+
+    private static final AnnotationTransactionAttributeSource ANNOTATIONS =
+            new AnnotationTransactionAttributeSource(false);
 
     private TransactionEnds() {}
 
@@ -27,9 +36,26 @@ final class TransactionEnds {
 
     /** As {@link OpenTransactions#askBeforeCommits}. */
     static void askBeforeCommits(Object bean) {
-        if (bean instanceof ConfigurableTransactionManager manager) {
+        if (bean instanceof ConfigurableTransactionManager manager
+                && manager.getTransactionExecutionListeners().stream().noneMatch(Asking.class::isInstance)) {
             manager.addListener(new Asking());
         }
+    }
+
+    /** As {@link OpenTransactions#askBeforeCommitsOf}. */
+    static void askBeforeCommitsOf(ListableBeanFactory beans) {
+        for (String name : beans.getBeanNamesForType(ConfigurableTransactionManager.class, false, false)) {
+            Object made = beans instanceof SingletonBeanRegistry all ? all.getSingleton(name) : null;
+            if (made != null) {
+                askBeforeCommits(made);
+            }
+        }
+    }
+
+    /** As {@link OpenTransactions#beginsItsOwn}: what Spring itself finds. */
+    static boolean beginsItsOwn(Method method, Class<?> type) {
+        TransactionAttribute found = ANNOTATIONS.getTransactionAttribute(method, type);
+        return found != null && found.getPropagationBehavior() == TransactionDefinition.PROPAGATION_REQUIRES_NEW;
     }
 
     /** Is called right before the commit, after all synchronizations. */

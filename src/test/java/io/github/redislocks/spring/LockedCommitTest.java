@@ -13,11 +13,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Role;
+import org.springframework.core.PriorityOrdered;
 import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.TransactionTemplate;
 
@@ -45,6 +48,11 @@ class LockedCommitTest {
         @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
         static LockedPostProcessor locked(ObjectProvider<Locks> locks) {
             return new LockedPostProcessor(locks::getObject);
+        }
+
+        @Bean
+        Ledger ledger(Sales.Counter counter) {
+            return new Ledger(counter);
         }
 
         @Bean
@@ -83,20 +91,73 @@ class LockedCommitTest {
             });
         }
 
+        @Locked("sale:#{#id}")
+        public void aroundSale(int id, Runnable action) {
+            action.run();
+        }
+
         @Locked("shop")
         public void around(Runnable action) {
             action.run();
         }
     }
 
+    static class Books {
+
+        private final Sales.Counter counter;
+
+        Books(Sales.Counter counter) {
+            this.counter = counter;
+        }
+
+        @Locked("sale:#{#id}")
+        public void enter(int id) {
+            counter.add(id);
+        }
+    }
+
+    /** Its annotation is not for what it inherits, so Spring begins no transaction there. */
+    @Transactional(propagation = Propagation.REQUIRES_NEW)
+    static class Ledger extends Books {
+
+        Ledger(Sales.Counter counter) {
+            super(counter);
+        }
+    }
+
+    /** Needs a transaction manager before there is a processor for {@link Locked}. */
+    static class Early implements BeanPostProcessor, PriorityOrdered {
+
+        @Override
+        public int getOrder() {
+            return 0;
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class WithEarlyManager {
+
+        @Bean
+        static Early early(PlatformTransactionManager manager) {
+            assertThat(manager).isNotNull();
+            return new Early();
+        }
+    }
+
     private AnnotationConfigApplicationContext context;
     private Shop shop;
+    private Books books;
     private Sales.Counter counter;
     private InMemoryLocks memory;
 
     @BeforeEach
     void start() {
-        context = new AnnotationConfigApplicationContext(Config.class);
+        start(Config.class);
+    }
+
+    private void start(Class<?>... configs) {
+        context = new AnnotationConfigApplicationContext(configs);
+        books = context.getBean(Books.class);
         shop = context.getBean(Shop.class);
         counter = context.getBean(Sales.Counter.class);
         memory = context.getBean(InMemoryLocks.class);
@@ -129,6 +190,34 @@ class LockedCommitTest {
                     shop.sell(1, false);
                 }))
                 .isInstanceOf(LockLostException.class);
+        assertThat(counter.count(1)).isZero();
+    }
+
+    @Test
+    void enclosingLockThatIsLost_isNotTakenAnewByAMethodInside() {
+        assertThatThrownBy(() -> shop.aroundSale(1, () -> {
+                    memory.lose("sale:1");
+                    shop.sell(1, false);
+                }))
+                .isInstanceOf(LockLostException.class);
+        assertThat(counter.count(1)).isZero();
+        shop.aroundSale(1, () -> shop.sell(1, false));
+        assertThat(counter.count(1)).as("of a lock that is held").isOne();
+    }
+
+    @Test
+    void transactionThatIsJoined_isNotTakenForOneOfItsOwn() {
+        TransactionTemplate transaction = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
+        assertThatThrownBy(() -> transaction.executeWithoutResult(status -> books.enter(1)))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("before the transaction begins");
+    }
+
+    @Test
+    void managerThatWasMadeEarly_asksAsWell() {
+        context.close();
+        start(Config.class, WithEarlyManager.class);
+        assertThatThrownBy(() -> shop.sell(1, true)).isInstanceOf(LockLostException.class);
         assertThat(counter.count(1)).isZero();
     }
 

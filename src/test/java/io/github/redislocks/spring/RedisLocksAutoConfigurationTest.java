@@ -12,6 +12,7 @@ import io.github.redislocks.fixture.TlsServer;
 import io.github.redislocks.fixture.WorkerJvm;
 import io.github.redislocks.micrometer.LockMetrics;
 import io.github.redislocks.micrometer.LockObservations;
+import io.github.redislocks.testkit.InMemoryLocks;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.micrometer.observation.ObservationRegistry;
@@ -32,6 +33,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.ssl.SslAutoConfiguration;
@@ -39,6 +41,10 @@ import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDeta
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.TransactionStatus;
+import org.springframework.transaction.support.SimpleTransactionStatus;
 
 @Timeout(60)
 class RedisLocksAutoConfigurationTest {
@@ -90,6 +96,92 @@ class RedisLocksAutoConfigurationTest {
         WithUser.SEEN.clear();
         runner.withPropertyValues(NOWHERE).withUserConfiguration(WithUser.class).run(context -> {});
         assertThat(WithUser.SEEN).containsExactly("open");
+    }
+
+    /** Takes a lock when it is destroyed, and knows none: what it calls has the annotation. */
+    record Flusher(Flushed flushed, List<String> seen) implements DisposableBean {
+
+        @Override
+        public void destroy() {
+            try {
+                flushed.flush();
+            } catch (LockUnavailableException e) {
+                seen.add("open, without a Redis");
+            } catch (RuntimeException e) {
+                seen.add(e.toString());
+            }
+        }
+    }
+
+    static class Flushed {
+        @Locked(value = "flush", waitFor = "0")
+        public void flush() {}
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class WithFlusher {
+
+        static final List<String> SEEN = new ArrayList<>();
+
+        @Bean
+        Flushed flushed() {
+            return new Flushed();
+        }
+
+        @Bean
+        Flusher flusher(Flushed flushed) {
+            return new Flusher(flushed, SEEN);
+        }
+    }
+
+    @Test
+    void close_ofTheContext_comesAfterBeansWithLockedMethods() {
+        WithFlusher.SEEN.clear();
+        runner.withPropertyValues(NOWHERE)
+                .withUserConfiguration(WithFlusher.class)
+                .run(context -> {});
+        assertThat(WithFlusher.SEEN).containsExactly("open, without a Redis");
+    }
+
+    @Test
+    void locksOfTheUser_areUsedByLocked_alsoIfNoneAreToBeMade() {
+        try (InMemoryLocks memory = InMemoryLocks.start()) {
+            RedisLocks own = memory.client();
+            runner.withPropertyValues("redis-locks.enabled=false")
+                    .withBean("own", RedisLocks.class, () -> own, definition -> definition.setDestroyMethodName(""))
+                    .withBean(Flushed.class, Flushed::new)
+                    .run(context -> assertThat(AopUtils.isAopProxy(context.getBean(Flushed.class)))
+                            .isTrue());
+        }
+    }
+
+    /** Begins, commits and rolls back nothing. */
+    private record PseudoTransactions() implements PlatformTransactionManager {
+
+        @Override
+        public TransactionStatus getTransaction(TransactionDefinition definition) {
+            return new SimpleTransactionStatus();
+        }
+
+        @Override
+        public void commit(TransactionStatus status) {}
+
+        @Override
+        public void rollback(TransactionStatus status) {}
+    }
+
+    @Test
+    void twoLocksOfTheUser_withTransactions_doNotFailTheStart() {
+        try (InMemoryLocks memory = InMemoryLocks.start()) {
+            runner.withBean("one", RedisLocks.class, memory::client, definition -> definition.setDestroyMethodName(""))
+                    .withBean(
+                            "two",
+                            RedisLocks.class,
+                            memory::newClient,
+                            definition -> definition.setDestroyMethodName(""))
+                    .withBean(PlatformTransactionManager.class, PseudoTransactions::new)
+                    .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(LockedTransactions.class));
+        }
     }
 
     @Test

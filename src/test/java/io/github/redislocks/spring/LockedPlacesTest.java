@@ -1,0 +1,352 @@
+package io.github.redislocks.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.redislocks.Locks;
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.testkit.InMemoryLocks;
+import java.lang.reflect.Proxy;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Flow;
+import java.util.function.Supplier;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Role;
+import org.springframework.core.Ordered;
+import org.springframework.core.task.SimpleAsyncTaskExecutor;
+import org.springframework.scheduling.annotation.Async;
+import org.springframework.scheduling.annotation.EnableAsync;
+
+/** {@link Locked} in classes with several methods, on interfaces, and among other proxies. */
+@Timeout(60)
+class LockedPlacesTest {
+
+    @Configuration(proxyBeanMethods = false)
+    static class Config {
+
+        @Bean(destroyMethod = "close")
+        InMemoryLocks memory() {
+            return InMemoryLocks.start();
+        }
+
+        @Bean(destroyMethod = "")
+        RedisLocks locks(InMemoryLocks memory) {
+            return memory.client();
+        }
+
+        @Bean
+        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+        static LockedPostProcessor locked(ObjectProvider<Locks> locks) {
+            return new LockedPostProcessor(locks::getObject);
+        }
+    }
+
+    private final AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
+
+    @AfterEach
+    void stop() {
+        context.close();
+    }
+
+    private <T> T start(Class<T> type, Class<?> config, Supplier<? extends T> bean) {
+        context.register(Config.class, config);
+        context.registerBean("subject", type, () -> bean.get());
+        context.refresh();
+        return context.getBean(type);
+    }
+
+    private RedisLocks locks() {
+        return context.getBean(RedisLocks.class);
+    }
+
+    static class PrivateAmongOthers {
+        @Locked("a")
+        public void a() {}
+
+        @SuppressWarnings("UnusedMethod")
+        @Locked("x")
+        private void work() {}
+
+        @Locked("z")
+        public void z() {}
+    }
+
+    static class FinalAmongOthers {
+        @Locked("a")
+        public void a() {}
+
+        @Locked("x")
+        public final void work() {}
+
+        @Locked("z")
+        public void z() {}
+    }
+
+    static class StaticAmongOthers {
+        @Locked("a")
+        public void a() {}
+
+        @Locked("x")
+        public static void work() {}
+
+        @Locked("z")
+        public void z() {}
+    }
+
+    static class WrongTimeAmongOthers {
+        @Locked("a")
+        public void a() {}
+
+        @Locked(value = "x", waitFor = "soon")
+        public void work() {}
+
+        @Locked("z")
+        public void z() {}
+    }
+
+    /** A class of which one method can have its lock must not hide that another cannot. */
+    @ParameterizedTest
+    @ValueSource(
+            classes = {
+                PrivateAmongOthers.class,
+                FinalAmongOthers.class,
+                StaticAmongOthers.class,
+                WrongTimeAmongOthers.class
+            })
+    void methodThatCannotWork_amongOthersThatCan_failsTheStart(Class<?> type) {
+        assertThatThrownBy(() -> start(Object.class, type, Object::new))
+                .hasStackTraceContaining(type.getName() + ".work(");
+    }
+
+    /** As with transactions: another proxy is there already. */
+    @ParameterizedTest
+    @ValueSource(
+            classes = {
+                PrivateAmongOthers.class,
+                FinalAmongOthers.class,
+                StaticAmongOthers.class,
+                WrongTimeAmongOthers.class
+            })
+    void methodThatCannotWork_behindAnotherProxy_failsTheStart(Class<?> type) {
+        assertThatThrownBy(() -> start(Object.class, Object.class, () -> proxied(type)))
+                .hasStackTraceContaining(type.getName() + ".work(");
+    }
+
+    private static Object proxied(Class<?> type) {
+        try {
+            ProxyFactory factory =
+                    new ProxyFactory(type.getDeclaredConstructor().newInstance());
+            factory.setProxyTargetClass(true);
+            factory.addAdvice((MethodInterceptor) call -> call.proceed());
+            return factory.getProxy();
+        } catch (ReflectiveOperationException e) {
+            throw new LinkageError("The class has no constructor", e);
+        }
+    }
+
+    static class WithStage {
+        @Locked("x")
+        public CompletionStage<Void> work() {
+            return CompletableFuture.completedStage(null);
+        }
+    }
+
+    static class WithPublisher {
+        @Locked("x")
+        public Flow.Publisher<String> work() {
+            return subscriber -> {};
+        }
+    }
+
+    static class WithCallable {
+        @Locked("x")
+        public Callable<String> work() {
+            return () -> "later";
+        }
+    }
+
+    static class WithNegativeWait {
+        @Locked(value = "x", waitFor = "-1s")
+        public void work() {}
+    }
+
+    @ParameterizedTest
+    @ValueSource(classes = {WithStage.class, WithPublisher.class, WithCallable.class, WithNegativeWait.class})
+    void methodThatReturnsBeforeItsWork_orWaitsForNoTime_failsTheStart(Class<?> type) {
+        assertThatThrownBy(() -> start(Object.class, type, Object::new))
+                .hasStackTraceContaining(type.getName() + ".work(");
+    }
+
+    interface Shipping {
+        @Locked("order:#{#p0}")
+        long ship(long id, @FencingToken long token);
+    }
+
+    static class Warehouse implements Shipping {
+        @Override
+        public long ship(long id, long token) {
+            return token;
+        }
+    }
+
+    @Test
+    void token_ofAParameterOfTheInterface_isGiven() {
+        Shipping shipping = start(Shipping.class, Object.class, Warehouse::new);
+        assertThat(shipping.ship(1, -1)).isPositive();
+    }
+
+    interface Heading<T> {
+        long ship(T id, @FencingToken long token);
+    }
+
+    static class Harbour implements Heading<String> {
+        @Override
+        @Locked("order:#{#p0}")
+        public long ship(String id, long token) {
+            return token;
+        }
+    }
+
+    @Test
+    void token_ofAParameterOfAGenericInterface_isGiven() {
+        @SuppressWarnings("unchecked")
+        Heading<String> heading = start(Heading.class, Object.class, Harbour::new);
+        assertThat(heading.ship("a", -1)).isPositive();
+    }
+
+    /** As a client of HTTP, or a mapper of a database: an interface that has no class. */
+    @Test
+    void interfaceWithoutAClass_isLocked() {
+        Shipping shipping = start(Shipping.class, Object.class, () -> (Shipping) Proxy.newProxyInstance(
+                Shipping.class.getClassLoader(), new Class<?>[] {Shipping.class}, (proxy, method, arguments) -> {
+                    assertThat(locks().reentrantLock("order:7").isHeldByCurrentThread())
+                            .isTrue();
+                    return arguments[1];
+                }));
+        assertThat(shipping.ship(7, -1)).isPositive();
+    }
+
+    /** As a repository of Spring Data: the class behind the proxy does not have the methods of the interface. */
+    @Test
+    void interfaceOfAProxy_whoseTargetDoesNotImplementIt_isLocked() {
+        Shipping shipping = start(Shipping.class, Object.class, () -> {
+            ProxyFactory factory = new ProxyFactory();
+            factory.setTarget(new Object());
+            factory.setInterfaces(Shipping.class);
+            factory.addAdvice((MethodInterceptor) call -> {
+                assertThat(locks().reentrantLock("order:7").isHeldByCurrentThread())
+                        .isTrue();
+                return call.getArguments()[1];
+            });
+            return (Shipping) factory.getProxy();
+        });
+        assertThat(shipping.ship(7, -1)).isPositive();
+    }
+
+    interface Work {
+        @Locked("work")
+        void work();
+    }
+
+    static class Interrupted implements Work {
+        @Override
+        public void work() {
+            LockedPlacesTest.<RuntimeException>throwAny(new InterruptedException("the work was interrupted"));
+        }
+    }
+
+    @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
+    private static <E extends Throwable> void throwAny(Throwable thrown) throws E {
+        throw (E) thrown;
+    }
+
+    @Test
+    void interruptOfTheWork_isNotTakenForABusyLock() {
+        Work work = start(Work.class, Object.class, () -> {
+            ProxyFactory factory = new ProxyFactory(new Interrupted());
+            factory.setInterfaces(Work.class);
+            factory.addAdvice((MethodInterceptor) call -> call.proceed());
+            return (Work) factory.getProxy();
+        });
+        assertThatThrownBy(work::work)
+                .isNotInstanceOf(LockBusyException.class)
+                .hasRootCauseMessage("the work was interrupted");
+    }
+
+    /** The processor of {@code @Async} comes before that of {@link Locked}. */
+    @Configuration(proxyBeanMethods = false)
+    @EnableAsync(order = Ordered.HIGHEST_PRECEDENCE, proxyTargetClass = true)
+    static class AsyncFirst {
+        @Bean
+        SimpleAsyncTaskExecutor taskExecutor() {
+            return new SimpleAsyncTaskExecutor("worker");
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableAsync(proxyTargetClass = true)
+    static class AsyncAsUsual {
+        @Bean
+        SimpleAsyncTaskExecutor taskExecutor() {
+            return new SimpleAsyncTaskExecutor("worker");
+        }
+    }
+
+    static class Job {
+        final CompletableFuture<Thread> worker = new CompletableFuture<>();
+
+        @Async
+        @Locked("job")
+        public CompletableFuture<Void> later(CompletableFuture<Void> work) {
+            worker.complete(Thread.currentThread());
+            return work;
+        }
+
+        @Async
+        @Locked("job")
+        public CompletableFuture<Boolean> held(Supplier<Boolean> held) {
+            return CompletableFuture.completedFuture(held.get());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(classes = {AsyncFirst.class, AsyncAsUsual.class})
+    void async_runsFirst_inWhateverOrder(Class<?> config) {
+        Job job = start(Job.class, config, Job::new);
+        assertThat(job.held(() -> locks().reentrantLock("job").isHeldByCurrentThread())
+                        .join())
+                .as("held by the thread that works")
+                .isTrue();
+    }
+
+    @Test
+    void async_workThatIsNotDone_keepsTheLock() throws Exception {
+        Job real = new Job();
+        Job job = start(Job.class, AsyncAsUsual.class, () -> real);
+        CompletableFuture<Void> work = new CompletableFuture<>();
+        CompletableFuture<Void> all = job.later(work);
+        Thread worker = real.worker.get();
+        while (worker.getState() != Thread.State.WAITING && worker.isAlive()) {
+            Thread.onSpinWait();
+        }
+        assertThat(locks().inspect("job").holder()).as("while it works").isPresent();
+        work.complete(null);
+        all.get();
+        while (locks().inspect("job").holder().isPresent()) {
+            Thread.onSpinWait();
+        }
+    }
+}
