@@ -115,16 +115,18 @@ public final class LockInspection {
         return Objects.hash(lockName, holder, keptFor, queue, queueLength, conditions);
     }
 
+    /** A line for the hold of a lock. */
+    static String state(String lockName, Optional<Holder> holder, Optional<Duration> keptFor) {
+        String state = holder.isPresent()
+                ? "held by " + holder.get()
+                : keptFor.isPresent() ? "kept by nobody, for " + keptFor.get().toMillis() + " ms" : "free";
+        return "Lock \"" + lockName + "\" " + state;
+    }
+
     /** A line for the hold, one for each place in the queue, and one for each Condition. */
     @Override
     public String toString() {
-        StringBuilder text = new StringBuilder("Lock \"").append(lockName).append("\" ");
-        text.append(
-                holder.isPresent()
-                        ? "held by " + holder.get()
-                        : keptFor.isPresent()
-                                ? "kept by nobody, for " + keptFor.get().toMillis() + " ms"
-                                : "free");
+        StringBuilder text = new StringBuilder(state(lockName, holder, keptFor));
         for (int i = 0; i < queue.size(); i++) {
             text.append("\n  ").append(i + 1).append(". ").append(queue.get(i));
         }

@@ -85,14 +85,7 @@ public final class LockSummary {
     /** One line. */
     @Override
     public String toString() {
-        StringBuilder text = new StringBuilder("Lock \"").append(lockName).append("\" ");
-        if (holder.isPresent()) {
-            text.append("held by ").append(holder.get());
-        } else if (keptFor.isPresent()) {
-            text.append("kept by nobody, for ").append(keptFor.get().toMillis()).append(" ms");
-        } else {
-            text.append("free");
-        }
+        StringBuilder text = new StringBuilder(LockInspection.state(lockName, holder, keptFor));
         if (queueLength > 0) {
             text.append("; ").append(queueLength).append(" in the queue");
         }

@@ -3,9 +3,8 @@ package io.github.redislocks;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.fixture.FakeClock;
+import io.github.redislocks.fixture.ForwardingRedis;
 import io.github.redislocks.redis.Call;
-import io.github.redislocks.redis.Outcome;
-import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.Request;
@@ -31,14 +30,13 @@ class LateCallTest extends FakeTime {
     private final RedisReentrantLock wanted = farAway.reentrantLock("job");
 
     /** A server to which requests for a lock take as long as the test says, or for ever. */
-    private static final class Far implements Redis {
+    private static final class Far extends ForwardingRedis {
 
-        private final InMemoryRedis server;
         private final FakeClock clock;
         private final Queue<Long> takeMillis = new ArrayDeque<>();
 
         Far(InMemoryRedis server, FakeClock clock) {
-            this.server = server;
+            super(server);
             this.clock = clock;
         }
 
@@ -47,40 +45,15 @@ class LateCallTest extends FakeTime {
             boolean wants = call.request() instanceof Request.Wanting || call.request() == Request.OfOneServer.TAKE;
             Long millis = wants ? takeMillis.poll() : null;
             if (millis == null) {
-                return server.run(call, timeoutNanos);
+                return super.run(call, timeoutNanos);
             }
             long timeoutMillis = TimeUnit.NANOSECONDS.toMillis(timeoutNanos);
-            Reply reply = server.run(call, timeoutNanos);
+            Reply reply = super.run(call, timeoutNanos);
             clock.advanceMillis(Math.min(millis, timeoutMillis));
             if (millis > timeoutMillis) {
                 throw new RedisException.Unanswered("no answer within " + timeoutMillis + " ms", true, null);
             }
             return reply;
-        }
-
-        @Override
-        public List<Outcome> runAll(List<Call> calls, long timeoutNanos) {
-            return server.runAll(calls, timeoutNanos);
-        }
-
-        @Override
-        public Subscription subscribe(String channel, long timeoutNanos) {
-            return server.subscribe(channel, timeoutNanos);
-        }
-
-        @Override
-        public void publish(String channel, String message, long timeoutNanos) {
-            server.publish(channel, message, timeoutNanos);
-        }
-
-        @Override
-        public String address() {
-            return server.address();
-        }
-
-        @Override
-        public void close() {
-            server.close();
         }
     }
 

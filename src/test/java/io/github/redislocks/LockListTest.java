@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.redislocks.fixture.ClusterServers;
+import io.github.redislocks.fixture.QuorumServers;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.testkit.InMemoryLocks;
 import java.time.Duration;
@@ -95,23 +96,22 @@ class LockListTest {
 
     @Test
     void quorum_listsWhatMostMastersGive_alsoIfOneMissedSome() {
-        try (RedisServer a = RedisServer.start();
-                RedisServer b = RedisServer.start();
-                RedisServer c = RedisServer.start();
+        try (QuorumServers masters = QuorumServers.start(3);
                 RedisLocks locks = RedisLocks.builder()
-                        .quorum(a.uri(), b.uri(), c.uri())
+                        .quorum(masters.uris())
                         .restartDelay(Duration.ZERO)
                         .tokenMemory(Duration.ofMinutes(10))
                         .build();
-                Jedis jedis = a.client()) {
+                Jedis jedis = masters.get(0).client()) {
             hold(locks, 5);
             jedis.flushAll();
             assertThat(names(locks, "*")).containsExactlyInAnyOrder(orders(5));
             assertThat(locks.list("order:3").toList().get(0).holder()).isPresent();
-            b.kill();
+            masters.get(1).kill();
             assertThatThrownBy(() -> names(locks, "*"))
                     .isInstanceOf(LockUnavailableException.class)
-                    .hasMessageContaining("The locks were not listed: Redis at 127.0.0.1:" + b.port());
+                    .hasMessageContaining("The locks were not listed: Redis at 127.0.0.1:"
+                            + masters.get(1).port());
         }
     }
 

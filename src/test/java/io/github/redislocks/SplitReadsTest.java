@@ -4,11 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.fixture.ForwardingRedis;
 import io.github.redislocks.fixture.RedisServer;
-import io.github.redislocks.redis.Call;
-import io.github.redislocks.redis.Outcome;
-import io.github.redislocks.redis.Redis;
-import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.jedis.JedisRedis;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
@@ -45,21 +42,18 @@ class SplitReadsTest {
     private RedisLocks there;
 
     /** What the proxy makes of the two servers. */
-    private record Split(JedisRedis writes, JedisRedis reads) implements Redis {
+    private static final class Split extends ForwardingRedis {
+
+        private final JedisRedis reads;
+
+        private Split(JedisRedis writes, JedisRedis reads) {
+            super(writes);
+            this.reads = reads;
+        }
 
         static Split of(RedisServer master, RedisServer replica) {
             DefaultJedisClientConfig config = DefaultJedisClientConfig.builder().build();
             return new Split(new JedisRedis(master.address(), config, 8), new JedisRedis(replica.address(), config, 8));
-        }
-
-        @Override
-        public Reply run(Call call, long timeoutNanos) {
-            return writes.run(call, timeoutNanos);
-        }
-
-        @Override
-        public List<Outcome> runAll(List<Call> calls, long timeoutNanos) {
-            return writes.runAll(calls, timeoutNanos);
         }
 
         @Override
@@ -68,18 +62,8 @@ class SplitReadsTest {
         }
 
         @Override
-        public void publish(String channel, String message, long timeoutNanos) {
-            writes.publish(channel, message, timeoutNanos);
-        }
-
-        @Override
-        public String address() {
-            return writes.address();
-        }
-
-        @Override
         public void close() {
-            writes.close();
+            super.close();
             reads.close();
         }
     }

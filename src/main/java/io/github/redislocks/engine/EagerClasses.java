@@ -7,7 +7,7 @@ import io.github.redislocks.quorum.RenewPoll;
 import io.github.redislocks.quorum.UnansweredVotes;
 import io.github.redislocks.quorum.VoteAnswer;
 import io.github.redislocks.quorum.VoteState;
-import io.github.redislocks.quorum.WithdrawPoll;
+import io.github.redislocks.quorum.Withdrawal;
 import io.github.redislocks.redis.Request;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
@@ -56,8 +56,8 @@ public final class EagerClasses {
             BatchSender.class,
             Conditions.ConditionWait.Stage.class,
             VoteAnswer.Word.class,
-            WithdrawPoll.End.class,
-            WithdrawPoll.Place.class,
+            Withdrawal.End.class,
+            Withdrawal.Place.class,
             RenewPoll.Round.class,
             RemovalCause.class);
 

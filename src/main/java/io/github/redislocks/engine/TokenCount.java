@@ -1,22 +1,20 @@
 package io.github.redislocks.engine;
 
+import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.health.UnavailableMessages;
+import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.waiting.Attempts;
+import java.util.Iterator;
 import java.util.stream.LongStream;
 
-/**
- * Counts the lock names whose last token Redis remembers. It scans all keys of each server, a part with each request,
- * so that no other call waits long.
- */
+/** Counts the lock names whose last token Redis remembers, by a scan of each server. */
 public final class TokenCount {
-
-    private static final String BEGIN_AND_END = "0";
 
     private final Clock clock;
     private final Settings settings;
@@ -40,22 +38,23 @@ public final class TokenCount {
 
     private long countAt(Redis server) {
         long count = 0;
-        String cursor = BEGIN_AND_END;
-        do {
-            Reply counted = ask(server, cursor);
-            cursor = counted.text(0);
-            count += counted.number(1);
-        } while (!cursor.equals(BEGIN_AND_END));
+        for (Iterator<Reply> parts = scan(server); parts.hasNext(); ) {
+            count += parts.next().number(1);
+        }
         return count;
     }
 
-    private Reply ask(Redis server, String cursor) {
-        attempts.checkOpen();
-        long sent = clock.nanoTime();
-        try {
-            return server.run(Scripts.countTokens(settings.keyPrefix(), cursor), settings.commandTimeoutNanos());
-        } catch (RedisException e) {
-            throw unavailable.notCounted(server.address(), clock.nanoTime() - sent, e);
-        }
+    private ServerScan scan(Redis server) {
+        return new ServerScan(clock, settings.commandTimeoutNanos(), server, attempts) {
+            @Override
+            Call call(String from) {
+                return Scripts.countTokens(settings.keyPrefix(), from);
+            }
+
+            @Override
+            LockUnavailableException unavailable(String address, long triedNanos, RedisException cause) {
+                return unavailable.notCounted(address, triedNanos, cause);
+            }
+        };
     }
 }

@@ -30,7 +30,7 @@ public final class InspectPoll extends Poll {
     }
 
     @Override
-    public Call call(QuorumNode node, long now, long timeoutNanos) {
+    public Call call(PolledMaster node, long now, long timeoutNanos) {
         return call;
     }
 

@@ -56,7 +56,7 @@ public abstract class Poll {
     }
 
     /** The question, as it is put to one node. */
-    public abstract Call call(QuorumNode node, long now, long timeoutNanos);
+    public abstract Call call(PolledMaster node, long now, long timeoutNanos);
 
     /** What the answers heard until now come to, or null if more of them may change it. */
     public abstract @Nullable Result judge(Heard heard);
@@ -72,15 +72,15 @@ public abstract class Poll {
     }
 
     /** Whether a node has to be asked: if not, it is as if it had answered that it has nothing. */
-    public boolean concerns(QuorumNode node) {
+    public boolean concerns(PolledMaster node) {
         return true;
     }
 
     /** Told before a node is asked, with the time from which on the request cannot run any more. */
-    public void asking(QuorumNode node, long mayRunUntilNanos) {}
+    public void asking(PolledMaster node, long mayRunUntilNanos) {}
 
     /** Told when it is sent to a node: not every one that is asked is. */
-    public void sending(QuorumNode node) {}
+    public void sending(PolledMaster node) {}
 
     /** Whether a node is to be asked only after it has answered an earlier poll. */
     public boolean follows(Poll earlier) {
@@ -88,9 +88,9 @@ public abstract class Poll {
     }
 
     /** Told what became of it at a node, also after it was decided. */
-    public void asked(QuorumNode node, long mayRunUntilNanos, Outcome outcome) {}
+    public void asked(PolledMaster node, long mayRunUntilNanos, Outcome outcome) {}
 
-    public final void heard(QuorumNode node, Outcome outcome) {
+    public final void heard(PolledMaster node, Outcome outcome) {
         boolean changed = false;
         hearing.lock();
         try {

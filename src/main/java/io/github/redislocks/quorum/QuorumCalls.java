@@ -23,7 +23,7 @@ public final class QuorumCalls {
     /** The server that a vote is asked of, and its time after which it is not to be given any more. */
     public record At(String runId, long notAfterMicros) {
 
-        public static At of(QuorumNode node, long now, long timeoutNanos) {
+        public static At of(PolledMaster node, long now, long timeoutNanos) {
             return new At(node.server.runId(), node.time.notAfterMicros(now, timeoutNanos));
         }
     }
@@ -102,13 +102,13 @@ public final class QuorumCalls {
         return new Call(VOTE, place ? keys : List.of(keys.get(0), keys.get(3)), args);
     }
 
-    public Call withdraw(WithdrawPoll.Order order) {
+    public Call withdraw(Withdrawal order) {
         List<String> args = new ArrayList<>(ALL_ARGUMENTS);
         args.add(order.owner());
         args.add(Long.toString(order.attempt()));
         args.add(Long.toString(order.ballot()));
         args.add(word(order.end()));
-        if (order.place() != WithdrawPoll.Place.DROP) {
+        if (order.place() != Withdrawal.Place.DROP) {
             args.add(word(order.place()));
         }
         return new Call(WITHDRAW, order.keys().subList(0, 4), args);
@@ -138,8 +138,8 @@ public final class QuorumCalls {
             return ending(call, ending);
         }
         if (request instanceof Request.Force force) {
-            Call withdrawal = withdraw(new WithdrawPoll.Order(
-                    call.keys(), WHOEVER, force.token(), 0, WithdrawPoll.End.LOST, WithdrawPoll.Place.KEEP));
+            Call withdrawal = withdraw(
+                    new Withdrawal(call.keys(), WHOEVER, force.token(), 0, Withdrawal.End.LOST, Withdrawal.Place.KEEP));
             return new MajorityPoll(nodes, withdrawal, Set.of("ENDED"), "FREED", Long.MAX_VALUE);
         }
         if (request instanceof Request.Plain plain) {
@@ -179,7 +179,7 @@ public final class QuorumCalls {
             }
 
             @Override
-            public void asked(QuorumNode node, long mayRunUntilNanos, Outcome outcome) {
+            public void asked(PolledMaster node, long mayRunUntilNanos, Outcome outcome) {
                 Reply reply = outcome.reply();
                 if (reply == null || reply.is("OK")) {
                     node.unanswered.kept(new UnansweredVotes.Question(
@@ -190,12 +190,12 @@ public final class QuorumCalls {
     }
 
     private Poll ending(Call call, Request.Ending ending) {
-        WithdrawPoll.End end = !(ending instanceof Request.Leave leave)
-                ? WithdrawPoll.End.RELEASED
-                : leave.returned() ? WithdrawPoll.End.LOST : WithdrawPoll.End.UNHELD;
+        Withdrawal.End end = !(ending instanceof Request.Leave leave)
+                ? Withdrawal.End.RELEASED
+                : leave.returned() ? Withdrawal.End.LOST : Withdrawal.End.UNHELD;
         return new WithdrawPoll(
                 this,
-                new WithdrawPoll.Order(
-                        call.keys(), ending.owner(), ending.attempt(), nextBallot(), end, WithdrawPoll.Place.DROP));
+                new Withdrawal(
+                        call.keys(), ending.owner(), ending.attempt(), nextBallot(), end, Withdrawal.Place.DROP));
     }
 }

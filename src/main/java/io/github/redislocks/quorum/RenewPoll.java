@@ -76,18 +76,18 @@ public final class RenewPoll extends MajorityPoll {
     }
 
     @Override
-    public Call call(QuorumNode node, long now, long timeoutNanos) {
+    public Call call(PolledMaster node, long now, long timeoutNanos) {
         return calls.renewal(
                 holder, ballot, token, before.lapsed(node.index), QuorumCalls.At.of(node, now, timeoutNanos));
     }
 
     @Override
-    public void asking(QuorumNode node, long mayRunUntilNanos) {
+    public void asking(PolledMaster node, long mayRunUntilNanos) {
         node.unanswered.asking(holder.question(ballot, mayRunUntilNanos));
     }
 
     @Override
-    public void asked(QuorumNode node, long mayRunUntilNanos, Outcome outcome) {
+    public void asked(PolledMaster node, long mayRunUntilNanos, Outcome outcome) {
         node.unanswered.asked(holder.question(ballot, mayRunUntilNanos), outcome);
         round.heard(node.index, outcome.reply());
     }

@@ -74,7 +74,7 @@ public final class VotePoll extends Poll {
     }
 
     @Override
-    public Call call(QuorumNode node, long now, long timeoutNanos) {
+    public Call call(PolledMaster node, long now, long timeoutNanos) {
         return calls.vote(candidate, ballot, token, QuorumCalls.At.of(node, now, timeoutNanos));
     }
 
@@ -91,12 +91,12 @@ public final class VotePoll extends Poll {
     }
 
     @Override
-    public void asking(QuorumNode node, long mayRunUntilNanos) {
+    public void asking(PolledMaster node, long mayRunUntilNanos) {
         node.unanswered.asking(candidate.question(ballot, mayRunUntilNanos));
     }
 
     @Override
-    public void asked(QuorumNode node, long mayRunUntilNanos, Outcome outcome) {
+    public void asked(PolledMaster node, long mayRunUntilNanos, Outcome outcome) {
         node.unanswered.asked(candidate.question(ballot, mayRunUntilNanos), outcome);
     }
 
@@ -139,7 +139,7 @@ public final class VotePoll extends Poll {
     private @Nullable Result lost(Heard heard, int open) {
         List<VoteAnswer.Taken> taken = heard.votes(VoteAnswer.Taken.class);
         int most = heard.mostTaken();
-        Poll withdrawal = withdrawal(most >= majority ? WithdrawPoll.Place.HUSH : WithdrawPoll.Place.KEEP);
+        Poll withdrawal = withdrawal(most >= majority ? Withdrawal.Place.HUSH : Withdrawal.Place.KEEP);
         int free = heard.votes(VoteAnswer.Voted.class).size();
         if (most >= majority) {
             // By hand: of a lambda that is first linked without memory JDK 25 says so for ever.
@@ -171,11 +171,11 @@ public final class VotePoll extends Poll {
         return new Result(outcome, null, withdrawal, false);
     }
 
-    private WithdrawPoll withdrawal(WithdrawPoll.Place place) {
+    private WithdrawPoll withdrawal(Withdrawal.Place place) {
         return new WithdrawPoll(
                 calls,
-                new WithdrawPoll.Order(
-                        candidate.keys, candidate.owner, candidate.attempt, ballot, WithdrawPoll.End.UNHELD, place));
+                new Withdrawal(
+                        candidate.keys, candidate.owner, candidate.attempt, ballot, Withdrawal.End.UNHELD, place));
     }
 
     private Reply busy(long pttl) {

@@ -1,7 +1,6 @@
 package io.github.redislocks.quorum;
 
 import io.github.redislocks.redis.Outcome;
-import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLongArray;
@@ -12,43 +11,18 @@ import java.util.concurrent.atomic.AtomicLongArray;
  */
 public final class WithdrawPoll extends MajorityPoll {
 
-    /** How a hold, or what might have become one, ends. */
-    public enum End {
-        /** In good order, by unlock. */
-        RELEASED,
-        /** Its owner had it, and did not release it. */
-        LOST,
-        /** No caller was ever told that it holds the lock. */
-        UNHELD
-    }
-
-    /** What becomes of the owner's place in line. */
-    public enum Place {
-        DROP,
-        KEEP,
-        /** Kept, and nobody is told to ask, since the lock is another's. */
-        HUSH
-    }
-
-    /**
-     * What is to be ended: a ballot that came to nothing, whose place in line stays; or an attempt, with its place.
-     *
-     * @param ballot votes for later ones stay
-     */
-    public record Order(List<String> keys, String owner, long attempt, long ballot, End end, Place place) {}
-
     private static final long PAUSE_NANOS = 500_000_000;
 
-    private final Order order;
+    private final Withdrawal order;
     /** By node: from when on no vote can be given that had not been answered when this was sent; 0 if all had. */
     private final AtomicLongArray mayRunUntilNanos;
 
-    public WithdrawPoll(QuorumCalls calls, Order order) {
+    public WithdrawPoll(QuorumCalls calls, Withdrawal order) {
         super(
                 calls.nodes(),
                 calls.withdraw(order),
-                order.end == End.RELEASED ? Set.of("ENDED") : Set.of("ENDED", "GONE"),
-                order.end == End.RELEASED ? "FREED" : "DONE",
+                order.end() == Withdrawal.End.RELEASED ? Set.of("ENDED") : Set.of("ENDED", "GONE"),
+                order.end() == Withdrawal.End.RELEASED ? "FREED" : "DONE",
                 Long.MAX_VALUE);
         this.order = order;
         this.mayRunUntilNanos = new AtomicLongArray(calls.nodes());
@@ -56,29 +30,29 @@ public final class WithdrawPoll extends MajorityPoll {
 
     /** The end of a hold is told to all; else those that have nothing of it are left alone. */
     @Override
-    public boolean concerns(QuorumNode node) {
-        return order.end != End.UNHELD || mayEnd(node);
+    public boolean concerns(PolledMaster node) {
+        return order.end() != Withdrawal.End.UNHELD || mayEnd(node);
     }
 
-    private boolean mayEnd(QuorumNode node) {
-        return order.place == Place.DROP
-                ? node.unanswered.mayHave(order.attempt)
-                : node.unanswered.mayHaveVote(order.attempt);
+    private boolean mayEnd(PolledMaster node) {
+        return order.place() == Withdrawal.Place.DROP
+                ? node.unanswered.mayHave(order.attempt())
+                : node.unanswered.mayHaveVote(order.attempt());
     }
 
     /** A vote of its attempt: if that has been answered, nothing of it is left to be withdrawn once more. */
     @Override
     public boolean follows(Poll earlier) {
-        return earlier instanceof VotePoll vote && vote.attempt() == order.attempt;
+        return earlier instanceof VotePoll vote && vote.attempt() == order.attempt();
     }
 
     @Override
-    public void sending(QuorumNode node) {
-        mayRunUntilNanos.set(node.index, node.unanswered.mayRunUntilNanos(order.attempt));
+    public void sending(PolledMaster node) {
+        mayRunUntilNanos.set(node.index, node.unanswered.mayRunUntilNanos(order.attempt()));
     }
 
     @Override
-    public void asked(QuorumNode node, long ownQuietFromNanos, Outcome outcome) {
+    public void asked(PolledMaster node, long ownQuietFromNanos, Outcome outcome) {
         if (outcome.failure() != null) {
             if (mayEnd(node)) {
                 node.again(
@@ -88,11 +62,11 @@ public final class WithdrawPoll extends MajorityPoll {
         }
         // A vote that was asked for and not answered may still be given, after this; and one that has been answered
         // since this was sent may have been.
-        long mayRunUntil = node.unanswered.mayRunUntilNanos(order.attempt);
+        long mayRunUntil = node.unanswered.mayRunUntilNanos(order.attempt());
         if (mayRunUntil != 0 || mayRunUntilNanos.get(node.index) != 0) {
             node.again(order, mayRunUntil != 0 ? mayRunUntil : System.nanoTime());
         } else {
-            node.unanswered.withdrawn(order.attempt, order.ballot, order.place == Place.DROP);
+            node.unanswered.withdrawn(order.attempt(), order.ballot(), order.place() == Withdrawal.Place.DROP);
         }
     }
 }

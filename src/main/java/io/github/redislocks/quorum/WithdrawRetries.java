@@ -31,9 +31,9 @@ public final class WithdrawRetries {
         this.timer = timer;
     }
 
-    private record Retry(WithdrawPoll.Order order, long notBeforeNanos) {}
+    private record Retry(Withdrawal order, long notBeforeNanos) {}
 
-    public void add(WithdrawPoll.Order order, long notBeforeNanos) {
+    public void add(Withdrawal order, long notBeforeNanos) {
         if (retries.size() >= MOST && !retries.containsKey(order.attempt())) {
             node.unanswered.forget(order.attempt());
             return;

@@ -60,7 +60,7 @@ public final class Inspections {
                     : Optional.of(LockInspection.Holder.of(
                             LockInspection.Owner.parse(owner), (int) reply.number(i + 2), reply.number(i + 3), lasts));
             locks.add(LockSummary.of(
-                    LockKeys.ofKey(reply.text(i)).name(),
+                    new LockKeys(reply.text(i)).name(),
                     holder,
                     kept ? Optional.of(lasts) : Optional.empty(),
                     (int) reply.number(i + 6),

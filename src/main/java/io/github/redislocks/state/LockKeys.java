@@ -81,11 +81,6 @@ public record LockKeys(String lock) {
         return new LockKeys(GLOB.matcher(prefix).replaceAll("\\\\$0") + ":{" + encode(pattern) + "}*").lock();
     }
 
-    /** The lock of a key that one of its own scripts has reported. */
-    public static LockKeys ofKey(String key) {
-        return new LockKeys(key);
-    }
-
     /**
      * The channel on which a client is told of its grants. The scripts derive the same name from a lock key and an
      * owner.

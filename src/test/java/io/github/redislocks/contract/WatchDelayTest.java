@@ -8,6 +8,7 @@ import io.github.redislocks.LockOptions;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.RedisServer;
+import io.github.redislocks.redis.Script;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -38,6 +39,8 @@ import redis.clients.jedis.exceptions.JedisException;
 @Tag("server")
 @EnabledIfSystemProperty(named = "watch.figures", matches = "true")
 class WatchDelayTest {
+
+    private static final Script EXISTS = Script.load(WatchDelayTest.class, "exists");
 
     private static final int DELETIONS = 200;
     private static final int ROUNDS = 5;
@@ -243,7 +246,7 @@ class WatchDelayTest {
         }
 
         private void ask() {
-            asking.eval("return redis.call('exists', KEYS[1])", 1, "nothing");
+            asking.eval(EXISTS.source(), 1, "nothing");
             third.execute(() -> ends.add(System.nanoTime()));
         }
 

@@ -473,16 +473,21 @@ class LockEngineStepsTest extends SteppedClient {
         assertThat(owner.thread()).isNull();
     }
 
+    /** Lets Redis answer the only command that was left to the background. */
+    private void answerPending(LockClient of) {
+        PendingCommand command = of.watchdog.commands().iterator().next();
+        command.begin();
+        command.call(clock.nanoTime(), MILLI);
+        command.answered(redis.run(command.call(), MILLI), clock.nanoTime());
+    }
+
     @Test
     void handle_isReleasedWithoutWaiting() throws InterruptedException {
         List<Boolean> ends = new CopyOnWriteArrayList<>();
         Hold hold = handle();
         sync.releaseHandleLater(hold, 0, ends::add);
         assertThat(commands()).containsExactly("release");
-        PendingCommand command = client.watchdog.commands().iterator().next();
-        command.begin();
-        command.call(clock.nanoTime(), MILLI);
-        command.answered(redis.run(command.call(), MILLI), clock.nanoTime());
+        answerPending(client);
         await().until(() -> ends.equals(List.of(true)));
         assertThat(client.holds.all()).isEmpty();
         assertThat(redis.hash(KEY)).isEmpty();
@@ -594,10 +599,7 @@ class LockEngineStepsTest extends SteppedClient {
         Hold hold = heardSync.acquire(owner, WaitLimit.within(clock.nanoTime(), 1_000 * MILLI, 0), true);
         assertThat(told).containsExactly("acquired");
         heardSync.releaseHandleLater(hold, 0, released -> told.add(released.toString()));
-        PendingCommand command = heard.watchdog.commands().iterator().next();
-        command.begin();
-        command.call(clock.nanoTime(), MILLI);
-        command.answered(redis.run(command.call(), MILLI), clock.nanoTime());
+        answerPending(heard);
         await().until(() -> told.equals(List.of("acquired", "released", "true")));
     }
 
@@ -701,10 +703,7 @@ class LockEngineStepsTest extends SteppedClient {
         Hold hold = handle();
         redis.del(KEY);
         sync.releaseHandleLater(hold, 0, ends::add);
-        PendingCommand command = client.watchdog.commands().iterator().next();
-        command.begin();
-        command.call(clock.nanoTime(), MILLI);
-        command.answered(redis.run(command.call(), MILLI), clock.nanoTime());
+        answerPending(client);
         await().until(() -> ends.equals(List.of(false)));
         assertThat(hold.isLost()).isTrue();
         assertThat(client.holds.all()).isEmpty();

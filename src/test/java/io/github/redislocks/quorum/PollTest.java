@@ -40,7 +40,7 @@ class PollTest extends ThreeMasters {
         }
 
         @Override
-        public Call call(QuorumNode asked, long now, long timeoutNanos) {
+        public Call call(PolledMaster asked, long now, long timeoutNanos) {
             return call;
         }
 

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.fixture.ForwardingRedis;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
-import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Scripts;
@@ -18,7 +18,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -38,7 +37,7 @@ class QuickNodeTest {
 
     private final LockKeys keys = LockKeys.of("redis-locks:quorum", "job");
     private final InMemoryRedis master = new InMemoryRedis();
-    private final QuickMaster quick = new QuickMaster();
+    private final QuickMaster quick = new QuickMaster(master);
     private final QuorumCalls calls = new QuorumCalls(1, 0);
     private final VotePoll.Candidate candidate =
             new VotePoll.Candidate(keys.all(), "client:1", 7, LEASE_MILLIS, 0, 0, "OK");
@@ -48,12 +47,16 @@ class QuickNodeTest {
     private final long deadline = System.nanoTime() + 20 * SECOND;
 
     /** Keeps the calls that are begun, until the test says what becomes of them. */
-    private final class QuickMaster implements Redis {
+    private static final class QuickMaster extends ForwardingRedis {
 
         private record Begun(List<Call> calls, Consumer<@Nullable List<Outcome>> heard) {}
 
         private final BlockingQueue<Begun> begun = new LinkedBlockingQueue<>();
         private volatile @Nullable Error error;
+
+        QuickMaster(InMemoryRedis master) {
+            super(master);
+        }
 
         @Override
         public boolean begin(List<Call> some, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
@@ -77,58 +80,8 @@ class QuickNodeTest {
         /** Answers what was begun next, with what the master says; returns the names of the scripts. */
         private List<String> answer() {
             Begun next = next();
-            next.heard().accept(master.runAll(next.calls(), SECOND));
+            next.heard().accept(runAll(next.calls(), SECOND));
             return next.calls().stream().map(call -> call.script().name()).toList();
-        }
-
-        @Override
-        public Reply run(Call call, long timeoutNanos) {
-            return master.run(call, timeoutNanos);
-        }
-
-        @Override
-        public List<Outcome> runAll(List<Call> some, long timeoutNanos) {
-            return master.runAll(some, timeoutNanos);
-        }
-
-        @Override
-        public Subscription subscribe(String channel, long timeoutNanos) {
-            return master.subscribe(channel, timeoutNanos);
-        }
-
-        @Override
-        public void publish(String channel, String message, long timeoutNanos) {
-            master.publish(channel, message, timeoutNanos);
-        }
-
-        @Override
-        public String address() {
-            return master.address();
-        }
-
-        @Override
-        public void close() {
-            master.close();
-        }
-    }
-
-    private final class Question extends MajorityPoll {
-
-        private final List<Outcome> told = new CopyOnWriteArrayList<>();
-
-        Question() {
-            super(1, Scripts.locked(keys), Set.of("FREE"), "FREE", Long.MAX_VALUE);
-        }
-
-        @Override
-        public void asked(QuorumNode from, long mayRunUntilNanos, Outcome outcome) {
-            told.add(outcome);
-        }
-
-        private Outcome heard() {
-            await(deadline);
-            assertThat(told).hasSize(1);
-            return told.get(0);
         }
     }
 
@@ -144,8 +97,8 @@ class QuickNodeTest {
         node.close(System.nanoTime() + SECOND);
     }
 
-    private Question ask() {
-        Question question = new Question();
+    private NotedQuestion ask() {
+        NotedQuestion question = new NotedQuestion(keys);
         node.ask(List.of(question), deadline, false);
         return question;
     }
@@ -153,32 +106,33 @@ class QuickNodeTest {
     private WithdrawPoll withdrawal() {
         return new WithdrawPoll(
                 calls,
-                new WithdrawPoll.Order(
+                new Withdrawal(
                         candidate.keys(),
                         candidate.owner(),
                         candidate.attempt(),
                         calls.nextBallot(),
-                        WithdrawPoll.End.RELEASED,
-                        WithdrawPoll.Place.DROP));
+                        Withdrawal.End.RELEASED,
+                        Withdrawal.Place.DROP));
     }
 
     @Test
     void answer_isToldWithoutAThreadOfTheNode() {
-        Question question = ask();
+        NotedQuestion question = ask();
         quick.answer();
-        assertThat(question.heard().reply()).isNotNull();
+        assertThat(question.heard(deadline).reply()).isNotNull();
         assertThat(node.calls.getLargestPoolSize()).isZero();
     }
 
     @Test
     void questionsThatCome_whileOneIsUnderWay_areBegunTogetherBehindIt() {
-        Question first = ask();
-        List<Question> others = List.of(ask(), ask(), ask());
+        NotedQuestion first = ask();
+        List<NotedQuestion> others = List.of(ask(), ask(), ask());
         assertThat(quick.begun).hasSize(1);
         quick.answer();
         assertThat(quick.answer()).hasSize(3);
-        assertThat(first.heard().reply()).isNotNull();
-        assertThat(others).allSatisfy(other -> assertThat(other.heard().reply()).isNotNull());
+        assertThat(first.heard(deadline).reply()).isNotNull();
+        assertThat(others)
+                .allSatisfy(other -> assertThat(other.heard(deadline).reply()).isNotNull());
         assertThat(node.calls.getLargestPoolSize()).isZero();
     }
 
@@ -230,18 +184,18 @@ class QuickNodeTest {
 
     @Test
     void noAnswerInTime_isToldAndTheNodeIsAskedSlowlyUntilItAnswers() {
-        Question lost = ask();
+        NotedQuestion lost = ask();
         RedisException silence = new RedisException.Unanswered("of the test", true, null);
         quick.next().heard().accept(List.of(Outcome.of(silence)));
-        assertThat(lost.heard().failure()).hasMessageContaining("of the test");
+        assertThat(lost.heard(deadline).failure()).hasMessageContaining("of the test");
         await().until(() -> !node.health.isSound());
         await().until(() -> {
-            Question next = ask();
-            return next.heard().reply() != null;
+            NotedQuestion next = ask();
+            return next.heard(deadline).reply() != null;
         });
-        Question quickly = ask();
+        NotedQuestion quickly = ask();
         quick.answer();
-        assertThat(quickly.heard().reply()).isNotNull();
+        assertThat(quickly.heard(deadline).reply()).isNotNull();
     }
 
     /** What was sent is not told as if it had not been, whatever has become known of the node since. */
@@ -261,10 +215,10 @@ class QuickNodeTest {
     /** That a node is back is logged, and whoever logs may have to wait. */
     @Test
     void answer_ofANodeThatHasFailedMeanwhile_isToldByAThreadOfTheNode() {
-        Question question = ask();
+        NotedQuestion question = ask();
         node.health.note(List.of(Outcome.of(new RedisException.Unanswered("of the test", true, null))), SECOND);
         quick.answer();
-        assertThat(question.heard().reply()).isNotNull();
+        assertThat(question.heard(deadline).reply()).isNotNull();
         assertThat(node.calls.getLargestPoolSize()).isEqualTo(1);
         assertThat(node.health.isSound()).isTrue();
     }
@@ -282,26 +236,26 @@ class QuickNodeTest {
     @Test
     void errorWhileSending_isToldAndHoldsUpNobody() {
         quick.error = new OutOfMemoryError("of the test");
-        assertThat(ask().heard().failure()).hasMessageContaining("of the test");
+        assertThat(ask().heard(deadline).failure()).hasMessageContaining("of the test");
         quick.error = null;
-        Question next = ask();
+        NotedQuestion next = ask();
         quick.answer();
-        assertThat(next.heard().reply()).isNotNull();
+        assertThat(next.heard(deadline).reply()).isNotNull();
     }
 
     @Test
     void questionThatThrows_holdsUpNobody() {
         Poll broken = new MajorityPoll(1, Scripts.locked(keys), Set.of("FREE"), "FREE", Long.MAX_VALUE) {
             @Override
-            public void asked(QuorumNode from, long mayRunUntilNanos, Outcome outcome) {
+            public void asked(PolledMaster from, long mayRunUntilNanos, Outcome outcome) {
                 throw new InternalError("of the test");
             }
         };
         node.ask(List.of(broken), deadline, false);
-        Question next = ask();
+        NotedQuestion next = ask();
         quick.answer();
         quick.answer();
-        assertThat(next.heard().reply()).isNotNull();
+        assertThat(next.heard(deadline).reply()).isNotNull();
     }
 
     @Test
@@ -309,8 +263,8 @@ class QuickNodeTest {
         node.ask(List.of(new VotePoll(calls, candidate, 1)), deadline, false);
         node.ask(List.of(withdrawal()), deadline, false);
         node.shutDown();
-        Question late = ask();
-        assertThat(late.heard().failure()).hasMessageContaining("closed");
+        NotedQuestion late = ask();
+        assertThat(late.heard(deadline).failure()).hasMessageContaining("closed");
         CountDownLatch closed = new CountDownLatch(1);
         Thread closing = new Thread(() -> {
             node.close(deadline);

@@ -10,8 +10,6 @@ import io.github.redislocks.testkit.twin.Fault;
 import io.github.redislocks.testkit.twin.HeldCalls;
 import java.time.Duration;
 import java.util.List;
-import java.util.Set;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
@@ -23,48 +21,36 @@ class QuorumNodeTest extends OneMaster {
 
     private final long deadline = System.nanoTime() + 10 * SECOND;
 
-    /** Asks whether the lock is held, and notes each outcome that it is told. */
-    private class Question extends MajorityPoll {
+    private NotedQuestion question() {
+        return new NotedQuestion(keys);
+    }
 
-        final List<Outcome> told = new CopyOnWriteArrayList<>();
-
-        Question() {
-            super(1, Scripts.locked(keys), Set.of("FREE"), "FREE", Long.MAX_VALUE);
-        }
-
-        @Override
-        public void asked(QuorumNode from, long mayRunUntilNanos, Outcome outcome) {
-            told.add(outcome);
-        }
-
-        private void heardItsOwnAnswer() {
-            assertThat(await(deadline).outcome().reply()).isNotNull();
-            assertThat(told).hasSize(1);
-        }
+    private void heardItsOwnAnswer(NotedQuestion question) {
+        assertThat(question.heard(deadline).reply()).isNotNull();
     }
 
     @Test
     void questionThatThrows_whenItIsTold_leavesTheOthersTheirAnswers() {
-        Question before = new Question();
-        Question after = new Question();
-        Poll broken = new Question() {
+        NotedQuestion before = question();
+        NotedQuestion after = question();
+        Poll broken = new NotedQuestion(keys) {
             @Override
-            public void asked(QuorumNode from, long mayRunUntilNanos, Outcome outcome) {
+            public void asked(PolledMaster from, long mayRunUntilNanos, Outcome outcome) {
                 throw new InternalError("of the test");
             }
         };
         node.ask(List.of(before, broken, after), deadline, true);
-        before.heardItsOwnAnswer();
-        after.heardItsOwnAnswer();
+        heardItsOwnAnswer(before);
+        heardItsOwnAnswer(after);
         assertThat(broken.await(deadline).outcome().reply()).isNotNull();
     }
 
     @Test
     void questionThatThrows_whenNothingWasSent_leavesTheOthersTheirAnswers() {
-        Question after = new Question();
-        Poll broken = new Question() {
+        NotedQuestion after = question();
+        Poll broken = new NotedQuestion(keys) {
             @Override
-            public void asked(QuorumNode from, long mayRunUntilNanos, Outcome outcome) {
+            public void asked(PolledMaster from, long mayRunUntilNanos, Outcome outcome) {
                 throw new InternalError("of the test");
             }
         };
@@ -79,28 +65,28 @@ class QuorumNodeTest extends OneMaster {
         server.checkOnce(SECOND);
         master.promoteReplica(true);
         master.failNext(call -> call.script().name().equals("check"), Fault.REQUEST_LOST);
-        Question before = new Question();
-        Question after = new Question();
+        NotedQuestion before = question();
+        NotedQuestion after = question();
         Poll vote = new VotePoll(calls, candidate, 1);
         node.ask(List.of(before, vote, after), deadline, true);
         assertThat(vote.await(deadline).outcome().failure())
                 .isInstanceOf(RedisException.Unanswered.class)
                 .hasMessageContaining("broke during check");
-        before.heardItsOwnAnswer();
-        after.heardItsOwnAnswer();
+        heardItsOwnAnswer(before);
+        heardItsOwnAnswer(after);
     }
 
     @Test
     void questionsThatCome_whileOneIsUnderWay_areAskedByTheSameThread() {
         HeldCalls held = master.hold(call -> call.script().name().equals("locked"));
-        Question first = new Question();
+        NotedQuestion first = question();
         node.ask(List.of(first), deadline, false);
         held.awaitParked(1, Duration.ofSeconds(10));
-        List<Question> others = Stream.generate(Question::new).limit(100).toList();
+        List<NotedQuestion> others = Stream.generate(this::question).limit(100).toList();
         others.forEach(question -> node.ask(List.of(question), deadline, false));
         held.release();
-        first.heardItsOwnAnswer();
-        others.forEach(Question::heardItsOwnAnswer);
+        heardItsOwnAnswer(first);
+        others.forEach(this::heardItsOwnAnswer);
         assertThat(node.calls.getLargestPoolSize()).isEqualTo(1);
     }
 
@@ -114,7 +100,7 @@ class QuorumNodeTest extends OneMaster {
     @Test
     void withdrawal_behindTheVoteOfTheSameAttemptThatWaits_isAskedOnce() {
         HeldCalls held = master.hold(call -> call.script().name().equals("locked"));
-        node.ask(List.of(new Question()), deadline, false);
+        node.ask(List.of(question()), deadline, false);
         held.awaitParked(1, Duration.ofSeconds(10));
         node.ask(List.of(new VotePoll(calls, candidate, 1)), deadline, false);
         assertWithdrawnOnce(held);
@@ -132,13 +118,13 @@ class QuorumNodeTest extends OneMaster {
         assertThat(master.hash(keys.lock())).as("what the first copy left").isNotEmpty();
         WithdrawPoll withdrawal = new WithdrawPoll(
                 calls,
-                new WithdrawPoll.Order(
+                new Withdrawal(
                         candidate.keys(),
                         candidate.owner(),
                         candidate.attempt(),
                         calls.nextBallot(),
-                        WithdrawPoll.End.UNHELD,
-                        WithdrawPoll.Place.DROP));
+                        Withdrawal.End.UNHELD,
+                        Withdrawal.Place.DROP));
         node.ask(List.of(withdrawal), deadline, false);
         // At once, or by a retry if the master is taken to be away still.
         Awaitility.await().until(() -> master.hash(keys.lock()).isEmpty());
@@ -160,13 +146,13 @@ class QuorumNodeTest extends OneMaster {
         held.awaitParked(1, Duration.ofSeconds(10));
         WithdrawPoll withdrawal = new WithdrawPoll(
                 calls,
-                new WithdrawPoll.Order(
+                new Withdrawal(
                         candidate.keys(),
                         candidate.owner(),
                         candidate.attempt(),
                         calls.nextBallot(),
-                        WithdrawPoll.End.RELEASED,
-                        WithdrawPoll.Place.DROP));
+                        Withdrawal.End.RELEASED,
+                        Withdrawal.Place.DROP));
         node.ask(List.of(withdrawal), deadline, false);
         held.release();
         assertThat(withdrawal.await(deadline).outcome().reply()).isNotNull();

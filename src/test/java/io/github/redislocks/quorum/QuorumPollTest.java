@@ -116,68 +116,68 @@ class QuorumPollTest extends ThreeMasters {
     }
 
     /** Whether the master will be asked once more, after a withdrawal that it did not hear. */
-    private boolean isRepeated(WithdrawPoll.End end, WithdrawPoll.Place place) {
+    private boolean isRepeated(Withdrawal.End end, Withdrawal.Place place) {
         withdrawal(end, place).asked(node, System.nanoTime() + SECOND, unanswered(false));
         return !retries.isEmpty();
     }
 
-    private boolean isRepeated(WithdrawPoll.End end) {
-        return isRepeated(end, WithdrawPoll.Place.DROP);
+    private boolean isRepeated(Withdrawal.End end) {
+        return isRepeated(end, Withdrawal.Place.DROP);
     }
 
-    private WithdrawPoll withdrawal(WithdrawPoll.End end, WithdrawPoll.Place place) {
+    private WithdrawPoll withdrawal(Withdrawal.End end, Withdrawal.Place place) {
         return new WithdrawPoll(
-                calls, new WithdrawPoll.Order(keys.all(), candidate.owner(), ATTEMPT, calls.nextBallot(), end, place));
+                calls, new Withdrawal(keys.all(), candidate.owner(), ATTEMPT, calls.nextBallot(), end, place));
     }
 
-    private WithdrawPoll withdrawal(WithdrawPoll.End end) {
-        return withdrawal(end, WithdrawPoll.Place.DROP);
+    private WithdrawPoll withdrawal(Withdrawal.End end) {
+        return withdrawal(end, Withdrawal.Place.DROP);
     }
 
     @Test
     void withdrawal_ofAVoteThatWasNeverSent_isNotRepeated() {
         voted(unanswered(false), true);
-        assertThat(isRepeated(WithdrawPoll.End.UNHELD)).isFalse();
-        assertThat(isRepeated(WithdrawPoll.End.RELEASED)).isFalse();
-        assertThat(isRepeated(WithdrawPoll.End.LOST)).isFalse();
+        assertThat(isRepeated(Withdrawal.End.UNHELD)).isFalse();
+        assertThat(isRepeated(Withdrawal.End.RELEASED)).isFalse();
+        assertThat(isRepeated(Withdrawal.End.LOST)).isFalse();
         assertThat(node.remembered()).isZero();
     }
 
     @Test
     void withdrawal_ofAVoteThatMayHaveBeenGiven_isRepeated() {
         voted(unanswered(true), false);
-        assertThat(isRepeated(WithdrawPoll.End.UNHELD)).isTrue();
+        assertThat(isRepeated(Withdrawal.End.UNHELD)).isTrue();
     }
 
     @Test
     void withdrawal_ofAVoteOnItsWay_isRepeated() {
         node.unanswered.asking(question(1, false));
-        assertThat(isRepeated(WithdrawPoll.End.UNHELD)).isTrue();
+        assertThat(isRepeated(Withdrawal.End.UNHELD)).isTrue();
     }
 
     @Test
     void withdrawal_ofAVoteThatWasGiven_isRepeated() {
         voted(Outcome.of(voted(10, 0, 0)), false);
-        assertThat(isRepeated(WithdrawPoll.End.RELEASED)).isTrue();
+        assertThat(isRepeated(Withdrawal.End.RELEASED)).isTrue();
     }
 
     @Test
     void withdrawal_ofAVoteThatAnotherHas_isRepeatedForThePlaceAlone() {
         voted(Outcome.of(takenBy("other:1")), true);
-        assertThat(isRepeated(WithdrawPoll.End.UNHELD, WithdrawPoll.Place.KEEP)).isFalse();
-        assertThat(isRepeated(WithdrawPoll.End.UNHELD, WithdrawPoll.Place.DROP)).isTrue();
+        assertThat(isRepeated(Withdrawal.End.UNHELD, Withdrawal.Place.KEEP)).isFalse();
+        assertThat(isRepeated(Withdrawal.End.UNHELD, Withdrawal.Place.DROP)).isTrue();
     }
 
     @Test
     void withdrawal_concernsOnlyMastersThatMayHaveWhatItEnds() {
-        assertThat(withdrawal(WithdrawPoll.End.UNHELD).concerns(node)).isFalse();
-        assertThat(withdrawal(WithdrawPoll.End.RELEASED).concerns(node)).isTrue();
+        assertThat(withdrawal(Withdrawal.End.UNHELD).concerns(node)).isFalse();
+        assertThat(withdrawal(Withdrawal.End.RELEASED).concerns(node)).isTrue();
         voted(Outcome.of(takenBy("other:1")), true);
-        assertThat(withdrawal(WithdrawPoll.End.UNHELD, WithdrawPoll.Place.HUSH).concerns(node))
+        assertThat(withdrawal(Withdrawal.End.UNHELD, Withdrawal.Place.HUSH).concerns(node))
                 .isFalse();
-        assertThat(withdrawal(WithdrawPoll.End.UNHELD).concerns(node)).isTrue();
+        assertThat(withdrawal(Withdrawal.End.UNHELD).concerns(node)).isTrue();
         voted(Outcome.of(voted(10, 0, 0)), true);
-        assertThat(withdrawal(WithdrawPoll.End.UNHELD, WithdrawPoll.Place.HUSH).concerns(node))
+        assertThat(withdrawal(Withdrawal.End.UNHELD, Withdrawal.Place.HUSH).concerns(node))
                 .isTrue();
     }
 
@@ -186,7 +186,7 @@ class QuorumPollTest extends ThreeMasters {
     void withdrawal_sentBeforeAVoteWasAnswered_isRepeatedOnce() {
         Outcome ended = Outcome.of(new Reply("ENDED", List.of()));
         UnansweredVotes.Question question = question(1, false);
-        WithdrawPoll withdrawal = withdrawal(WithdrawPoll.End.RELEASED);
+        WithdrawPoll withdrawal = withdrawal(Withdrawal.End.RELEASED);
         node.unanswered.asking(question);
         withdrawal.sending(node);
         node.unanswered.asked(question, Outcome.of(takenBy("other:1")));
@@ -199,7 +199,7 @@ class QuorumPollTest extends ThreeMasters {
 
     @Test
     void withdrawal_sentAfterAllVotesWereAnswered_isNotRepeated() {
-        WithdrawPoll withdrawal = withdrawal(WithdrawPoll.End.RELEASED);
+        WithdrawPoll withdrawal = withdrawal(Withdrawal.End.RELEASED);
         voted(Outcome.of(voted(10, 0, 0)), true);
         withdrawal.sending(node);
         withdrawal.asked(node, 0, Outcome.of(new Reply("ENDED", List.of())));
@@ -209,7 +209,7 @@ class QuorumPollTest extends ThreeMasters {
 
     @Test
     void withdrawal_behindAVoteThatWasSentTwice_isRepeatedWhenTheFirstCopyCannotRun() {
-        WithdrawPoll withdrawal = withdrawal(WithdrawPoll.End.RELEASED);
+        WithdrawPoll withdrawal = withdrawal(Withdrawal.End.RELEASED);
         voted(Outcome.of(new Reply("VOTED", List.of(10L, 0L, 0L, 0L, 1L), true)), false);
         withdrawal.sending(node);
         withdrawal.asked(node, 0, Outcome.of(new Reply("ENDED", List.of())));
@@ -219,7 +219,7 @@ class QuorumPollTest extends ThreeMasters {
     @Test
     void withdrawal_behindAVoteThatMayStillBeGiven_waitsUntilItCannot() {
         voted(unanswered(true), false);
-        withdrawal(WithdrawPoll.End.RELEASED).asked(node, 0, Outcome.of(new Reply("ENDED", List.of())));
+        withdrawal(Withdrawal.End.RELEASED).asked(node, 0, Outcome.of(new Reply("ENDED", List.of())));
         assertThat(node.remembered()).as("the vote, and its withdrawal").isEqualTo(2);
         retries.forEach(Runnable::run);
         assertThat(node.remembered()).isEqualTo(2);
@@ -227,7 +227,7 @@ class QuorumPollTest extends ThreeMasters {
 
     @Test
     void withdrawal_followsTheVotesOfItsAttempt() {
-        WithdrawPoll withdrawal = withdrawal(WithdrawPoll.End.UNHELD);
+        WithdrawPoll withdrawal = withdrawal(Withdrawal.End.UNHELD);
         assertThat(withdrawal.follows(new VotePoll(calls, candidate, 30))).isTrue();
         VotePoll.Candidate another = new VotePoll.Candidate(keys.all(), "client:1", ATTEMPT + 1, 3_000, 0, 0, "OK");
         assertThat(withdrawal.follows(new VotePoll(calls, another, 30))).isFalse();
@@ -240,22 +240,22 @@ class QuorumPollTest extends ThreeMasters {
         Reply gone = new Reply("GONE", List.of());
         Outcome freed = Outcome.of(new Reply("FREED", List.of()));
         Outcome done = Outcome.of(new Reply("DONE", List.of()));
-        assertThat(result(withdrawal(WithdrawPoll.End.RELEASED), ended, gone, ended)
+        assertThat(result(withdrawal(Withdrawal.End.RELEASED), ended, gone, ended)
                         .outcome())
                 .isEqualTo(freed);
-        assertThat(result(withdrawal(WithdrawPoll.End.RELEASED), ended, gone, gone)
+        assertThat(result(withdrawal(Withdrawal.End.RELEASED), ended, gone, gone)
                         .outcome())
                 .isEqualTo(Outcome.of(gone));
-        assertThat(result(withdrawal(WithdrawPoll.End.LOST), ended, gone).outcome())
+        assertThat(result(withdrawal(Withdrawal.End.LOST), ended, gone).outcome())
                 .isEqualTo(done);
-        assertThat(result(withdrawal(WithdrawPoll.End.UNHELD), gone, gone).outcome())
+        assertThat(result(withdrawal(Withdrawal.End.UNHELD), gone, gone).outcome())
                 .isEqualTo(done);
     }
 
     /** The vote of the later ballot may have been given behind it. */
     @Test
     void withdrawal_ofAnEarlierBallot_doesNotForgetALaterVote() {
-        WithdrawPoll earlier = withdrawal(WithdrawPoll.End.UNHELD, WithdrawPoll.Place.KEEP);
+        WithdrawPoll earlier = withdrawal(Withdrawal.End.UNHELD, Withdrawal.Place.KEEP);
         earlier.sending(node);
         UnansweredVotes.Question later = question(calls.nextBallot(), false);
         node.unanswered.asking(later);
@@ -278,8 +278,8 @@ class QuorumPollTest extends ThreeMasters {
     void withdrawals_beyondABound_areForgotten() {
         for (int attempt = 0; attempt < WithdrawRetries.MOST + 100; attempt++) {
             node.unanswered.kept(new UnansweredVotes.Question(attempt, 1, false, 60_000, System.nanoTime()));
-            WithdrawPoll.Order order = new WithdrawPoll.Order(
-                    keys.all(), candidate.owner(), attempt, 2, WithdrawPoll.End.LOST, WithdrawPoll.Place.DROP);
+            Withdrawal order = new Withdrawal(
+                    keys.all(), candidate.owner(), attempt, 2, Withdrawal.End.LOST, Withdrawal.Place.DROP);
             new WithdrawPoll(calls, order).asked(node, 0, unanswered(false));
         }
         assertThat(node.remembered()).isEqualTo(2 * WithdrawRetries.MOST);

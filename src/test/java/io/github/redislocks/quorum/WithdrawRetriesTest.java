@@ -17,9 +17,8 @@ class WithdrawRetriesTest extends ThreeMasters {
     private final WithdrawRetries waiting = new WithdrawRetries(node, calls, timer);
     private final long past = System.nanoTime() - SECOND;
 
-    private WithdrawPoll.Order order(long attempt, long ballot) {
-        return new WithdrawPoll.Order(
-                keys.all(), "client:1", attempt, ballot, WithdrawPoll.End.LOST, WithdrawPoll.Place.DROP);
+    private Withdrawal order(long attempt, long ballot) {
+        return new Withdrawal(keys.all(), "client:1", attempt, ballot, Withdrawal.End.LOST, Withdrawal.Place.DROP);
     }
 
     private void remember(long attempt) {

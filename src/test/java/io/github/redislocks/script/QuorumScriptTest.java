@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.quorum.QuorumCalls;
 import io.github.redislocks.quorum.VotePoll;
-import io.github.redislocks.quorum.WithdrawPoll;
+import io.github.redislocks.quorum.Withdrawal;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
@@ -66,13 +66,13 @@ class QuorumScriptTest {
         return redis.run(calls.renewal(candidate(owner, 0), calls.nextBallot(), token, lapsed, at(FOR_EVER)), SECOND);
     }
 
-    private Reply withdraw(String owner, WithdrawPoll.End end, WithdrawPoll.Place place) {
-        WithdrawPoll.Order order = new WithdrawPoll.Order(keys.all(), owner, 1, calls.nextBallot(), end, place);
+    private Reply withdraw(String owner, Withdrawal.End end, Withdrawal.Place place) {
+        Withdrawal order = new Withdrawal(keys.all(), owner, 1, calls.nextBallot(), end, place);
         return redis.run(calls.withdraw(order), SECOND);
     }
 
     private void release(String owner) {
-        assertThat(withdraw(owner, WithdrawPoll.End.RELEASED, WithdrawPoll.Place.DROP)
+        assertThat(withdraw(owner, Withdrawal.End.RELEASED, Withdrawal.Place.DROP)
                         .code())
                 .isEqualTo("ENDED");
     }
@@ -146,7 +146,7 @@ class QuorumScriptTest {
         release("a:1");
         assertThat(renew("a:1", 10).code()).isEqualTo("GONE");
         vote("a:1", 20);
-        withdraw("a:1", WithdrawPoll.End.LOST, WithdrawPoll.Place.KEEP);
+        withdraw("a:1", Withdrawal.End.LOST, Withdrawal.Place.KEEP);
         assertThat(renew("a:1", 20).code()).isEqualTo("GONE");
     }
 
@@ -168,7 +168,7 @@ class QuorumScriptTest {
     @Test
     void renewal_whereTokensWereCountedFurther_keepsItsOwn() {
         vote("b:1", 20);
-        withdraw("b:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.DROP);
+        withdraw("b:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP);
         assertThat(renew("a:1", 10)).isEqualTo(voted(10, 0, 0));
         assertThat(redis.string(keys.fence())).isEqualTo("20 10 1");
         release("a:1");
@@ -194,7 +194,7 @@ class QuorumScriptTest {
         release("b:1");
         assertThat(renew("a:1", 10, 20)).isEqualTo(new Reply("GONE", List.of(0L)));
         vote("b:1", 30);
-        withdraw("b:1", WithdrawPoll.End.LOST, WithdrawPoll.Place.KEEP);
+        withdraw("b:1", Withdrawal.End.LOST, Withdrawal.Place.KEEP);
         assertThat(renew("a:1", 10, 30)).isEqualTo(new Reply("GONE", List.of(0L)));
     }
 
@@ -210,7 +210,7 @@ class QuorumScriptTest {
         vote("a:1", 10);
         pass(LEASE_MILLIS + 1);
         assertThat(vote("b:1", 20)).isEqualTo(voted(20, 10, 1));
-        withdraw("b:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.DROP);
+        withdraw("b:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP);
         assertThat(vote("c:1", 30)).isEqualTo(voted(30, 10, 1));
     }
 
@@ -219,7 +219,7 @@ class QuorumScriptTest {
         vote("a:1", 10);
         lineUp("b");
         lineUp("c");
-        withdraw("a:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.KEEP);
+        withdraw("a:1", Withdrawal.End.UNHELD, Withdrawal.Place.KEEP);
         assertThat(redis.heldMessages()).containsExactly("1 0 0");
     }
 
@@ -227,8 +227,7 @@ class QuorumScriptTest {
     void withdrawal_whereAnotherHasTheLock_tellsNobody() {
         vote("a:1", 10);
         lineUp("b");
-        assertThat(withdraw("a:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.HUSH)
-                        .code())
+        assertThat(withdraw("a:1", Withdrawal.End.UNHELD, Withdrawal.Place.HUSH).code())
                 .isEqualTo("ENDED");
         assertThat(redis.heldMessages()).isEmpty();
     }
@@ -239,8 +238,7 @@ class QuorumScriptTest {
         lineUp("b");
         lineUp("c");
         redis.del(keys.lock());
-        assertThat(withdraw("b:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.DROP)
-                        .code())
+        assertThat(withdraw("b:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP).code())
                 .isEqualTo("GONE");
         assertThat(redis.heldMessages())
                 .as("the one that leaves may have been told")
@@ -255,9 +253,8 @@ class QuorumScriptTest {
         return redis.run(calls.vote(candidate, ballot, token, at(FOR_EVER)), SECOND);
     }
 
-    private Reply withdraw(long attempt, long ballot, WithdrawPoll.End end) {
-        WithdrawPoll.Order order =
-                new WithdrawPoll.Order(keys.all(), "a:1", attempt, ballot, end, WithdrawPoll.Place.KEEP);
+    private Reply withdraw(long attempt, long ballot, Withdrawal.End end) {
+        Withdrawal order = new Withdrawal(keys.all(), "a:1", attempt, ballot, end, Withdrawal.Place.KEEP);
         return redis.run(calls.withdraw(order), SECOND);
     }
 
@@ -311,18 +308,18 @@ class QuorumScriptTest {
     void vote_repeatedWithAnEarlierBallot_isNotEndedByThatOne() {
         vote(7, 5, 10, 0);
         vote(7, 4, 10, 0);
-        assertThat(withdraw(7, 4, WithdrawPoll.End.UNHELD).code()).isEqualTo("GONE");
+        assertThat(withdraw(7, 4, Withdrawal.End.UNHELD).code()).isEqualTo("GONE");
         vote(7, 6, 10, 0);
-        assertThat(withdraw(7, 5, WithdrawPoll.End.UNHELD).code()).isEqualTo("GONE");
-        assertThat(withdraw(7, 6, WithdrawPoll.End.UNHELD).code()).isEqualTo("ENDED");
+        assertThat(withdraw(7, 5, Withdrawal.End.UNHELD).code()).isEqualTo("GONE");
+        assertThat(withdraw(7, 6, Withdrawal.End.UNHELD).code()).isEqualTo("ENDED");
     }
 
     @Test
     void vote_repeatedWhereTokensWereCountedFurther_leavesTheCount() {
         vote("b:1", 50);
-        withdraw("b:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.DROP);
+        withdraw("b:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP);
         vote(7, 1, 40, 0);
-        withdraw(7, 1, WithdrawPoll.End.UNHELD);
+        withdraw(7, 1, Withdrawal.End.UNHELD);
         assertThat(redis.string(keys.fence())).startsWith("51 ");
         renew("a:1", 30);
         renew("a:1", 30);
@@ -341,7 +338,7 @@ class QuorumScriptTest {
         vote("a:1", 10);
         assertThat(redis.pttl(keys.fence())).isEqualTo(100_000_000 + LEASE_MILLIS);
         pass(60_000);
-        withdraw("a:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.DROP);
+        withdraw("a:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP);
         vote("b:1", 20);
         release("b:1");
         assertThat(redis.pttl(keys.fence())).isEqualTo(100_000_000);
@@ -363,7 +360,7 @@ class QuorumScriptTest {
         assertThat(keep(7, 5, "", false).code()).isEqualTo("OK");
         assertThat(redis.pttl(keys.lock())).isEqualTo(LEASE_MILLIS);
         assertThat(keep(7, 3, "", false).code()).isEqualTo("OK");
-        assertThat(withdraw(7, 4, WithdrawPoll.End.UNHELD).code()).isEqualTo("GONE");
+        assertThat(withdraw(7, 4, Withdrawal.End.UNHELD).code()).isEqualTo("GONE");
         assertThat(held("holds")).isEqualTo("1");
     }
 
@@ -391,10 +388,10 @@ class QuorumScriptTest {
         release("a:1");
         assertThat(redis.string(keys.fence())).isEqualTo("10 10 0");
         vote("a:1", 20);
-        withdraw("a:1", WithdrawPoll.End.LOST, WithdrawPoll.Place.DROP);
+        withdraw("a:1", Withdrawal.End.LOST, Withdrawal.Place.DROP);
         assertThat(redis.string(keys.fence())).isEqualTo("20 20 2");
         vote("b:1", 30);
-        withdraw("b:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.DROP);
+        withdraw("b:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP);
         assertThat(redis.string(keys.fence())).as("of the hold before").isEqualTo("30 20 2");
     }
 
@@ -405,7 +402,7 @@ class QuorumScriptTest {
         lineUp("b");
         redis.del(keys.lock());
         vote(calls, "a:1", 20, 4_500, FOR_EVER);
-        withdraw("a:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.KEEP);
+        withdraw("a:1", Withdrawal.End.UNHELD, Withdrawal.Place.KEEP);
         assertThat(redis.zset(keys.all().get(1))).containsOnlyKeys("a:1:1", "b:1:1");
         assertThat(redis.heldMessages()).as("b, since a knows it").hasSize(1);
     }
@@ -417,14 +414,14 @@ class QuorumScriptTest {
         vote(calls, "deaf:1", 1, 4_500, FOR_EVER);
         redis.del(keys.lock());
         vote("a:1", 20);
-        withdraw("a:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.KEEP);
+        withdraw("a:1", Withdrawal.End.UNHELD, Withdrawal.Place.KEEP);
         assertThat(redis.heldMessages()).isEmpty();
     }
 
     @Test
     void withdrawal_ofAnEarlierAttempt_leavesTheVoteOfALaterOne() {
         vote(7, 1, 10, 0);
-        assertThat(withdraw(6, 2, WithdrawPoll.End.RELEASED).code()).isEqualTo("GONE");
+        assertThat(withdraw(6, 2, Withdrawal.End.RELEASED).code()).isEqualTo("GONE");
         assertThat(held("attempt")).isEqualTo("7");
     }
 
@@ -440,8 +437,7 @@ class QuorumScriptTest {
         vote("x:1", 10);
         lineUp("b");
         redis.del(keys.lock());
-        assertThat(withdraw("a:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.DROP)
-                        .code())
+        assertThat(withdraw("a:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP).code())
                 .isEqualTo("GONE");
         assertThat(redis.heldMessages()).isEmpty();
     }
@@ -451,7 +447,7 @@ class QuorumScriptTest {
         vote("x:1", 10);
         lineUp("a");
         lineUp("b");
-        withdraw("a:1", WithdrawPoll.End.UNHELD, WithdrawPoll.Place.DROP);
+        withdraw("a:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP);
         assertThat(redis.zset(keys.all().get(1))).containsOnlyKeys("b:1:1");
         assertThat(redis.heldMessages()).isEmpty();
     }
@@ -463,7 +459,7 @@ class QuorumScriptTest {
         pass(5_000);
         vote("x:1", 20);
         lineUp("b");
-        withdraw("x:1", WithdrawPoll.End.RELEASED, WithdrawPoll.Place.DROP);
+        withdraw("x:1", Withdrawal.End.RELEASED, Withdrawal.Place.DROP);
         assertThat(redis.zset(keys.all().get(1))).containsOnlyKeys("b:1:1");
         assertThat(redis.heldMessages()).hasSize(1);
     }
@@ -481,11 +477,9 @@ class QuorumScriptTest {
     @Test
     void withdrawal_byToken_endsThatVoteWhoeverHasIt() {
         vote("a:1", 10);
-        WithdrawPoll.Order other =
-                new WithdrawPoll.Order(keys.all(), "", 9, 0, WithdrawPoll.End.LOST, WithdrawPoll.Place.KEEP);
+        Withdrawal other = new Withdrawal(keys.all(), "", 9, 0, Withdrawal.End.LOST, Withdrawal.Place.KEEP);
         assertThat(redis.run(calls.withdraw(other), SECOND).code()).isEqualTo("GONE");
-        WithdrawPoll.Order that =
-                new WithdrawPoll.Order(keys.all(), "", 10, 0, WithdrawPoll.End.LOST, WithdrawPoll.Place.KEEP);
+        Withdrawal that = new Withdrawal(keys.all(), "", 10, 0, Withdrawal.End.LOST, Withdrawal.Place.KEEP);
         assertThat(redis.run(calls.withdraw(that), SECOND).code()).isEqualTo("ENDED");
         assertThat(redis.hash(keys.lock())).isEmpty();
     }

@@ -1,0 +1,62 @@
+package io.github.redislocks.engine;
+
+import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.waiting.Attempts;
+import java.util.Iterator;
+import java.util.NoSuchElementException;
+
+/**
+ * A scan of all keys of one server, a part with each request, so that no other call waits long. The next part is asked
+ * for when it is wanted. Its replies begin with the next cursor.
+ */
+abstract class ServerScan implements Iterator<Reply> {
+
+    private static final String BEGIN_AND_END = "0";
+
+    private final Clock clock;
+    private final long timeoutNanos;
+    private final Redis server;
+    private final Attempts attempts;
+    private String cursor = BEGIN_AND_END;
+    private boolean begun;
+
+    ServerScan(Clock clock, long timeoutNanos, Redis server, Attempts attempts) {
+        this.clock = clock;
+        this.timeoutNanos = timeoutNanos;
+        this.server = server;
+        this.attempts = attempts;
+    }
+
+    /** What asks for the part from a cursor on. */
+    abstract Call call(String from);
+
+    /** What is thrown if a part could not be had. */
+    abstract LockUnavailableException unavailable(String address, long triedNanos, RedisException cause);
+
+    @Override
+    public final boolean hasNext() {
+        return !begun || !cursor.equals(BEGIN_AND_END);
+    }
+
+    @Override
+    public final Reply next() {
+        if (!hasNext()) {
+            throw new NoSuchElementException();
+        }
+        attempts.checkOpen();
+        long sent = clock.nanoTime();
+        try {
+            Reply part = server.run(call(cursor), timeoutNanos);
+            begun = true;
+            cursor = part.text(0);
+            return part;
+        } catch (RedisException e) {
+            throw unavailable(server.address(), clock.nanoTime() - sent, e);
+        }
+    }
+}
