@@ -1093,6 +1093,25 @@ class ScriptTest {
     }
 
     @Test
+    void list_heldLockWithWaitersOfEachKind_isReportedOnce() {
+        acquire(1, "a:1");
+        await(1, "a:1", 2, "#1");
+        long token = acquire(1, "b:1").number(0);
+        enqueue(1, "c:1");
+        assertThat(list("*")).containsExactly("lock by b:1, 1, " + token + ", 2 1 1");
+    }
+
+    @Test
+    void list_lockWhoseHoldSomebodyDeleted_isReportedOnceByWhoWaits() {
+        acquire(1, "a:1");
+        await(1, "a:1", 2, "#1");
+        acquire(1, "b:1");
+        enqueue(1, "c:1");
+        poke("");
+        assertThat(list("*")).containsExactly("lock 1 1");
+    }
+
+    @Test
     void list_freeLockForWhichOthersWait_isReportedOnce() {
         acquire(1, "a:1");
         acquireAndAwaitIn("b:1");
