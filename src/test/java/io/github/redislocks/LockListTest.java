@@ -10,6 +10,7 @@ import io.github.redislocks.testkit.InMemoryLocks;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -107,6 +108,9 @@ class LockListTest {
             jedis.flushAll();
             assertThat(names(locks, "*")).containsExactlyInAnyOrder(orders(5));
             assertThat(locks.list("order:3").toList().get(0).holder()).isPresent();
+            // What one master alone has is no hold.
+            jedis.hset("redis-locks:{stale}", Map.of("owner", "h:1:c:1", "attempt", "1", "holds", "1", "token", "5"));
+            assertThat(names(locks, "*")).containsExactlyInAnyOrder(orders(5));
             masters.get(1).kill();
             assertThatThrownBy(() -> names(locks, "*"))
                     .isInstanceOf(LockUnavailableException.class)
