@@ -109,7 +109,9 @@ class LockListTest {
             assertThat(names(locks, "*")).containsExactlyInAnyOrder(orders(5));
             assertThat(locks.list("order:3").toList().get(0).holder()).isPresent();
             // What one master alone has is no hold.
-            jedis.hset("redis-locks:{stale}", Map.of("owner", "h:1:c:1", "attempt", "1", "holds", "1", "token", "5"));
+            jedis.hset(
+                    "redis-locks:quorum:{stale}",
+                    Map.of("owner", "h:1:c:1", "attempt", "1", "holds", "1", "token", "5"));
             assertThat(names(locks, "*")).containsExactlyInAnyOrder(orders(5));
             masters.get(1).kill();
             assertThatThrownBy(() -> names(locks, "*"))
