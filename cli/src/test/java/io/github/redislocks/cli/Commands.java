@@ -1,0 +1,81 @@
+package io.github.redislocks.cli;
+
+import static org.awaitility.Awaitility.await;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Shell scripts as commands under supervision, each in a folder in which its files are: a test tells it to go on by the
+ * file {@code go}, and it says how far it is by other ones. None of them outlives its test.
+ */
+final class Commands implements AutoCloseable {
+
+    /** A script that outlived its test would else keep the outputs of the JVM of the tests open. */
+    private static final String QUIETLY = "exec </dev/null >/dev/null 2>&1; ";
+
+    private final Path folder;
+    private final List<ChildGroup> started = new ArrayList<>();
+
+    Commands(Path folder) {
+        this.folder = folder;
+    }
+
+    ChildGroup start(String script) throws IOException {
+        return start(script, false);
+    }
+
+    ChildGroup start(String script, boolean inForeground) throws IOException {
+        ChildGroup child =
+                ChildGroup.start(List.of("sh", "-c", QUIETLY + "cd " + folder + "; " + script), Map.of(), inForeground);
+        started.add(child);
+        return child;
+    }
+
+    /** Lets a script go on that waits for it. */
+    void go() throws IOException {
+        Files.createFile(folder.resolve("go"));
+    }
+
+    boolean has(String file) {
+        return Files.exists(folder.resolve(file));
+    }
+
+    void awaitFile(String file) {
+        await().until(() -> has(file));
+    }
+
+    /** The lines that a script has written. */
+    List<String> lines(String file) {
+        try {
+            return Files.readAllLines(folder.resolve(file));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Whether a process lives whose number is the only line of that file. */
+    boolean isAlive(String file) {
+        return isAlive(Long.parseLong(lines(file).get(0)));
+    }
+
+    /** One that has ended, though nobody has asked yet what it ended with, does not live. */
+    static boolean isAlive(long pid) {
+        try {
+            return !Files.readString(Path.of("/proc/" + pid + "/stat")).matches("(?s).*\\) [ZXx] .*");
+        } catch (IOException noSuchFile) {
+            return !Files.isDirectory(Path.of("/proc/self"))
+                    && ProcessHandle.of(pid).isPresent();
+        }
+    }
+
+    @Override
+    public void close() {
+        started.forEach(ChildGroup::kill);
+    }
+}
