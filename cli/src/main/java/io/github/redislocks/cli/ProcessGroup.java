@@ -76,8 +76,8 @@ record ProcessGroup(Path shell, long id) {
     private boolean isMember(Path stat) {
         try {
             String line = Files.readString(stat, StandardCharsets.ISO_8859_1);
-            String[] fields = line.substring(line.lastIndexOf(')') + 2).split(" ", 4);
-            return Long.parseLong(fields[2]) == id && !fields[0].matches("[ZXx]");
+            String[] fields = line.substring(line.lastIndexOf(')') + 1).split(" ", 5);
+            return fields.length == 5 && Long.parseLong(fields[3]) == id && !fields[1].matches("[ZXx]");
         } catch (IOException ended) {
             return false;
         }

@@ -88,8 +88,11 @@ class ChildGroupTest {
 
     @Test
     void terminate_reachesOneThatStandsStill() throws Exception {
-        ChildGroup child = commands.start("trap 'exit 7' TERM; touch ready; kill -s STOP $$; sleep 300");
+        ChildGroup child =
+                commands.start("trap 'exit 7' TERM; echo $$ > leader; touch ready; kill -s STOP $$; sleep 300");
         commands.awaitFile("ready");
+        long leader = Long.parseLong(commands.lines("leader").get(0));
+        await().until(() -> Commands.state(leader).equals("T"));
         child.terminate();
         await().until(() -> child.waitFor(0));
         assertThat(child.exitCode()).isEqualTo(7);
