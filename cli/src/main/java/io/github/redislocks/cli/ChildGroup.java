@@ -6,24 +6,31 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
  * A command and all that it starts. Where there is {@code setsid}, as on Linux, it leads a process group of its own, so
  * that a signal reaches all of them, also those whose parent has ended. Elsewhere a signal reaches the descendants that
- * are known at that moment.
+ * are known at that moment, or were when an earlier one was sent.
  */
 final class ChildGroup {
 
-    private static final String SIGNAL = "kill -s \"$1\" -- \"-$2\" 2>/dev/null";
+    private static final String SYSTEM_PATH = "/usr/bin:/bin";
 
     private final Process process;
-    private final boolean leads;
+    /** Null if it leads none. */
+    private final ProcessGroup group;
 
-    private ChildGroup(Process process, boolean leads) {
+    private final Set<ProcessHandle> known = ConcurrentHashMap.newKeySet();
+    private volatile boolean asked;
+
+    private ChildGroup(Process process, ProcessGroup group) {
         this.process = process;
-        this.leads = leads;
+        this.group = group;
     }
 
     /**
@@ -34,14 +41,15 @@ final class ChildGroup {
      */
     static ChildGroup start(List<String> command, Map<String, String> environment, boolean inForeground)
             throws IOException {
-        Path setsid = inForeground ? null : find("setsid");
+        Path setsid = inForeground ? null : setsid();
         List<String> line = new ArrayList<>(command);
         if (setsid != null) {
             line.add(0, setsid.toString());
         }
         ProcessBuilder builder = new ProcessBuilder(line).inheritIO();
         builder.environment().putAll(environment);
-        return new ChildGroup(builder.start(), setsid != null);
+        Process process = builder.start();
+        return new ChildGroup(process, setsid == null ? null : new ProcessGroup(process.pid()));
     }
 
     /** The program of that name on the path, or null. */
@@ -50,7 +58,17 @@ final class ChildGroup {
             Path path = Path.of(program);
             return Files.isRegularFile(path) ? path : null;
         }
-        return Stream.of(System.getenv().getOrDefault("PATH", "/usr/bin:/bin").split(":", -1))
+        return find(program, System.getenv().getOrDefault("PATH", SYSTEM_PATH));
+    }
+
+    /** Also if the path of the command has only the programs that it needs. */
+    private static Path setsid() {
+        Path onPath = find("setsid");
+        return onPath == null ? find("setsid", SYSTEM_PATH) : onPath;
+    }
+
+    private static Path find(String program, String path) {
+        return Stream.of(path.split(":", -1))
                 .map(folder -> Path.of(folder.isEmpty() ? "." : folder, program))
                 .filter(Files::isExecutable)
                 .filter(Files::isRegularFile)
@@ -58,25 +76,37 @@ final class ChildGroup {
                 .orElse(null);
     }
 
-    /** Asks all of them to end. */
+    /** Asks all of them to end, also those that stand still. */
     void terminate() {
-        if (!signal("TERM")) {
-            descendants().forEach(ProcessHandle::destroy);
+        asked = true;
+        if (group == null || !group.signal("TERM", "CONT")) {
+            known().forEach(ProcessHandle::destroy);
             process.destroy();
         }
     }
 
     /** Ends all of them. */
     void kill() {
-        if (!signal("KILL")) {
-            descendants().forEach(ProcessHandle::destroyForcibly);
-            process.destroyForcibly();
+        if (group != null) {
+            group.kill();
         }
+        known().forEach(ProcessHandle::destroyForcibly);
+        process.destroyForcibly();
+    }
+
+    /** Whether they were asked to end. */
+    boolean isAsked() {
+        return asked;
     }
 
     /** Whether any of them lives. */
     boolean isAlive() {
-        return process.isAlive() || (leads && signal("0"));
+        return process.isAlive() || (group == null ? known.stream().anyMatch(ProcessHandle::isAlive) : group.isAlive());
+    }
+
+    /** Completes when the command itself has ended. */
+    CompletableFuture<?> onExit() {
+        return process.onExit();
     }
 
     /** Waits until the command itself has ended; whether it has. */
@@ -89,34 +119,9 @@ final class ChildGroup {
         return process.exitValue();
     }
 
-    private Stream<ProcessHandle> descendants() {
-        return process.descendants();
-    }
-
-    /** Sends a signal to the group; false if there is none, or if nothing of it lives. */
-    private boolean signal(String name) {
-        if (!leads) {
-            return false;
-        }
-        try {
-            Process sent = new ProcessBuilder("sh", "-c", SIGNAL, "sh", name, Long.toString(process.pid()))
-                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                    .redirectError(ProcessBuilder.Redirect.DISCARD)
-                    .start();
-            boolean interrupted = false;
-            while (true) {
-                try {
-                    return sent.waitFor() == 0;
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                } finally {
-                    if (interrupted) {
-                        Thread.currentThread().interrupt();
-                    }
-                }
-            }
-        } catch (IOException e) {
-            return false;
-        }
+    /** One whose parent has ended is no descendant any more. */
+    private Set<ProcessHandle> known() {
+        process.descendants().forEach(known::add);
+        return known;
     }
 }

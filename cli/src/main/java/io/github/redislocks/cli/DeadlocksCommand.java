@@ -3,46 +3,31 @@ package io.github.redislocks.cli;
 import io.github.redislocks.RedisLocks;
 import java.io.PrintWriter;
 import java.util.List;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Spec;
 
 /** Looks for threads that wait for each other. */
 @Command(
         name = "deadlocks",
-        mixinStandardHelpOptions = true,
         description = {
             "Looks for threads that wait for each other, over all clients, and prints each circle as a sentence.",
             "All threads of a client that wait for a lock that is not fair have one place together: of these only the"
                     + " first is known. What is seen is from moments close to each other, so look twice."
         })
-final class DeadlocksCommand implements Callable<Integer> {
-
-    @Spec
-    private CommandSpec spec;
-
-    @Mixin
-    private Server server;
+final class DeadlocksCommand extends CliCommand {
 
     @Override
-    public Integer call() {
-        PrintWriter out = spec.commandLine().getOut();
+    int run(RedisLocks locks, PrintWriter out) {
         WaitGraph graph = new WaitGraph();
-        try (RedisLocks locks = server.open()) {
-            List<String> wanted = locks.list("*")
-                    .filter(lock -> lock.queueLength() > 0)
-                    .map(lock -> lock.lockName())
-                    .toList();
-            wanted.forEach(name -> graph.add(locks.inspect(name)));
-        }
+        List<String> wanted = locks.list("*")
+                .filter(lock -> lock.queueLength() > 0)
+                .map(lock -> lock.lockName())
+                .toList();
+        wanted.forEach(name -> graph.add(locks.inspect(name)));
         List<String> circles = graph.circles();
         circles.forEach(out::println);
         if (circles.isEmpty()) {
             out.println("No deadlock: " + graph.waiters() + " wait, none of them for itself.");
         }
-        out.flush();
         return circles.isEmpty() ? ExitCodes.OK : ExitCodes.PROBLEM;
     }
 }

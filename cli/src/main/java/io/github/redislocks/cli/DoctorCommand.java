@@ -3,20 +3,23 @@ package io.github.redislocks.cli;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import java.io.PrintWriter;
-import java.net.URI;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.Callable;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 import redis.clients.jedis.Jedis;
+import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /** Looks at a server before it is trusted with locks. */
@@ -30,6 +33,7 @@ import redis.clients.jedis.exceptions.JedisException;
         })
 final class DoctorCommand implements Callable<Integer> {
 
+    private static final Pattern VERSION = Pattern.compile("(\\d{1,4})\\.(\\d{1,4})");
     private static final int PINGS = 200;
     private static final double SLOW_MILLIS = 5;
     private static final Duration CLOCK_OFF = Duration.ofSeconds(2);
@@ -40,20 +44,18 @@ final class DoctorCommand implements Callable<Integer> {
     @Mixin
     private Server server;
 
-    private final Table table = new Table("CHECK", "RESULT", "FOUND", "WHAT TO DO");
+    final Table table = new Table("CHECK", "RESULT", "FOUND", "WHAT TO DO");
     private boolean failed;
 
     @Override
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut();
-        try (Jedis jedis = new Jedis(URI.create(server.single()))) {
-            Map<String, String> info = info(jedis);
-            version(info);
-            role(info);
-            memory(info);
-            persistence(info);
-            clock(jedis);
-            latency(jedis);
+        try (Jedis jedis = server.single()) {
+            jedis.ping();
+            if (info(jedis)) {
+                clock(jedis);
+                latency(jedis);
+            }
         } catch (JedisException e) {
             fail("answers", e.getMessage(), "check the URL, the password and the network");
         }
@@ -63,9 +65,31 @@ final class DoctorCommand implements Callable<Integer> {
         return failed ? ExitCodes.PROBLEM : ExitCodes.OK;
     }
 
-    private static Map<String, String> info(Jedis jedis) {
+    /** Whether it is a server that keeps locks, as far as it tells. */
+    boolean info(Jedis jedis) {
+        String text;
+        try {
+            text = jedis.info();
+        } catch (JedisDataException e) {
+            fail("info", e.getMessage(), "look with a user that may, as version, memory and the like are not known");
+            return true;
+        }
+        Map<String, String> info = parsed(text);
+        version(info);
+        String mode = info.getOrDefault("redis_mode", "standalone");
+        if (mode.equals("sentinel")) {
+            fail("role", "a Sentinel", "name the master that it watches");
+            return false;
+        }
+        role(info, mode.equals("cluster"));
+        memory(info);
+        persistence(info);
+        return true;
+    }
+
+    private static Map<String, String> parsed(String text) {
         Map<String, String> info = new HashMap<>();
-        jedis.info().lines().forEach(line -> {
+        text.lines().forEach(line -> {
             int colon = line.indexOf(':');
             if (colon > 0) {
                 info.put(line.substring(0, colon), line.substring(colon + 1).strip());
@@ -78,21 +102,26 @@ final class DoctorCommand implements Callable<Integer> {
         String valkey = info.get("valkey_version");
         String version = info.getOrDefault("redis_version", "0");
         String found = valkey == null ? "Redis " + version : "Valkey " + valkey;
-        List<Integer> parts =
-                Arrays.stream(version.split("\\.")).map(Integer::parseInt).toList();
-        boolean known = parts.get(0) > 6 || (parts.get(0) == 6 && parts.get(1) >= 2);
-        if (known) {
+        Matcher parts = VERSION.matcher(version);
+        if (!parts.lookingAt()) {
+            warn("version", found, "see that it does what Redis 6.2 does");
+            return;
+        }
+        int major = Integer.parseInt(parts.group(1));
+        if (major > 6 || (major == 6 && Integer.parseInt(parts.group(2)) >= 2)) {
             ok("version", found);
         } else {
             fail("version", found, "use Redis 6.2 or later, or Valkey");
         }
     }
 
-    private void role(Map<String, String> info) {
+    private void role(Map<String, String> info, boolean inCluster) {
         boolean master = "master".equals(info.get("role"));
         String replicas = info.getOrDefault("connected_slaves", "0");
         if (!master) {
             fail("role", "a replica", "name the master");
+        } else if (inCluster) {
+            warn("role", "a master of a cluster", "name redis-cluster://, and give doctor each master");
         } else if (replicas.equals("0")) {
             warn("role", "a master without replicas", "its failure stops all locking until it is back");
         } else {
@@ -128,7 +157,13 @@ final class DoctorCommand implements Callable<Integer> {
     }
 
     private void clock(Jedis jedis) {
-        List<String> time = jedis.time();
+        List<String> time;
+        try {
+            time = jedis.time();
+        } catch (JedisDataException e) {
+            fail("clock", e.getMessage(), "grant TIME, which the scripts ask");
+            return;
+        }
         Instant there = Instant.ofEpochSecond(Long.parseLong(time.get(0)), Long.parseLong(time.get(1)) * 1_000);
         Duration off = Duration.between(Instant.now(), there).abs();
         String found = Times.show(off) + " from the clock here";
@@ -148,7 +183,7 @@ final class DoctorCommand implements Callable<Integer> {
         }
         Arrays.sort(millis);
         String found = String.format(
-                java.util.Locale.ROOT,
+                Locale.ROOT,
                 "p50 %.2f ms, p99 %.2f ms, longest %.2f ms of %d",
                 millis[PINGS / 2],
                 millis[PINGS * 99 / 100],

@@ -10,26 +10,13 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** Shows one lock. */
-@Command(
-        name = "inspect",
-        mixinStandardHelpOptions = true,
-        description = "Shows who holds a lock, since when, and who waits for it.")
-final class InspectCommand implements Callable<Integer> {
-
-    @Spec
-    private CommandSpec spec;
-
-    @Mixin
-    private Server server;
+@Command(name = "inspect", description = "Shows who holds a lock, since when, and who waits for it.")
+final class InspectCommand extends CliCommand {
 
     @Parameters(paramLabel = "NAME", description = "The name of the lock.")
     private String name;
@@ -38,13 +25,9 @@ final class InspectCommand implements Callable<Integer> {
     private boolean json;
 
     @Override
-    public Integer call() throws IOException {
-        PrintWriter out = spec.commandLine().getOut();
-        try (RedisLocks locks = server.open()) {
-            LockInspection seen = locks.inspect(name);
-            out.println(json ? JSON.std.asString(fields(seen)) : text(seen));
-        }
-        out.flush();
+    int run(RedisLocks locks, PrintWriter out) throws IOException {
+        LockInspection seen = locks.inspect(name);
+        out.println(json ? JSON.std.asString(fields(seen)) : text(seen));
         return ExitCodes.OK;
     }
 
@@ -82,7 +65,7 @@ final class InspectCommand implements Callable<Integer> {
     static String owner(LockInspection.Owner owner) {
         String what =
                 owner.isHandle() ? "a handle" : "thread " + owner.threadId().orElse(0);
-        return what + " of process " + owner.pid() + " on " + owner.host() + " (" + owner + ")";
+        return Shown.of(what + " of process " + owner.pid() + " on " + owner.host() + " (" + owner + ")");
     }
 
     private static Map<String, Object> fields(LockInspection seen) {

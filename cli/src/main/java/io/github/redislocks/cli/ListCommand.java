@@ -9,32 +9,22 @@ import java.io.PrintWriter;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Comparator;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** Lists the locks in use. */
 @Command(
         name = "list",
-        mixinStandardHelpOptions = true,
         description = {
             "Lists the locks that are held, kept or waited for.",
             "Scans all keys of the server, a hundred with each request, so that nobody waits for it."
         })
-final class ListCommand implements Callable<Integer> {
-
-    @Spec
-    private CommandSpec spec;
-
-    @Mixin
-    private Server server;
+final class ListCommand extends CliCommand {
 
     @Parameters(
             arity = "0..1",
@@ -47,25 +37,21 @@ final class ListCommand implements Callable<Integer> {
     private boolean json;
 
     @Override
-    public Integer call() throws IOException {
-        PrintWriter out = spec.commandLine().getOut();
-        try (RedisLocks locks = server.open()) {
-            if (json) {
-                for (LockSummary lock : (Iterable<LockSummary>) locks.list(pattern)::iterator) {
-                    out.println(JSON.std.asString(fields(lock)));
-                }
-            } else {
-                List<LockSummary> all = locks.list(pattern)
-                        .sorted(Comparator.comparing(LockSummary::lockName))
-                        .toList();
-                out.println(
-                        all.isEmpty()
-                                ? "No lock " + (pattern.equals("*") ? "" : "like " + pattern + " ")
-                                        + "is held, kept or waited for."
-                                : table(all));
+    int run(RedisLocks locks, PrintWriter out) throws IOException {
+        if (json) {
+            Iterator<LockSummary> each = locks.list(pattern).iterator();
+            // Nobody may read any more, as in list --json | head.
+            while (each.hasNext() && !out.checkError()) {
+                out.println(JSON.std.asString(fields(each.next())));
             }
+            return ExitCodes.OK;
         }
-        out.flush();
+        List<LockSummary> all = locks.list(pattern)
+                .sorted(Comparator.comparing(LockSummary::lockName))
+                .toList();
+        String none =
+                "No lock " + (pattern.equals("*") ? "" : "like " + pattern + " ") + "is held, kept or waited for.";
+        out.println(all.isEmpty() ? none : table(all));
         return ExitCodes.OK;
     }
 

@@ -1,5 +1,6 @@
 package io.github.redislocks.cli;
 
+import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockUnavailableException;
 import java.time.Duration;
 import java.util.concurrent.Callable;
@@ -57,6 +58,8 @@ final class RedisLocksCommand implements Callable<Integer> {
     static CommandLine commandLine() {
         return new CommandLine(new RedisLocksCommand())
                 .setCaseInsensitiveEnumValuesAllowed(true)
+                // An argument such as @body.json is one of the command that is run.
+                .setExpandAtFiles(false)
                 .registerConverter(Duration.class, Times::parse)
                 .setParameterExceptionHandler(RedisLocksCommand::explain)
                 .setExecutionExceptionHandler((e, command, parsed) -> failed(e, command));
@@ -81,13 +84,17 @@ final class RedisLocksCommand implements Callable<Integer> {
         return ExitCodes.USAGE;
     }
 
-    private static int failed(Exception e, CommandLine command) {
+    static int failed(Exception e, CommandLine command) {
         if (e instanceof CommandLine.ParameterException wrong) {
             return explain(wrong, new String[0]);
         }
         if (e instanceof LockUnavailableException) {
             command.getErr().println("redis-locks: " + e.getMessage());
             return ExitCodes.UNAVAILABLE;
+        }
+        if (e instanceof LockLostException) {
+            command.getErr().println("redis-locks: " + e.getMessage());
+            return ExitCodes.LOST;
         }
         if (e instanceof IllegalArgumentException || e instanceof UnsupportedOperationException) {
             command.getErr().println("redis-locks: " + e.getMessage());

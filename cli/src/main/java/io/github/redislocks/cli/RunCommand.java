@@ -42,6 +42,8 @@ import picocli.CommandLine.Spec;
 final class RunCommand implements Callable<Integer> {
 
     private static final Duration SHORTEST_LEASE = Duration.ofSeconds(1);
+    /** As {@link LockHandle#releaseAfter} allows. */
+    private static final Duration LONGEST_KEPT = Duration.ofHours(24);
 
     /** What to do about a lock that another holds. */
     enum IfBusy {
@@ -121,12 +123,16 @@ final class RunCommand implements Callable<Integer> {
         try (RedisLocks locks = server.open()) {
             Thread hook = new Thread(() -> onSignal(locks), "signal");
             Runtime.getRuntime().addShutdownHook(hook);
-            try {
-                Optional<LockHandle> held = acquire(locks);
-                return held.isPresent() ? run(held.get()) : busy(locks);
-            } finally {
-                done.countDown();
+            Optional<LockHandle> held = acquire(locks);
+            return held.isPresent() ? run(held.get()) : busy(locks);
+        } catch (IllegalStateException | IllegalMonitorStateException e) {
+            if (signalled) {
+                // It was to get the lock, or had it for a moment. This process ends by the signal.
+                return ExitCodes.BUSY;
             }
+            throw e;
+        } finally {
+            done.countDown();
         }
     }
 
@@ -136,6 +142,21 @@ final class RunCommand implements Callable<Integer> {
                     spec.commandLine(),
                     "--lease is " + Times.show(lease) + ", and a command cannot be ended in a part of that: name 1s or"
                             + " more");
+        }
+        if (atLeast != null && (atLeast.compareTo(LONGEST_KEPT) > 0 || server.isQuorum())) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--at-least is " + Times.show(atLeast) + ", and "
+                            + (server.isQuorum()
+                                    ? "a quorum keeps no lock for nobody: name one --url"
+                                    : "no lock is kept for nobody longer than 24h: name that or less"));
+        }
+        List<String> typed = spec.commandLine().getParseResult().originalArgs();
+        if (!command.equals(typed.subList(Math.max(0, typed.size() - command.size()), typed.size()))) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "An option of redis-locks is among the words of the command: put -- before that command, and"
+                            + " options of redis-locks before that");
         }
         if (wait != null && ifBusy == IfBusy.WAIT) {
             throw new ParameterException(
@@ -153,11 +174,6 @@ final class RunCommand implements Callable<Integer> {
                 return Optional.of(locks.acquire(name, options));
             }
             return locks.tryAcquire(name, wait == null ? Duration.ZERO : wait, options);
-        } catch (IllegalStateException e) {
-            if (signalled) {
-                return Optional.empty();
-            }
-            throw e;
         } finally {
             if (line != null) {
                 line.close();
@@ -184,6 +200,7 @@ final class RunCommand implements Callable<Integer> {
                 "REDIS_LOCKS_NAME", name,
                 "REDIS_LOCKS_TOKEN", Long.toString(held.fencingToken()),
                 "REDIS_LOCKS_OWNER", held.owner());
+        Supervision supervision = new Supervision(held, lease);
         int refused = refusal();
         if (refused == 0) {
             try {
@@ -197,14 +214,19 @@ final class RunCommand implements Callable<Integer> {
             held.release();
             return refused;
         }
-        boolean kept = new Supervision(held, child, lease).await();
+        boolean kept = supervision.await(child);
         boolean inOrder = kept && (atLeast == null ? held.release() : held.releaseAfter(atLeast));
         if (inOrder) {
             return child.exitCode();
         }
-        err().println("redis-locks: the lock \"" + name + "\" was lost"
-                + (kept ? " before the command had ended" : ": \"" + command.get(0) + "\" was ended"));
+        // It may have ended by itself at that moment, and have left others.
+        child.kill();
         held.release();
+        return lost(kept ? " before the command had ended" : ": \"" + command.get(0) + "\" was ended");
+    }
+
+    private int lost(String more) {
+        err().println("redis-locks: the lock \"" + name + "\" was lost" + more);
         return ExitCodes.LOST;
     }
 
@@ -246,7 +268,15 @@ final class RunCommand implements Callable<Integer> {
             locks.close();
             return;
         }
-        running.terminate();
+        try {
+            running.terminate();
+        } finally {
+            // This process must not end before the command, whatever went wrong here.
+            awaitDone();
+        }
+    }
+
+    private void awaitDone() {
         try {
             done.await();
         } catch (InterruptedException e) {

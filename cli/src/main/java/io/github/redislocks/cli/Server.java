@@ -1,8 +1,12 @@
 package io.github.redislocks.cli;
 
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.redis.connect.RedisUri;
+import io.github.redislocks.redis.jedis.Topology;
 import java.util.List;
+import java.util.Map;
 import picocli.CommandLine.Option;
+import redis.clients.jedis.Jedis;
 
 /** The options that say where Redis is. */
 final class Server {
@@ -12,12 +16,11 @@ final class Server {
     @Option(
             names = {"-u", "--url"},
             paramLabel = "URL",
-            defaultValue = "${env:REDIS_URL:-" + DEFAULT_URL + "}",
             description = {
                 "Where Redis is: redis://, rediss://, redis-sentinel:// or redis-cluster://; several make a quorum.",
                 "Default: the environment variable REDIS_URL, or " + DEFAULT_URL + "."
             })
-    private List<String> urls;
+    private List<String> given;
 
     @Option(
             names = "--prefix",
@@ -28,16 +31,34 @@ final class Server {
 
     /** A client, to be closed. */
     RedisLocks open() {
+        List<String> urls = urls(System.getenv());
         RedisLocks.Builder builder = RedisLocks.builder().keyPrefix(prefix);
         return (urls.size() == 1 ? builder.uri(urls.get(0)) : builder.quorum(urls.toArray(String[]::new))).build();
     }
 
-    /** The URL if it names one server. */
-    String single() {
-        if (urls.size() != 1 || !urls.get(0).matches("rediss?://.*")) {
-            throw new IllegalArgumentException("doctor looks at one server, and " + String.join(" ", urls)
-                    + " is more or something else: name the redis:// or rediss:// URL of each server by --url.");
+    /** Whether several servers are named, which make a quorum. */
+    boolean isQuorum() {
+        return given != null && given.size() > 1;
+    }
+
+    /** A connection to the server, to be closed; it is made when it is first used. */
+    Jedis single() {
+        List<String> urls = urls(System.getenv());
+        RedisUri uri = urls.size() == 1 ? RedisUri.parse(urls.get(0)) : null;
+        if (uri == null || !(uri.topology() instanceof Topology.Single server)) {
+            // Without the URLs, which have passwords.
+            throw new IllegalArgumentException("doctor looks at one server, and that is more or something else: name"
+                    + " the redis:// or rediss:// URL of each server by --url.");
         }
-        return urls.get(0);
+        return new Jedis(server.address(), uri.config());
+    }
+
+    /** The URLs that are given, else what the environment says, as long as it says anything. */
+    List<String> urls(Map<String, String> environment) {
+        if (given != null) {
+            return given;
+        }
+        String url = environment.get("REDIS_URL");
+        return List.of(url == null || url.isBlank() ? DEFAULT_URL : url);
     }
 }

@@ -1,9 +1,11 @@
 package io.github.redislocks.cli;
 
 import io.github.redislocks.LockHandle;
-import io.github.redislocks.LockLost;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /**
  * Lets a command run as long as its lock is held. In short:
@@ -13,57 +15,102 @@ import java.util.concurrent.CompletableFuture;
  *   a tenth of the lease is left          SIGKILL, before another can have the lock
  *   a third of the lease is left          SIGTERM: two renewals have failed
  *   more is left                          it runs
+ *   this thread fails                     SIGKILL
  * </pre>
+ *
+ * <p>It ends when the command has ended, and, if that was asked to end, all that it started.
  */
 final class Supervision {
 
     private static final long SHORTEST_TICK_MILLIS = 10;
     private static final long LONGEST_TICK_MILLIS = 100;
+    private static final int KILLS = 1_000;
 
     private final LockHandle held;
-    private final ChildGroup child;
     private final Duration lease;
-    private volatile boolean ended;
+    private final CompletableFuture<?> lost;
+    private final long tickMillis;
+    private boolean inOrder = true;
 
-    Supervision(LockHandle held, ChildGroup child, Duration lease) {
+    /** To be made before the command is started, since the client opens its subscription to losses here. */
+    Supervision(LockHandle held, Duration lease) {
+        this(held, lease, Math.max(SHORTEST_TICK_MILLIS, Math.min(LONGEST_TICK_MILLIS, lease.toMillis() / 50)));
+    }
+
+    Supervision(LockHandle held, Duration lease, long tickMillis) {
         this.held = held;
-        this.child = child;
         this.lease = lease;
+        this.lost = held.lost().toCompletableFuture();
+        this.tickMillis = tickMillis;
     }
 
     /**
-     * Waits for the end of the command.
+     * Waits for the end of a command.
      *
-     * @return whether it ended by itself, with the lock held until then
+     * @return whether it ended without being told to for want of the lock
      */
-    boolean await() throws InterruptedException {
-        CompletableFuture<LockLost> lost = held.lost().toCompletableFuture();
-        // By a thread of its own, which may wait for the signal to be sent.
-        lost.thenAcceptAsync(loss -> kill());
-        long tick = Math.max(SHORTEST_TICK_MILLIS, Math.min(LONGEST_TICK_MILLIS, lease.toMillis() / 50));
-        boolean asked = false;
-        while (!child.waitFor(tick)) {
-            Duration left = held.remainingLease();
-            if (left.compareTo(lease.dividedBy(10)) < 0) {
-                kill();
-            } else if (!asked && left.compareTo(lease.dividedBy(3)) < 0) {
-                asked = true;
-                ended = true;
-                child.terminate();
+    boolean await(ChildGroup child) throws InterruptedException {
+        boolean watched = false;
+        try {
+            watch(child);
+            watched = true;
+            return inOrder;
+        } finally {
+            if (!watched) {
+                end(child);
             }
         }
-        while (ended && child.isAlive()) {
-            // What the command started may still clean up, as long as the lock lasts.
-            if (held.remainingLease().compareTo(lease.dividedBy(10)) < 0) {
-                child.kill();
-            }
-            Thread.sleep(SHORTEST_TICK_MILLIS);
-        }
-        return !ended;
     }
 
-    private void kill() {
-        ended = true;
-        child.kill();
+    private void watch(ChildGroup child) throws InterruptedException {
+        CompletableFuture<?> news = CompletableFuture.anyOf(lost, child.onExit());
+        while (!child.waitFor(0)) {
+            look(child);
+            pause(news, child);
+        }
+        while ((child.isAsked() || !inOrder) && child.isAlive()) {
+            // What the command started may still clean up, as long as the lock lasts.
+            look(child);
+            Thread.sleep(SHORTEST_TICK_MILLIS);
+        }
+    }
+
+    private void look(ChildGroup child) {
+        Duration left = held.remainingLease();
+        if (lost.isDone() || left.compareTo(lease.dividedBy(10)) < 0) {
+            inOrder = false;
+            child.kill();
+        } else if (inOrder && left.compareTo(lease.dividedBy(3)) < 0) {
+            inOrder = false;
+            child.terminate();
+        }
+    }
+
+    /** Until the next look, or until there is something to see. */
+    private void pause(CompletableFuture<?> news, ChildGroup child) throws InterruptedException {
+        if (news.isDone()) {
+            child.waitFor(tickMillis);
+            return;
+        }
+        try {
+            news.get(tickMillis, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException | ExecutionException e) {
+            // The next look tells.
+        }
+    }
+
+    /** Nobody watches any more: it must not go on alone. Whatever kept this thread from watching may come again. */
+    private static void end(ChildGroup child) {
+        for (int i = 0; i < KILLS; i++) {
+            try {
+                child.kill();
+                if (!child.isAlive()) {
+                    return;
+                }
+                TimeUnit.MILLISECONDS.sleep(SHORTEST_TICK_MILLIS);
+            } catch (InterruptedException | RuntimeException | Error again) {
+                // The lock is held until this has succeeded.
+            }
+        }
     }
 }

@@ -2,37 +2,44 @@ package io.github.redislocks.cli;
 
 import java.util.ArrayList;
 import java.util.List;
-import picocli.CommandLine.Help;
-import picocli.CommandLine.Help.Ansi;
-import picocli.CommandLine.Help.ColorScheme;
-import picocli.CommandLine.Help.Column;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
-/** Rows in columns that are as wide as they need to be. */
+/** Rows in columns that are as wide as they need to be, one row a line whatever is in it. */
 final class Table {
 
-    private static final int GAP = 2;
+    private static final String GAP = "  ";
 
-    private final List<String[]> rows = new ArrayList<>();
+    private final List<List<String>> rows = new ArrayList<>();
 
     Table(String... heads) {
-        rows.add(heads);
+        add(heads);
     }
 
     void add(String... row) {
-        rows.add(row);
+        rows.add(Stream.of(row).map(Shown::of).toList());
     }
 
     @Override
     public String toString() {
-        Column[] columns = new Column[rows.get(0).length];
-        for (int i = 0; i < columns.length; i++) {
-            int index = i;
-            int width = rows.stream().mapToInt(row -> row[index].length()).max().orElse(0);
-            columns[i] = new Column(width + GAP, 0, Column.Overflow.SPAN);
+        return rows.stream().map(this::line).collect(Collectors.joining(System.lineSeparator()));
+    }
+
+    private String line(List<String> row) {
+        StringBuilder line = new StringBuilder();
+        for (int i = 0; i < row.size(); i++) {
+            line.append(row.get(i))
+                    .append(" ".repeat(width(i) - length(row.get(i))))
+                    .append(GAP);
         }
-        ColorScheme plain = new ColorScheme.Builder(Ansi.OFF).build();
-        Help.TextTable table = Help.TextTable.forColumns(plain, columns);
-        rows.forEach(table::addRowValues);
-        return table.toString().stripTrailing();
+        return line.toString().stripTrailing();
+    }
+
+    private int width(int column) {
+        return rows.stream().mapToInt(row -> length(row.get(column))).max().orElse(0);
+    }
+
+    private static int length(String text) {
+        return text.codePointCount(0, text.length());
     }
 }

@@ -1,34 +1,22 @@
 package io.github.redislocks.cli;
 
 import io.github.redislocks.LockInspection;
+import io.github.redislocks.LockInspection.Holder;
 import io.github.redislocks.RedisLocks;
 import java.io.PrintWriter;
-import java.util.Optional;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** Ends a hold of somebody else. */
 @Command(
         name = "unlock",
-        mixinStandardHelpOptions = true,
         description = {
             "Ends whatever hold a lock has, for an operator who knows that its holder is gone.",
             "A holder that lives is told at once if its client has a subscription, else at its next renewal. Until then"
                     + " it believes that it holds the lock: two may work at once. previousHolderLost() tells the next."
         })
-final class UnlockCommand implements Callable<Integer> {
-
-    @Spec
-    private CommandSpec spec;
-
-    @Mixin
-    private Server server;
+class UnlockCommand extends CliCommand {
 
     @Parameters(paramLabel = "NAME", description = "The name of the lock.")
     private String name;
@@ -42,35 +30,50 @@ final class UnlockCommand implements Callable<Integer> {
     private boolean yes;
 
     @Override
-    public Integer call() {
-        PrintWriter out = spec.commandLine().getOut();
-        try (RedisLocks locks = server.open()) {
-            LockInspection seen = locks.inspect(name);
-            Optional<LockInspection.Holder> holder = seen.holder();
-            if (holder.isEmpty() && seen.keptFor().isEmpty()) {
-                out.println("Nobody holds \"" + name + "\".");
-                return ExitCodes.OK;
-            }
-            String whose = holder.map(
-                            hold -> "held by " + InspectCommand.owner(hold.owner()) + ", token " + hold.token())
-                    .orElseGet(() -> "kept by nobody, for "
-                            + seen.keptFor().map(Times::show).orElse(""));
-            if (!yes && !confirmed("\"" + name + "\" is " + whose + ". End that? [y/N] ")) {
+    int run(RedisLocks locks, PrintWriter out) {
+        LockInspection seen = locks.inspect(name);
+        if (isFree(seen)) {
+            out.println("Nobody holds \"" + name + "\".");
+            return ExitCodes.OK;
+        }
+        String whose = whose(seen);
+        if (!yes) {
+            if (!confirmed("\"" + name + "\" is " + whose + ". End that? [y/N] ")) {
                 out.println("Nothing was changed.");
                 return ExitCodes.OK;
             }
-            boolean ended = locks.reentrantLock(name).forceUnlock();
-            out.println(ended ? "Ended: \"" + name + "\" was " + whose + "." : "It had ended meanwhile.");
-        } finally {
-            out.flush();
+            // The answer may have taken its time, and was about that hold only.
+            LockInspection now = locks.inspect(name);
+            if (!isFree(now) && !isSame(seen, now)) {
+                out.println("Nothing was changed: meanwhile \"" + name + "\" is " + whose(now) + ".");
+                return ExitCodes.OK;
+            }
         }
+        boolean ended = locks.reentrantLock(name).forceUnlock();
+        out.println(ended ? "Ended: \"" + name + "\" was " + whose + "." : "It had ended meanwhile.");
         return ExitCodes.OK;
     }
 
-    private boolean confirmed(String question) {
+    private static boolean isFree(LockInspection seen) {
+        return seen.holder().isEmpty() && seen.keptFor().isEmpty();
+    }
+
+    /** Whether both saw one hold; of a lock that is kept nothing tells by which hold. */
+    private static boolean isSame(LockInspection one, LockInspection other) {
+        return one.holder().map(Holder::token).equals(other.holder().map(Holder::token));
+    }
+
+    private static String whose(LockInspection seen) {
+        return seen.holder()
+                .map(hold -> "held by " + InspectCommand.owner(hold.owner()) + ", token " + hold.token())
+                .orElseGet(() ->
+                        "kept by nobody, for " + seen.keptFor().map(Times::show).orElse(""));
+    }
+
+    /** Overridden by tests, which have no terminal. */
+    boolean confirmed(String question) {
         if (!Terminal.isThere()) {
-            throw new ParameterException(
-                    spec.commandLine(), "There is no terminal to ask at: add --yes if you are sure.");
+            throw wrong("There is no terminal to ask at: add --yes if you are sure.");
         }
         String answer = System.console().readLine("%s", question);
         return answer != null && answer.strip().matches("[yY](es)?");

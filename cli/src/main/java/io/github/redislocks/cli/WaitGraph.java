@@ -49,6 +49,7 @@ final class WaitGraph {
         return circle.stream()
                 .map(owner -> owner + " waits for \"" + waits.get(owner).lock() + "\", which "
                         + waits.get(owner).holder() + " holds")
+                .map(Shown::of)
                 .collect(Collectors.joining("; ", "Deadlock: ", "."));
     }
 }

@@ -30,8 +30,8 @@ final class WaitingLine {
                 err.flush();
                 Thread.sleep(NEXT_MILLIS);
             }
-        } catch (InterruptedException | IllegalStateException ended) {
-            // Nobody waits any more.
+        } catch (InterruptedException | RuntimeException ended) {
+            // Nobody waits any more, or nobody can tell; the waiting goes on.
         }
     }
 

@@ -1,11 +1,15 @@
 package io.github.redislocks.cli;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
 
 /** The jar in a process of its own, as users run it, with its outputs in files. */
 final class CliJvm implements AutoCloseable {
@@ -23,6 +27,10 @@ final class CliJvm implements AutoCloseable {
     }
 
     static CliJvm start(Path folder, String url, String... args) throws IOException {
+        return start(folder, Map.of("REDIS_URL", url), args);
+    }
+
+    static CliJvm start(Path folder, Map<String, String> environment, String... args) throws IOException {
         Path out = Files.createTempFile(folder, "out", "");
         Path err = Files.createTempFile(folder, "err", "");
         List<String> line = new ArrayList<>(
@@ -33,7 +41,7 @@ final class CliJvm implements AutoCloseable {
                 .redirectInput(ProcessBuilder.Redirect.from(Path.of("/dev/null").toFile()))
                 .redirectOutput(out.toFile())
                 .redirectError(err.toFile());
-        builder.environment().put("REDIS_URL", url);
+        builder.environment().putAll(environment);
         return new CliJvm(builder.start(), out, err);
     }
 
@@ -54,19 +62,17 @@ final class CliJvm implements AutoCloseable {
     }
 
     /** Waits until so many lines have been printed, and returns them. */
-    List<String> awaitLines(int count) throws IOException, InterruptedException {
-        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
-        while (System.nanoTime() < end) {
-            List<String> lines = out().lines().toList();
-            if (lines.size() >= count && out().endsWith("\n")) {
-                return lines;
-            }
-            if (!process.isAlive()) {
-                throw new AssertionError("It ended with " + process.exitValue() + ": " + err());
-            }
-            Thread.sleep(5);
-        }
-        throw new AssertionError("It printed " + out() + err());
+    List<String> awaitLines(int count) throws IOException {
+        Awaitility.await()
+                .atMost(LIMIT_SECONDS, TimeUnit.SECONDS)
+                .until(() -> lines(out()) >= count || !process.isAlive());
+        List<String> lines = out().lines().toList();
+        assertThat(lines).as("what it printed: " + err()).hasSizeGreaterThanOrEqualTo(count);
+        return lines;
+    }
+
+    private static long lines(String text) {
+        return text.chars().filter(c -> c == '\n').count();
     }
 
     @Override

@@ -1,16 +1,21 @@
 package io.github.redislocks.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.jr.ob.JSON;
 import io.github.redislocks.FencedLock;
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.fixture.OwnServer;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.regex.Matcher;
@@ -19,6 +24,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import picocli.CommandLine;
 
 /** What the commands that look at locks print, and what they say to wrong input. */
 @Timeout(60)
@@ -87,14 +93,27 @@ class LooksTest {
         assertThat(run("list", "nothing").out()).isEqualTo("No lock like nothing is held, kept or waited for.\n");
     }
 
+    /** It could clear the terminal, or look like another lock. */
+    @Test
+    void list_aNameThatControlsATerminal_isALineOfPlainText() throws Exception {
+        String odd = "odd:\u001b[2J\n@|bold x|@";
+        try (LockHandle held = locks.acquire(odd)) {
+            assertThat(held.name()).isEqualTo(odd);
+            assertThat(run("list", "odd:*").out().lines())
+                    .hasSize(2)
+                    .element(1)
+                    .asString()
+                    .startsWith("odd:\\u001b[2J\\u000a@|bold x|@  held  ");
+            assertThat(run("inspect", odd).out()).doesNotContain("\u001b").contains("\\u001b");
+        }
+    }
+
     @Test
     void inspect_heldLock_saysByWhomAndWhoWaits() throws Exception {
         try (LockHandle held = locks.acquire("seen");
                 RedisLocks others = RedisLocks.connect(server.uri())) {
             CompletableFuture<LockHandle> waiting = others.acquireAsync("seen");
-            while (locks.inspect("seen").queueLength() == 0) {
-                Thread.sleep(5);
-            }
+            await().until(() -> locks.inspect("seen").queueLength() == 1);
             Cli inspect = run("inspect", "seen");
             assertThat(inspect.out())
                     .contains("held by  a handle of process "
@@ -120,39 +139,31 @@ class LooksTest {
         }
     }
 
+    /** As by {@code redis-locks top | head -1}. */
     @Test
-    void unlock_ofAHeldLock_needsForceAndYes() throws Exception {
-        try (LockHandle held = locks.acquire("forced")) {
-            assertThat(run("unlock", "forced").exitCode()).isEqualTo(2);
-            Cli unasked = run("unlock", "--force", "forced");
-            assertThat(unasked.exitCode()).as(unasked.err()).isEqualTo(2);
-            assertThat(unasked.err()).contains("add --yes");
-            assertThat(locks.reentrantLock("forced").isLocked()).isTrue();
-            Cli forced = run("unlock", "--force", "--yes", "forced");
-            assertThat(forced.exitCode()).isZero();
-            assertThat(forced.out()).contains("Ended").contains(held.owner());
-            assertThat(locks.reentrantLock("forced").isLocked()).isFalse();
-            assertThat(held.release()).isFalse();
+    void topAndList_whoseReaderHasGone_end() throws Exception {
+        try (LockHandle held = locks.acquire("unread")) {
+            assertThat(held.isHeld()).isTrue();
+            for (String[] args : new String[][] {{"top", "--every=1ms"}, {"list", "--json"}}) {
+                CommandLine line = RedisLocksCommand.commandLine().setOut(new PrintWriter(new Closed()));
+                assertThat(line.execute(args[0], "--url=" + server.uri(), args[1]))
+                        .isZero();
+            }
         }
-        assertThat(run("unlock", "--force", "--yes", "forced").out()).isEqualTo("Nobody holds \"forced\".\n");
     }
 
-    @Test
-    void doctor_ofAServerForTests_findsNoFailure() {
-        Cli doctor = run("doctor");
-        assertThat(doctor.out()).contains("Redis 7.0").contains("noeviction").contains("locked and unlocked");
-        assertThat(doctor.exitCode()).isZero();
-    }
+    private static final class Closed extends Writer {
 
-    @Test
-    void doctor_ofAServerThatEvicts_fails() {
-        try (OwnServer evicting = OwnServer.start();
-                redis.clients.jedis.Jedis jedis = new redis.clients.jedis.Jedis(java.net.URI.create(evicting.uri()))) {
-            jedis.configSet("maxmemory-policy", "allkeys-lru");
-            Cli doctor = Cli.run(evicting.uri(), "doctor");
-            assertThat(doctor.exitCode()).isEqualTo(1);
-            assertThat(doctor.out()).contains("FAILED").contains("set maxmemory-policy noeviction");
+        @Override
+        public void write(char[] text, int from, int length) throws IOException {
+            throw new IOException("Broken pipe");
         }
+
+        @Override
+        public void flush() {}
+
+        @Override
+        public void close() {}
     }
 
     @Test
@@ -186,10 +197,8 @@ class LooksTest {
             });
             first.start();
             second.start();
-            while (locks.inspect("circle:2").queueLength() == 0
-                    || locks.inspect("circle:3").queueLength() == 0) {
-                Thread.sleep(5);
-            }
+            await().until(() -> locks.inspect("circle:2").queueLength() == 1
+                    && locks.inspect("circle:3").queueLength() == 1);
             Cli found = run("deadlocks");
             assertThat(found.exitCode()).isEqualTo(1);
             assertThat(found.out().lines()).hasSize(1);
@@ -220,7 +229,16 @@ class LooksTest {
         assertThat(away.exitCode()).isEqualTo(69);
         assertThat(away.err()).contains("127.0.0.1:1").doesNotContain("\tat ");
         assertThat(Cli.run("http://x", "list").exitCode()).isEqualTo(2);
-        assertThat(Cli.run("redis-cluster://x", "doctor").err()).contains("doctor looks at one server");
+        assertThat(run("top", "--rows=0").err()).contains("name 1 or more");
+        assertThat(run("top", "--every=0s").err()).contains("name 1ms or more");
+    }
+
+    @Test
+    void url_isOfTheEnvironment_unlessThatIsEmpty() {
+        Server none = new Server();
+        assertThat(none.urls(Map.of("REDIS_URL", "rediss://a"))).containsExactly("rediss://a");
+        assertThat(none.urls(Map.of("REDIS_URL", ""))).containsExactly("redis://127.0.0.1:6379");
+        assertThat(none.urls(Map.of())).containsExactly("redis://127.0.0.1:6379");
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.github.redislocks.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.RedisLocks;
@@ -9,7 +10,9 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -50,7 +53,7 @@ class RunTest {
     }
 
     private static boolean isAlive(String pid) {
-        return ProcessHandle.of(Long.parseLong(pid)).map(ProcessHandle::isAlive).orElse(false);
+        return Commands.isAlive(Long.parseLong(pid));
     }
 
     @Test
@@ -92,9 +95,7 @@ class RunTest {
             assertThat(skip.await()).isZero();
             assertThat(timed.await()).isEqualTo(75);
             assertThat(timed.err()).isEmpty();
-            while (!waits.err().contains("\n")) {
-                Thread.sleep(5);
-            }
+            await().until(() -> waits.err().contains("\n"));
             assertThat(waits.err()).contains("waiting for \"job\", held by").contains("place 1 in line");
             held.release();
             assertThat(waits.await()).isZero();
@@ -112,13 +113,59 @@ class RunTest {
 
     @Test
     void forcedLock_endsTheWholeGroup() throws Exception {
-        try (CliJvm run = run("run", "job", "--", "sh", "-c", "trap '' TERM; sleep 300 & echo $! $$; sleep 300")) {
+        // The parent of the first sleep has ended: no descendant of the command, but of its group.
+        String script = "trap '' TERM; (sleep 300 & echo $! $$); sleep 300";
+        try (CliJvm run = run("run", "job", "--", "sh", "-c", script)) {
             List<String> pids = List.of(run.awaitLines(1).get(0).split(" "));
             assertThat(pids).allMatch(RunTest::isAlive);
             assertThat(locks.reentrantLock("job").forceUnlock()).isTrue();
             assertThat(run.await()).isEqualTo(76);
             assertThat(run.err()).contains("the lock \"job\" was lost: \"sh\" was ended");
             assertThat(pids).noneMatch(RunTest::isAlive);
+        }
+    }
+
+    /** Whose path has only what it needs. */
+    @Test
+    void forcedLock_ofACommandWithoutAShellOnItsPath_endsTheWholeGroup() throws Exception {
+        Map<String, String> environment = Map.of("REDIS_URL", server.uri(), "PATH", folder.toString());
+        String script = "PATH=/bin:/usr/bin; (sleep 300 & echo $! $$); sleep 300";
+        try (CliJvm run = CliJvm.start(folder, environment, "run", "job", "--", "/bin/sh", "-c", script)) {
+            List<String> pids = List.of(run.awaitLines(1).get(0).split(" "));
+            assertThat(locks.reentrantLock("job").forceUnlock()).isTrue();
+            assertThat(run.await()).isEqualTo(76);
+            assertThat(pids).noneMatch(RunTest::isAlive);
+        }
+    }
+
+    /** The command itself has ended long before. */
+    @Test
+    void signal_holdsTheLockUntilAPartHasCleanedUp() throws Exception {
+        String part = "trap 'echo ending; while [ ! -e " + folder + "/go ]; do sleep 0.01; done; exit' TERM;"
+                + " echo ready; while :; do sleep 0.01; done";
+        try (CliJvm run = run("run", "job", "--", "sh", "-c", "(" + part + ") & echo $$; exec sleep 300")) {
+            long command = Long.parseLong(run.awaitLines(2).stream()
+                    .filter(line -> line.matches("\\d+"))
+                    .findFirst()
+                    .orElseThrow());
+            run.process.destroy();
+            run.awaitLines(3);
+            await().until(() -> !isAlive(Long.toString(command)));
+            assertThat(locks.reentrantLock("job").isLocked()).isTrue();
+            assertThat(run.process.isAlive()).isTrue();
+            Files.createFile(folder.resolve("go"));
+            assertThat(run.await()).isEqualTo(128 + 15);
+        }
+        assertThat(locks.reentrantLock("job").isLocked()).isFalse();
+    }
+
+    /** Of a file of that name nothing is read. */
+    @Test
+    void argument_withAnAt_isPassedOnAsItIs() throws Exception {
+        String argument = "@" + Files.writeString(folder.resolve("body"), "other words");
+        try (CliJvm run = run("run", "job", "--", "echo", argument, "-v")) {
+            assertThat(run.await()).isZero();
+            assertThat(run.out()).isEqualTo(argument + " -v\n");
         }
     }
 
@@ -141,9 +188,7 @@ class RunTest {
     void signal_whileItWaits_leavesNothing() throws Exception {
         try (LockHandle held = locks.acquire("job");
                 CliJvm waits = run("run", "job", "--", "true")) {
-            while (locks.inspect("job").queueLength() == 0) {
-                Thread.sleep(5);
-            }
+            await().until(() -> locks.inspect("job").queueLength() == 1);
             waits.process.destroy();
             assertThat(waits.await()).isEqualTo(128 + 15);
             assertThat(locks.inspect("job").queueLength()).isZero();
@@ -162,9 +207,7 @@ class RunTest {
                 try (CliJvm run =
                         run("run", "--lease=3s", "job", "--", "sh", "-c", "(" + part + ") & echo started; " + part)) {
                     run.awaitLines(1);
-                    while (!Files.exists(folder.resolve("alive"))) {
-                        Thread.sleep(5);
-                    }
+                    await().until(() -> Files.exists(folder.resolve("alive")));
                     signal("STOP", redis);
                     assertThat(run.await()).isEqualTo(76);
                     signal("CONT", redis);
@@ -184,7 +227,7 @@ class RunTest {
     private LockHandle acquire() throws InterruptedException {
         Optional<LockHandle> next = Optional.empty();
         while (next.isEmpty()) {
-            next = locks.tryAcquire("job", java.time.Duration.ofSeconds(10));
+            next = locks.tryAcquire("job", Duration.ofSeconds(10));
         }
         return next.get();
     }

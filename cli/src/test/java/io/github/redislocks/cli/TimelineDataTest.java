@@ -45,6 +45,12 @@ class TimelineDataTest {
         add(source, thread, lock, Recorded.HOLD, token, from, until);
     }
 
+    /** The thread "b" waits for the lock "x", and gets it at last. */
+    private void serve(Source source, long token, long from, long at) {
+        wait(source, "b", "x", token, from, at);
+        hold(source, "b", "x", token, at, 80);
+    }
+
     private void add(Source source, String thread, String lock, String kind, long token, long from, long until) {
         recorded.spans.add(
                 new Span(source, thread(thread), lock, kind, token, T + until * MS, (until - from) * MS, false, ""));
@@ -62,8 +68,7 @@ class TimelineDataTest {
     @Test
     void release_toAWaiterInAnotherJvm_isAHandOff() {
         hold(one, "a", "x", 1, 0, 50);
-        wait(other, "b", "x", 2, 20, 51);
-        hold(other, "b", "x", 2, 51, 80);
+        serve(other, 2, 20, 51);
         TimelinePages data = data();
         assertThat(data.jvms()).containsExactly("one.jfr", "other.jfr");
         assertThat(data.grants()).hasSize(1);
@@ -76,8 +81,7 @@ class TimelineDataTest {
     @Test
     void acquisition_thatDidNotWaitForTheHoldBefore_isNoHandOff() {
         hold(one, "a", "x", 1, 0, 50);
-        wait(one, "b", "x", 2, 60, 75);
-        hold(one, "b", "x", 2, 75, 80);
+        serve(one, 2, 60, 75);
         hold(one, "c", "x", 3, 90, 99);
         wait(one, "d", "y", 4, 20, 51);
         assertThat(data().grants()).isEmpty();
@@ -88,8 +92,7 @@ class TimelineDataTest {
     void lossInBetween_isNoHandOff() {
         hold(one, "a", "x", 1, 0, 50);
         lose("x", 2, "thread c", 55);
-        wait(one, "b", "x", 3, 20, 70);
-        hold(one, "b", "x", 3, 70, 80);
+        serve(one, 3, 20, 70);
         assertThat(data().grants()).isEmpty();
     }
 

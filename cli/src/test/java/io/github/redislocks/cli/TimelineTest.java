@@ -1,6 +1,7 @@
 package io.github.redislocks.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.RedisLocks;
@@ -118,10 +119,8 @@ class TimelineTest {
         }
     }
 
-    private static void awaitWaiter(RedisLocks locks, String name) throws InterruptedException {
-        while (locks.inspect(name).queueLength() == 0) {
-            Thread.sleep(5);
-        }
+    private static void awaitWaiter(RedisLocks locks, String name) {
+        await().until(() -> locks.inspect(name).queueLength() > 0);
     }
 
     private static TimelinePages page(Path... files) throws IOException {

@@ -1,0 +1,39 @@
+package io.github.redislocks.cli;
+
+import io.github.redislocks.RedisLocks;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** A command that asks Redis something and prints the answer. */
+@Command(mixinStandardHelpOptions = true)
+abstract class CliCommand implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Mixin
+    private Server server;
+
+    @Override
+    public final Integer call() throws IOException, InterruptedException {
+        PrintWriter out = spec.commandLine().getOut();
+        try (RedisLocks locks = server.open()) {
+            return run(locks, out);
+        } finally {
+            out.flush();
+        }
+    }
+
+    /** What it ends with. */
+    abstract int run(RedisLocks locks, PrintWriter out) throws IOException, InterruptedException;
+
+    final ParameterException wrong(String message) {
+        return new ParameterException(spec.commandLine(), message);
+    }
+}

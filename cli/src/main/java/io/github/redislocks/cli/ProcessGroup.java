@@ -1,0 +1,103 @@
+package io.github.redislocks.cli;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The processes with one process group. Java knows of no groups: a shell sends them signals, and the files of Linux
+ * tell who belongs to one.
+ */
+record ProcessGroup(Path shell, long id) {
+
+    /** Not searched for, since a command may be given a path that has none. */
+    private static final Path SHELL = Path.of("/bin/sh");
+
+    private static final Path PROCESSES = Path.of("/proc");
+    private static final String SEND = "for s in $1; do kill -s \"$s\" -- \"-$2\" || exit 1; done 2>/dev/null";
+
+    ProcessGroup(long id) {
+        this(SHELL, id);
+    }
+
+    /**
+     * Sends signals to all of them at one moment, whatever they start meanwhile.
+     *
+     * @return whether somebody got them; false also if no shell can be started
+     */
+    boolean signal(String... names) {
+        try {
+            Process sent = new ProcessBuilder(
+                            shell.toString(), "-c", SEND, "sh", String.join(" ", names), Long.toString(id))
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                    .redirectError(ProcessBuilder.Redirect.DISCARD)
+                    .start();
+            return awaitExit(sent) == 0;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /** Ends all of them, also if no process can be started any more, as when a command takes all there may be. */
+    void kill() {
+        if (!signal("KILL")) {
+            members().ifPresent(members -> members.forEach(ProcessHandle::destroyForcibly));
+        }
+    }
+
+    /** Whether any of them lives. One that has ended does not, also if nobody asks what it ended with. */
+    boolean isAlive() {
+        return members().map(members -> !members.isEmpty()).orElseGet(() -> signal("0"));
+    }
+
+    /** Those that live; empty where no files tell. */
+    private Optional<List<ProcessHandle>> members() {
+        List<ProcessHandle> members = new ArrayList<>();
+        try (DirectoryStream<Path> processes = Files.newDirectoryStream(PROCESSES, "[0-9]*")) {
+            for (Path process : processes) {
+                if (isMember(process.resolve("stat"))) {
+                    ProcessHandle.of(Long.parseLong(process.getFileName().toString()))
+                            .ifPresent(members::add);
+                }
+            }
+            return Optional.of(members);
+        } catch (IOException | DirectoryIteratorException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** Reads {@code pid (name) state parent group ...}, where the name may have blanks and brackets. */
+    private boolean isMember(Path stat) {
+        try {
+            String line = Files.readString(stat, StandardCharsets.ISO_8859_1);
+            String[] fields = line.substring(line.lastIndexOf(')') + 1).split(" ", 5);
+            return fields.length == 5 && Long.parseLong(fields[3]) == id && !fields[1].matches("[ZXx]");
+        } catch (IOException ended) {
+            return false;
+        }
+    }
+
+    /** Through interrupts, which are kept. */
+    static int awaitExit(Process process) {
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    return process.waitFor();
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+package io.github.redislocks.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.LockHandle;
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.fixture.OwnServer;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import picocli.CommandLine;
+
+/** Which hold is ended, and which is not. */
+@Timeout(60)
+class UnlockTest {
+
+    private static OwnServer server;
+    private static RedisLocks locks;
+
+    @BeforeAll
+    static void start() {
+        server = OwnServer.start();
+        locks = RedisLocks.connect(server.uri());
+    }
+
+    @AfterAll
+    static void stop() {
+        locks.close();
+        server.close();
+    }
+
+    @Test
+    void unlock_ofALockThatAnotherGotMeanwhile_leavesItAlone() throws Exception {
+        try (LockHandle seen = locks.acquire("changing")) {
+            List<LockHandle> next = new ArrayList<>();
+            UnlockCommand unlock = new UnlockCommand() {
+                @Override
+                boolean confirmed(String question) {
+                    assertThat(question).contains(Long.toString(seen.fencingToken()));
+                    seen.release();
+                    next.add(locks.acquireAsync("changing").join());
+                    return true;
+                }
+            };
+            StringWriter out = new StringWriter();
+            CommandLine line = new CommandLine(unlock).setOut(new PrintWriter(out));
+            assertThat(line.execute("--url=" + server.uri(), "--force", "changing"))
+                    .isZero();
+            assertThat(out.toString())
+                    .contains("Nothing was changed: meanwhile")
+                    .contains(next.get(0).owner());
+            assertThat(locks.reentrantLock("changing").isLocked()).isTrue();
+            assertThat(next.get(0).release()).isTrue();
+        }
+    }
+
+    @Test
+    void unlock_ofAHeldLock_needsForceAndYes() throws Exception {
+        try (LockHandle held = locks.acquire("forced")) {
+            assertThat(Cli.run(server.uri(), "unlock", "forced").exitCode()).isEqualTo(2);
+            Cli unasked = Cli.run(server.uri(), "unlock", "--force", "forced");
+            assertThat(unasked.exitCode()).as(unasked.err()).isEqualTo(2);
+            assertThat(unasked.err()).contains("add --yes");
+            assertThat(locks.reentrantLock("forced").isLocked()).isTrue();
+            Cli forced = Cli.run(server.uri(), "unlock", "--force", "--yes", "forced");
+            assertThat(forced.exitCode()).isZero();
+            assertThat(forced.out()).contains("Ended").contains(held.owner());
+            assertThat(locks.reentrantLock("forced").isLocked()).isFalse();
+            assertThat(held.release()).isFalse();
+        }
+        assertThat(Cli.run(server.uri(), "unlock", "--force", "--yes", "forced").out())
+                .isEqualTo("Nobody holds \"forced\".\n");
+    }
+}
