@@ -115,6 +115,6 @@ class FairSentencesTest extends Sentences {
         first.result();
         last.result();
         assertThat(served).containsExactly("first", "last");
-        assertFree();
+        awaitFree();
     }
 }

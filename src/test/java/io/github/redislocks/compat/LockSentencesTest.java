@@ -199,7 +199,7 @@ class LockSentencesTest extends Sentences {
             waiter.thread.interrupt();
             if (form.interruptible) {
                 assertThat(waiter.result()).as("%s", form).isEqualTo(Ended.BY_INTERRUPT);
-                assertThat(lock.hasQueuedThreads()).isFalse();
+                assertThat(lock.hasQueuedThread(waiter.thread)).isFalse();
             } else {
                 // Whatever the interrupt wakes it to do, it comes back to wait.
                 awaitThat().until(() -> !waiter.thread.isInterrupted());
@@ -208,7 +208,7 @@ class LockSentencesTest extends Sentences {
                 assertThat(waiter.result()).as("%s", form).isEqualTo(Ended.WELL_WITH_FLAG);
             }
             holder.end();
-            assertFree();
+            awaitFree();
         }
     }
 

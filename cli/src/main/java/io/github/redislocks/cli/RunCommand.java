@@ -202,6 +202,10 @@ final class RunCommand implements Callable<Integer> {
                 "REDIS_LOCKS_OWNER", held.owner());
         Supervision supervision = new Supervision(held, lease);
         int refused = refusal();
+        if (refused == 0 && !supervision.awaitWholeLease()) {
+            held.release();
+            return lost(" before the command was started");
+        }
         if (refused == 0) {
             try {
                 start(environment);

@@ -45,6 +45,22 @@ final class Supervision {
     }
 
     /**
+     * Waits until the lock is held for a whole lease. One that was handed on is held for a short claim first, which the
+     * client renews at once: a command that started in that moment could not be told from one whose lease ends.
+     *
+     * @return false if the lock was lost instead
+     */
+    boolean awaitWholeLease() throws InterruptedException {
+        while (held.remainingLease().compareTo(lease.dividedBy(3)) < 0) {
+            if (lost.isDone()) {
+                return false;
+            }
+            Thread.sleep(1);
+        }
+        return true;
+    }
+
+    /**
      * Waits for the end of a command.
      *
      * @return whether it ended without being told to for want of the lock

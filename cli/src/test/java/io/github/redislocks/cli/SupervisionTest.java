@@ -89,6 +89,22 @@ class SupervisionTest {
     }
 
     @Test
+    void lockThatWasHandedOn_isAwaitedUntilItsClaimIsRenewed() throws Exception {
+        Supervision supervision = new Supervision(held, LEASE);
+        held.left = () -> held.looks.get() < 5 ? JUST_UNDER_A_TENTH : JUST_OVER_A_THIRD;
+        assertThat(supervision.awaitWholeLease()).isTrue();
+        assertThat(held.looks).hasValue(5);
+    }
+
+    @Test
+    void lockThatWasHandedOn_lostBeforeItsClaimIsRenewed_isToldSo() throws Exception {
+        Supervision supervision = new Supervision(held, LEASE);
+        held.left = () -> Duration.ZERO;
+        held.lost.complete(loss());
+        assertThat(supervision.awaitWholeLease()).isFalse();
+    }
+
+    @Test
     void third_isLeft_terminatesOnce() throws Exception {
         ChildGroup child = supervise(
                 "trap 'echo told >> told' TERM; touch ready;" + " while [ ! -e go ]; do sleep 0.01; done; exit 7");
