@@ -6,6 +6,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
@@ -150,24 +151,31 @@ public final class LockInspection {
 
         private final String clientId;
         private final String id;
+        private final @Nullable String threadName;
 
-        private Owner(String clientId, String id) {
+        private Owner(String clientId, String id, @Nullable String threadName) {
             this.clientId = Objects.requireNonNull(clientId, "clientId");
             this.id = id;
+            this.threadName = threadName;
         }
 
         /** A thread, as the library makes it; for tests of code that looks at locks. */
         public static Owner of(String clientId, long threadId) {
-            return new Owner(clientId, Long.toString(threadId));
+            return new Owner(clientId, Long.toString(threadId), null);
         }
 
         /** A thread or a handle, by its text: {@code host:pid:random:7}, {@code host:pid:random:h7}. */
         public static Owner parse(String text) {
             int colon = text.lastIndexOf(':');
-            return new Owner(text.substring(0, colon), text.substring(colon + 1));
+            return new Owner(text.substring(0, colon), text.substring(colon + 1), null);
         }
 
-        /** The id of its {@link RedisLocks}, as {@link Locks#clientId()} returns it: {@code host:pid:random}. */
+        /** The same, with the name of its thread. */
+        public Owner withThreadName(String name) {
+            return new Owner(clientId, id, Objects.requireNonNull(name, "name"));
+        }
+
+        /** The id of its {@link RedisLocks}, as {@link Locks#clientId()} returns it. */
         public String clientId() {
             return clientId;
         }
@@ -180,6 +188,21 @@ public final class LockInspection {
         /** Its {@code Thread.threadId()}; empty if it is a handle. */
         public OptionalLong threadId() {
             return isHandle() ? OptionalLong.empty() : OptionalLong.of(Long.parseLong(id));
+        }
+
+        /**
+         * The name of its thread; empty if it is one of another client than the one that was asked, since Redis knows
+         * none, or a handle. Two that differ in this are equal.
+         */
+        public Optional<String> threadName() {
+            return Optional.ofNullable(threadName);
+        }
+
+        /** The name that {@link RedisLocks.Builder#clientName} gave its client; empty if it gave none. */
+        public Optional<String> clientName() {
+            int start = clientId.lastIndexOf(':') + 1;
+            int end = clientId.lastIndexOf('.');
+            return end < start ? Optional.empty() : Optional.of(clientId.substring(start, end));
         }
 
         /** The name of its host. */
@@ -207,6 +230,11 @@ public final class LockInspection {
         @Override
         public String toString() {
             return clientId + ':' + id;
+        }
+
+        /** With the name of its thread, if that is known. */
+        private String description() {
+            return threadName == null ? toString() : this + " (\"" + threadName + "\")";
         }
     }
 
@@ -278,8 +306,8 @@ public final class LockInspection {
 
         @Override
         public String toString() {
-            return owner + ", " + (holds == 1 ? "once" : holds + " times") + ", token " + token + ", lease "
-                    + remainingLease.toMillis() + " ms";
+            return owner.description() + ", " + (holds == 1 ? "once" : holds + " times") + ", token " + token
+                    + ", lease " + remainingLease.toMillis() + " ms";
         }
     }
 
@@ -292,20 +320,36 @@ public final class LockInspection {
 
         private final Owner owner;
         private final Duration age;
+        private final int threads;
 
-        private Waiter(Owner owner, Duration age) {
+        private Waiter(Owner owner, Duration age, int threads) {
             this.owner = Objects.requireNonNull(owner, "owner");
             this.age = Objects.requireNonNull(age, "age");
+            this.threads = threads;
         }
 
         /** One of these values, as the library makes it; for tests of code that looks at locks. */
         public static Waiter of(Owner owner, Duration age) {
-            return new Waiter(owner, age);
+            return new Waiter(owner, age, 0);
+        }
+
+        /** As above, of a place for which it is known how many wait behind it. */
+        public static Waiter of(Owner owner, Duration age, int threads) {
+            return new Waiter(owner, age, threads);
         }
 
         /** The thread that takes the place next. */
         public Owner owner() {
             return owner;
+        }
+
+        /**
+         * For how many threads and asynchronous acquisitions of its client the place stands: for one if it is that of a
+         * fair lock, else for all of them. Empty if it is one of another client than the one that was asked, which
+         * alone knows. Two that differ in this are equal.
+         */
+        public OptionalInt threads() {
+            return threads == 0 ? OptionalInt.empty() : OptionalInt.of(threads);
         }
 
         /** About how long the place has been waiting. A thread that takes over a place takes over its age. */
@@ -325,7 +369,8 @@ public final class LockInspection {
 
         @Override
         public String toString() {
-            return owner + ", for " + age.toMillis() + " ms";
+            String others = threads > 1 ? ", and " + (threads - 1) + " more behind it" : "";
+            return owner.description() + ", for " + age.toMillis() + " ms" + others;
         }
     }
 

@@ -406,7 +406,7 @@ public interface Locks extends AutoCloseable {
                 name, work, options, Leadership.SHARED, () -> acquireAsync(name, options.lock()), this::isClosed);
     }
 
-    /** The id of this client in Redis and in the log, such as {@code host:pid:random}. */
+    /** The id of this client in Redis and in the log: {@code host:pid:random}, or {@code host:pid:name.random}. */
     String clientId();
 
     /** Whether {@link #close()} has begun. */

@@ -29,6 +29,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -104,7 +105,7 @@ public final class RedisLocks implements Locks {
 
     /** Makes a factory on a Redis of a test, which {@link #close()} closes as well. */
     static RedisLocks on(Redis redis, Settings settings, List<LockListener> listeners, Clock clock) {
-        String id = newClientId();
+        String id = newClientId("");
         return on(
                 redis,
                 id,
@@ -146,11 +147,12 @@ public final class RedisLocks implements Locks {
         return Threads.of(factory, clientId.substring(clientId.lastIndexOf(':') + 1));
     }
 
-    private static String newClientId() {
-        String name = ManagementFactory.getRuntimeMXBean().getName();
-        int at = name.indexOf('@');
-        String host = name.substring(at + 1).replaceAll("[^A-Za-z0-9._-]", "_");
-        return host + ':' + ProcessHandle.current().pid() + ':' + Long.toString(RANDOM.nextLong() >>> 4, 36);
+    /** Name: of the client, or empty. */
+    private static String newClientId(String name) {
+        String vm = ManagementFactory.getRuntimeMXBean().getName();
+        String host = vm.substring(vm.indexOf('@') + 1).replaceAll("[^A-Za-z0-9._-]", "_");
+        String random = Long.toString(RANDOM.nextLong() >>> 4, 36);
+        return host + ':' + ProcessHandle.current().pid() + ':' + (name.isEmpty() ? random : name + '.' + random);
     }
 
     @Override
@@ -425,6 +427,7 @@ public final class RedisLocks implements Locks {
 
         private static final String DEFAULT_URI = "redis://localhost:6379";
         private static final Duration MAX_CONNECT = Duration.ofDays(1);
+        private static final Pattern CLIENT_NAME = Pattern.compile("[A-Za-z0-9_-]{1,40}");
 
         private @Nullable JedisServers servers;
         private @Nullable Duration restartDelay;
@@ -433,6 +436,7 @@ public final class RedisLocks implements Locks {
         private boolean connectLater;
         private final List<LockListener> listeners = new ArrayList<>();
         private @Nullable ThreadFactory threadFactory;
+        private String clientName = "";
 
         private Builder() {
             JedisVersion.check();
@@ -716,6 +720,24 @@ public final class RedisLocks implements Locks {
         }
 
         /**
+         * Sets a name of this client for people, such as the application's. It is a part of
+         * {@link RedisLocks#clientId()}, {@code host:pid:}<i>name</i>{@code .random}, and so of each owner: whoever
+         * {@link Locks#inspect inspects} a lock sees it, and so do the names of this client's threads.
+         *
+         * @param name of 1 to 40 characters of {@code A-Z a-z 0-9 _ -}
+         * @throws IllegalArgumentException if it has others, or is longer
+         */
+        public Builder clientName(String name) {
+            if (!CLIENT_NAME.matcher(name).matches()) {
+                throw new IllegalArgumentException("clientName is \"" + name
+                        + "\", and has to have 1 to 40 characters of A-Z, a-z, 0-9, _ and -, since it becomes a part of"
+                        + " each owner's name: replace the others.");
+            }
+            clientName = name;
+            return this;
+        }
+
+        /**
          * Adds a listener for what happens to locks and servers.
          *
          * @see LockListener
@@ -745,7 +767,7 @@ public final class RedisLocks implements Locks {
             // A node of a quorum keeps votes, which a client that uses that server alone must not take for holds.
             Settings checked =
                     (chosen.isQuorum() ? settings.withKeyPrefix(settings.keyPrefix() + ":quorum") : settings).checked();
-            String id = newClientId();
+            String id = newClientId(clientName);
             Threads threads = threads(threadFactory, id);
             Redis redis = chosen.open(id, checked, restartDelay, threads);
             Connecting connecting = new Connecting(connectWithin, connectLater);
@@ -759,7 +781,7 @@ public final class RedisLocks implements Locks {
                 throw new IllegalArgumentException("The settings name a server, " + redis.address()
                         + " is another: leave uri, servers and quorum out, and set what holds for any Redis.");
             }
-            String id = newClientId();
+            String id = newClientId(clientName);
             Threads threads = threads(threadFactory, id);
             Connecting connecting = new Connecting(connectWithin, connectLater);
             return on(redis, id, settings.checked(), listeners, clock, threads, connecting);

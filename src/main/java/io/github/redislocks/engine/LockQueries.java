@@ -56,7 +56,8 @@ public final class LockQueries {
     }
 
     public LockInspection inspect(LockKeys keys) {
-        return Inspections.of(keys.name(), look(keys, Scripts.inspect(keys)));
+        Reply reply = look(keys, Scripts.inspect(keys));
+        return new LocalThreads(keys, holds.all(), attempts.all()).addTo(Inspections.of(keys.name(), reply));
     }
 
     /** The threads of this client that wait for the lock, or have been granted it and not returned yet. */

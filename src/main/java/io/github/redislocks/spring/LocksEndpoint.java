@@ -91,23 +91,32 @@ class LocksEndpoint {
         }
     }
 
-    /** Who has a lock. The token is a text, since JavaScript cannot tell numbers of its size apart. */
-    public record Holder(String owner, int holds, String token, long remainingLeaseMillis) {
+    /**
+     * Who has a lock.
+     *
+     * @param thread the name of its thread, if that is one of this client, or null
+     * @param token a text, since JavaScript cannot tell numbers of its size apart
+     */
+    public record Holder(String owner, @Nullable String thread, int holds, String token, long remainingLeaseMillis) {
 
         static Holder of(LockInspection.Holder holder) {
             return new Holder(
                     holder.owner().toString(),
+                    holder.owner().threadName().orElse(null),
                     holder.holds(),
                     Long.toString(holder.token()),
                     holder.remainingLease().toMillis());
         }
     }
 
-    /** A place in line, or a thread in a Condition. */
-    public record Waiter(String owner, long ageMillis) {
+    /** A place in line, or a thread in a Condition; with the name of its thread, if that is one of this client. */
+    public record Waiter(String owner, @Nullable String thread, long ageMillis) {
 
         static Waiter of(LockInspection.Waiter waiter) {
-            return new Waiter(waiter.owner().toString(), waiter.age().toMillis());
+            return new Waiter(
+                    waiter.owner().toString(),
+                    waiter.owner().threadName().orElse(null),
+                    waiter.age().toMillis());
         }
     }
 

@@ -53,7 +53,7 @@ final class RedisLocksAutoConfiguration {
             ObjectProvider<SslBundles> bundles) {
         RedisServerSource otherwise =
                 source.getIfAvailable(() -> new DataRedisProperties(environment, bundles.getIfAvailable()));
-        return new RedisLocksConnector(properties, otherwise);
+        return new RedisLocksConnector(properties, otherwise, environment.getProperty("spring.application.name", ""));
     }
 
     /** The destroy method is that of the connector. */

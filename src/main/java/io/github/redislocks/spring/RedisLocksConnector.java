@@ -17,20 +17,36 @@ final class RedisLocksConnector implements DisposableBean {
 
     private static final String PREFIX = "redis-locks.";
 
+    private static final int LONGEST_NAME = 40;
+
     private final RedisLocksProperties properties;
     private final RedisServerSource otherwise;
+    /** As its own properties say it; empty if they do not. */
+    private final String application;
+
     private volatile @Nullable RedisLocks connected;
 
     /** Otherwise: where Redis is if the properties do not say it. */
-    RedisLocksConnector(RedisLocksProperties properties, RedisServerSource otherwise) {
+    RedisLocksConnector(RedisLocksProperties properties, RedisServerSource otherwise, String application) {
         this.properties = properties;
         this.otherwise = otherwise;
+        this.application = application;
+    }
+
+    /** The application's, as far as it can be one; null if it has none. */
+    private @Nullable String clientName() {
+        if (properties.clientName() != null) {
+            return properties.clientName();
+        }
+        String name = application.replaceAll("[^A-Za-z0-9_-]", "-");
+        return name.isEmpty() ? null : name.substring(0, Math.min(LONGEST_NAME, name.length()));
     }
 
     RedisLocks connect(Stream<LockListener> listeners, Stream<RedisLocksCustomizer> customizers) {
         RedisLocks.Builder builder = RedisLocks.builder();
         servers(builder);
         set("key-prefix", properties.keyPrefix(), builder::keyPrefix);
+        set("client-name", clientName(), builder::clientName);
         set("lease", properties.lease(), builder::lease);
         set("retry-for", properties.retryFor(), builder::retryFor);
         set("command-timeout", properties.commandTimeout(), builder::commandTimeout);

@@ -19,6 +19,7 @@ record RedisLocksProperties(
         @Nullable Duration connectWithin,
         @DefaultValue("5s") Duration drain,
         @Nullable String keyPrefix,
+        @Nullable String clientName,
         @Nullable Duration lease,
         @Nullable Duration retryFor,
         @Nullable Duration commandTimeout,

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
@@ -134,6 +135,12 @@ public abstract class ConditionContractTest {
         });
         await().until(() -> there.inspect(name).conditions().size() == 2);
         assertThat(there.inspect(name).queue()).isEmpty();
+        assertThat(here.inspect(name).conditions())
+                .flatExtracting(LockInspection.Waiting::waiters)
+                .as("those of the one client, by their threads")
+                .filteredOn(waiter -> waiter.owner().threadName().isPresent())
+                .hasSize(2)
+                .allMatch(waiter -> waiter.threads().orElse(0) == 1);
         assertThat(there.inspect(name).conditions())
                 .anySatisfy(waiting -> {
                     assertThat(waiting.condition()).isEqualTo("odd name\n{1}%");

@@ -425,6 +425,37 @@ public abstract class LockContractTest {
     }
 
     @Test
+    void inspect_namesTheThreadsOfItsOwnClient_andCountsThoseThatShareAPlace() throws Exception {
+        lock.lock();
+        Thread first = new Thread(unlocked(remote), "first waiter");
+        Thread second = new Thread(unlocked(remote), "second waiter");
+        first.start();
+        await().until(() -> there.inspect(name).queueLength() == 1);
+        second.start();
+        await().until(() -> remote.getQueueLength() == 2);
+        LockInspection here = this.here.inspect(name);
+        LockInspection there = this.there.inspect(name);
+        String holder = Thread.currentThread().getName();
+        assertThat(here.holder().orElseThrow().owner().threadName()).hasValue(holder);
+        assertThat(here.toString()).contains("(\"" + holder + "\"), once").doesNotContain("behind it");
+        assertThat(here.queue()).singleElement().satisfies(place -> {
+            assertThat(place.owner().threadName()).isEmpty();
+            assertThat(place.threads()).isEmpty();
+        });
+        assertThat(there.holder().orElseThrow().owner().threadName()).isEmpty();
+        assertThat(there.queue()).singleElement().satisfies(place -> {
+            assertThat(place.owner().threadName()).hasValue("first waiter");
+            assertThat(place.threads()).hasValue(2);
+        });
+        assertThat(there.toString()).contains("(\"first waiter\"), for", "and 1 more behind it");
+        assertThat(there.holder().orElseThrow().owner())
+                .isEqualTo(here.holder().orElseThrow().owner());
+        lock.unlock();
+        first.join(10_000);
+        second.join(10_000);
+    }
+
+    @Test
     void serialization_isRefused() {
         assertThatThrownBy(() -> new ObjectOutputStream(new ByteArrayOutputStream()).writeObject(lock))
                 .isInstanceOf(NotSerializableException.class);

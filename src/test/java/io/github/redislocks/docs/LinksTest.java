@@ -17,6 +17,7 @@ import org.junit.jupiter.api.Test;
 class LinksTest {
 
     private static final Pattern LINK = Pattern.compile("\\]\\((?!\\w+:)([^)#\\s]*)(?:#([^)\\s]+))?\\)");
+    private static final Pattern PICTURE = Pattern.compile("<[^>]* src(?:set)?=\"(?!\\w+:)([^\"]*)\"");
     private static final Pattern CODE = Pattern.compile("(?ms)^```.*?^```");
     private static final Pattern HEADING = Pattern.compile("(?m)^#+ (.+)$");
 
@@ -61,5 +62,23 @@ class LinksTest {
         }
         assertThat(count).isGreaterThan(100);
         assertThat(dead).isEmpty();
+    }
+
+    @Test
+    void pictures_ofAllPages_areThere() throws IOException {
+        List<String> missing = new ArrayList<>();
+        int count = 0;
+        for (Path page : pages()) {
+            Path folder = page.toAbsolutePath().getParent();
+            Matcher picture = PICTURE.matcher(text(page));
+            while (picture.find()) {
+                count++;
+                if (!Files.exists(folder.resolve(picture.group(1)))) {
+                    missing.add(page + ": " + picture.group());
+                }
+            }
+        }
+        assertThat(count).isGreaterThan(10);
+        assertThat(missing).isEmpty();
     }
 }

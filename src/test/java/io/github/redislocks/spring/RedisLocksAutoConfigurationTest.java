@@ -80,6 +80,19 @@ class RedisLocksAutoConfigurationTest {
         assertThat(locks[0].isClosed()).isTrue();
     }
 
+    @Test
+    void client_isNamedAfterTheApplication_unlessItHasANameOfItsOwn() {
+        runner.withPropertyValues(NOWHERE, "spring.application.name=Order service/v2")
+                .run(context ->
+                        assertThat(context.getBean(RedisLocks.class).clientId()).contains(":Order-service-v2."));
+        runner.withPropertyValues(NOWHERE, "spring.application.name=orders", "redis-locks.client-name=shop")
+                .run(context ->
+                        assertThat(context.getBean(RedisLocks.class).clientId()).contains(":shop."));
+        runner.withPropertyValues(NOWHERE, "spring.application.name=" + "x".repeat(99))
+                .run(context ->
+                        assertThat(context.getBean(RedisLocks.class).clientId()).contains(":" + "x".repeat(40) + "."));
+    }
+
     @Configuration(proxyBeanMethods = false)
     static class WithUser {
 

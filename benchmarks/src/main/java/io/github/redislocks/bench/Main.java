@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -19,7 +20,7 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         sortOptions = false,
         description = "Measures redis-locks beside others, on a Redis.",
-        subcommands = Jmh.class,
+        subcommands = {Jmh.class, Draw.class},
         footer = "%nStatus 1: two threads had a lock at once, or a work did not come to its end.")
 final class Main implements Callable<Integer> {
 
@@ -84,7 +85,9 @@ final class Main implements Callable<Integer> {
         Settings settings = new Settings(quick, counted, only, held, argumentsOfChildren());
         List<Work> chosen = chosen();
         try (Server server = new Server(redis == null || redis.isBlank() ? null : redis)) {
-            Results results = new Results(out, Environment.of(server, settings));
+            Map<String, String> environment = Environment.of(server, settings);
+            System.out.println(Tables.environment(environment));
+            Results results = new Results(out, environment);
             Bench bench = new Bench(settings, server, results);
             for (Work work : chosen) {
                 perform(work, bench);

@@ -4,8 +4,10 @@ import de.erichseifert.vectorgraphics2d.VectorGraphics2D;
 import de.erichseifert.vectorgraphics2d.svg.SVGProcessor;
 import de.erichseifert.vectorgraphics2d.util.PageSize;
 import java.awt.BasicStroke;
-import java.awt.Color;
 import java.awt.Font;
+import java.awt.Graphics2D;
+import java.awt.Paint;
+import java.awt.font.FontRenderContext;
 import java.awt.geom.Rectangle2D;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -15,105 +17,225 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.text.DecimalFormat;
 import java.text.DecimalFormatSymbols;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.DoubleStream;
 import org.jfree.chart.JFreeChart;
-import org.jfree.chart.StandardChartTheme;
+import org.jfree.chart.axis.AxisLocation;
+import org.jfree.chart.axis.AxisState;
 import org.jfree.chart.axis.CategoryAxis;
 import org.jfree.chart.axis.LogAxis;
 import org.jfree.chart.axis.NumberAxis;
+import org.jfree.chart.axis.NumberTick;
 import org.jfree.chart.axis.NumberTickUnit;
+import org.jfree.chart.axis.TickType;
 import org.jfree.chart.axis.ValueAxis;
+import org.jfree.chart.axis.ValueTick;
+import org.jfree.chart.labels.ItemLabelAnchor;
+import org.jfree.chart.labels.ItemLabelPosition;
+import org.jfree.chart.labels.StandardCategoryItemLabelGenerator;
 import org.jfree.chart.plot.CategoryPlot;
-import org.jfree.chart.plot.DefaultDrawingSupplier;
-import org.jfree.chart.plot.ValueMarker;
+import org.jfree.chart.plot.PlotOrientation;
 import org.jfree.chart.plot.XYPlot;
+import org.jfree.chart.renderer.category.BarRenderer;
 import org.jfree.chart.renderer.category.StandardBarPainter;
 import org.jfree.chart.renderer.category.StatisticalBarRenderer;
 import org.jfree.chart.renderer.xy.XYLineAndShapeRenderer;
 import org.jfree.chart.title.TextTitle;
+import org.jfree.chart.ui.HorizontalAlignment;
+import org.jfree.chart.ui.RectangleEdge;
+import org.jfree.chart.ui.TextAnchor;
+import org.jfree.data.category.DefaultCategoryDataset;
 import org.jfree.data.statistics.DefaultStatisticalCategoryDataset;
 import org.jfree.data.xy.XYSeries;
 import org.jfree.data.xy.XYSeriesCollection;
 
-/** Results as pictures, in SVG. */
+/** Results as pictures: SVG, for light pages and for dark ones. */
 final class Plots {
 
     private static final int WIDTH = 760;
-    private static final int HEIGHT = 400;
-    private static final Font TITLE = new Font(Font.SANS_SERIF, Font.BOLD, 15);
+    private static final int LINES_HEIGHT = 400;
+    private static final int BAR_HEIGHT = 32;
+    private static final int AROUND_BARS = 110;
 
     /** Values that differ more than this are seen together only by their logarithms. */
-    private static final double WIDE = 20;
+    private static final double WIDE = 100;
 
-    private static final double LOG_BEGIN = 0.01;
+    private static final List<Measure> MEASURES = List.of(
+            new Measure("ops/s", "", "locks and unlocks per second; more is better"),
+            new Measure("p50 µs", "-p50", "µs, of which half of the calls take less; less is better"),
+            new Measure("p99 µs", "-p99", "µs, of which 99 % of the calls take less; less is better"),
+            new Measure("drain ms", "", "ms until all have had the lock; less is better"),
+            new Measure("heap B/lock", "-heap", "bytes of heap for each held lock; less is better"),
+            new Measure("client CPU %", "-cpu", "CPU of the client, % of a core; less is better"));
 
-    /** Told apart by those, too, who see fewer colours. */
-    private static final Color[] COLOURS = {
-        new Color(0x0072B2), new Color(0xD55E00), new Color(0x009E73), new Color(0xCC79A7), new Color(0x555555)
-    };
+    private static final Pattern TEXT = Pattern.compile("<text style=\"([^\"]*)\"([^>]*)>([^<]*)</text>");
+
+    private static final Pattern SIZE = Pattern.compile("font-size:([0-9.]+)px");
+
+    /** The works of which one picture is made for readers in a hurry. */
+    private static final Map<String, String> OVERVIEW =
+            Map.of("w1", "no rival, 1 thread", "w3", "8 threads of a JVM, 1 lock", "w4", "4 JVMs, 1 lock");
+
+    private static final List<Legend> OVERVIEW_CONTENDERS =
+            List.of(Legend.OURS, Legend.REDISSON, Legend.SPRING_SPIN, Legend.SPRING_PUBSUB);
+
+    /**
+     * A column of which pictures are made.
+     *
+     * @param suffix of the file's name, after the work
+     */
+    private record Measure(String column, String suffix, String axis) {}
 
     private Plots() {}
 
-    /** A bar for each contender: its value over the floor. Nothing if the work has no floor. */
+    /** For each measure that a work has, a bar for each contender. */
     static void bars(Path folder, Results.Section section) {
-        String column = section.rows().values().stream()
-                .map(Map::keySet)
-                .flatMap(Collection::stream)
-                .filter(name -> name.endsWith("over floor"))
-                .findFirst()
-                .orElse("");
-        DefaultStatisticalCategoryDataset data = new DefaultStatisticalCategoryDataset();
-        section.rows().forEach((name, row) -> {
-            Figure figure = row.get(column);
-            // A lock without Redis is a thousand times as fast as all others, and would make them flat.
-            if (figure != null && !name.equals("jdk")) {
-                // A rate is not less than nothing, and a logarithm has no place for that.
-                double spread = Math.min((figure.high() - figure.low()) / 2, 0.9 * figure.median());
-                data.add(figure.median(), spread, column, name);
-            }
-        });
-        if (data.getColumnCount() == 0) {
+        if (section.work().startsWith("breakdown")) {
+            // Its times are those of another work.
             return;
         }
-        StatisticalBarRenderer bars = new StatisticalBarRenderer();
-        bars.setBarPainter(new StandardBarPainter());
-        bars.setShadowVisible(false);
-        bars.setSeriesPaint(0, COLOURS[0]);
-        bars.setMaximumBarWidth(0.08);
-        CategoryPlot plot = new CategoryPlot(data, new CategoryAxis(), up(data, bars), bars);
-        plot.addRangeMarker(floor());
-        String up = column + (plot.getRangeAxis() instanceof LogAxis ? ", log" : "")
-                + " (line: the floor; median, and half the distance of the quartiles up and down)";
-        save(folder, section.work(), new JFreeChart(section.work() + ": " + section.title(), TITLE, plot, false), up);
+        for (Measure measure : MEASURES) {
+            if (section.rows().values().stream().anyMatch(row -> row.containsKey(measure.column()))) {
+                bars(folder, section, measure);
+            }
+        }
     }
 
-    /** Logarithmic if one bar would make the floor disappear; bars have to begin somewhere then. */
-    private static ValueAxis up(DefaultStatisticalCategoryDataset data, StatisticalBarRenderer bars) {
-        double most = data.getRangeUpperBound(true);
-        if (most < WIDE) {
-            return new NumberAxis();
+    private static void bars(Path folder, Results.Section section, Measure measure) {
+        DefaultStatisticalCategoryDataset data = new DefaultStatisticalCategoryDataset();
+        List<Paint> colours = new ArrayList<>();
+        section.rows().forEach((name, row) -> {
+            Figure figure = row.get(measure.column());
+            Legend legend = Legend.of(name);
+            // A lock without Redis is a thousand times as fast as all others, and would make them flat.
+            if (figure != null && legend != Legend.JDK) {
+                // A rate is not less than nothing, and a logarithm has no place for that.
+                double spread = Math.min((figure.high() - figure.low()) / 2, 0.9 * figure.median());
+                data.add(figure.median(), spread, "", legend.label);
+                colours.add(legend.colour);
+            }
+        });
+        for (Theme theme : Theme.values()) {
+            StatisticalBarRenderer bars = new StatisticalBarRenderer() {
+                @Override
+                public Paint getItemPaint(int row, int column) {
+                    return colours.get(column);
+                }
+            };
+            ValueAxis axis = axis(data, measure, bars);
+            CategoryPlot plot = plot(new CategoryPlot(data, new CategoryAxis(), axis, bars), bars);
+            JFreeChart chart = new JFreeChart(sentence(section.title()), Theme.TITLE, plot, false);
+            boolean ofRounds = section.rows().values().stream()
+                    .map(row -> row.get(measure.column()))
+                    .anyMatch(figure -> figure != null && figure.times() > 1);
+            subtitle(
+                    chart,
+                    ofRounds ? "The median of the rounds, with the distance of its quartiles" : "All rounds together");
+            save(
+                    folder,
+                    section.work() + measure.suffix(),
+                    theme,
+                    chart,
+                    AROUND_BARS + data.getColumnCount() * BAR_HEIGHT);
         }
-        LogAxis axis = log("", 10);
-        axis.setRange(LOG_BEGIN, most * 2);
-        bars.setBase(LOG_BEGIN);
+    }
+
+    /** Logarithmic if one bar would make others disappear; bars have to begin somewhere then. */
+    private static ValueAxis axis(
+            DefaultStatisticalCategoryDataset data, Measure measure, StatisticalBarRenderer bars) {
+        double most = data.getRangeUpperBound(true);
+        double least = DoubleStream.iterate(0, column -> column < data.getColumnCount(), column -> column + 1)
+                .map(column -> data.getMeanValue(0, (int) column).doubleValue())
+                .filter(value -> value > 0)
+                .min()
+                .orElse(most);
+        if (most / least < WIDE) {
+            return new NumberAxis(measure.axis());
+        }
+        LogAxis axis = log(measure.axis() + " (logarithmic)", 10);
+        double begin = Math.pow(10, Math.floor(Math.log10(least)));
+        axis.setRange(begin, most * 2);
+        bars.setBase(begin);
         return axis;
+    }
+
+    /** Three works and four contenders, as rates: if they were all measured. */
+    static void overview(Path folder, Function<String, Optional<Results.Section>> sections) {
+        DefaultCategoryDataset data = new DefaultCategoryDataset();
+        for (String work : OVERVIEW.keySet().stream().sorted().toList()) {
+            Optional<Results.Section> section = sections.apply(work);
+            for (Legend contender : OVERVIEW_CONTENDERS) {
+                section.map(Results.Section::rows)
+                        .map(rows -> rows.get(contender.contender))
+                        .ifPresent(
+                                row -> data.addValue(row.get("ops/s").median(), contender.label, OVERVIEW.get(work)));
+            }
+        }
+        if (data.getRowCount() < OVERVIEW_CONTENDERS.size() || data.getColumnCount() < OVERVIEW.size()) {
+            return;
+        }
+        for (Theme theme : Theme.values()) {
+            BarRenderer bars = new BarRenderer();
+            // Else a theme takes the colours away.
+            bars.setAutoPopulateSeriesPaint(false);
+            for (int row = 0; row < data.getRowCount(); row++) {
+                bars.setSeriesPaint(row, OVERVIEW_CONTENDERS.get(row).colour);
+            }
+            bars.setDefaultItemLabelGenerator(new StandardCategoryItemLabelGenerator("{2}", format("#,##0")));
+            bars.setDefaultItemLabelsVisible(true);
+            bars.setDefaultPositiveItemLabelPosition(
+                    new ItemLabelPosition(ItemLabelAnchor.OUTSIDE3, TextAnchor.CENTER_LEFT));
+            NumberAxis axis = new NumberAxis("locks and unlocks per second; more is better");
+            axis.setUpperMargin(0.1);
+            CategoryPlot plot = plot(new CategoryPlot(data, new CategoryAxis(), axis, bars), bars);
+            JFreeChart chart = new JFreeChart("Locks on one Redis", Theme.TITLE, plot, true);
+            save(folder, "overview", theme, chart, LINES_HEIGHT);
+        }
+    }
+
+    /** Bars that lie, since the names beside them are long. */
+    private static CategoryPlot plot(CategoryPlot plot, BarRenderer bars) {
+        plot.setOrientation(PlotOrientation.HORIZONTAL);
+        plot.setRangeAxisLocation(AxisLocation.BOTTOM_OR_LEFT);
+        plot.getDomainAxis().setMaximumCategoryLabelWidthRatio(0.4f);
+        bars.setBarPainter(new StandardBarPainter());
+        bars.setShadowVisible(false);
+        bars.setItemMargin(0.05);
+        return plot;
     }
 
     /** A line for each contender. */
     static void lines(Path folder, Series series) {
         XYSeriesCollection data = new XYSeriesCollection();
         series.lines().forEach((name, line) -> {
-            XYSeries points = new XYSeries(name);
+            XYSeries points = new XYSeries(Legend.of(name).label);
             line.forEach(points::add);
             data.addSeries(points);
         });
         int base = data.getDomainUpperBound(false) < 100 ? 2 : 10;
-        XYPlot plot = new XYPlot(data, log(series.across() + " (log)", base), up(series), new XYLineAndShapeRenderer());
-        String up = series.up() + (plot.getRangeAxis() instanceof LogAxis ? " (log)" : "");
-        save(folder, series.name(), new JFreeChart(series.title(), TITLE, plot, true), up);
+        for (Theme theme : Theme.values()) {
+            XYLineAndShapeRenderer lines = new XYLineAndShapeRenderer();
+            lines.setAutoPopulateSeriesPaint(false);
+            int row = 0;
+            for (String name : series.lines().keySet()) {
+                lines.setSeriesPaint(row, Legend.of(name).colour);
+                lines.setSeriesStroke(row++, new BasicStroke(2));
+            }
+            XYPlot plot = new XYPlot(data, log(series.across() + " (logarithmic)", base), up(series), lines);
+            String up = series.up() + (plot.getRangeAxis() instanceof LogAxis ? " (logarithmic)" : "");
+            JFreeChart chart = new JFreeChart(sentence(series.title()), Theme.TITLE, plot, true);
+            // Not beside the axis: a text that is turned would be written as its outlines.
+            subtitle(chart, "Upwards: " + up);
+            save(folder, series.name(), theme, chart, LINES_HEIGHT);
+        }
     }
 
     private static ValueAxis up(Series series) {
@@ -128,11 +250,42 @@ final class Plots {
     }
 
     private static LogAxis log(String name, int base) {
-        LogAxis axis = new LogAxis(name);
-        axis.setNumberFormatOverride(new DecimalFormat("#,##0.###", DecimalFormatSymbols.getInstance(Locale.ROOT)));
+        LogAxis axis = new PlainLogAxis(name);
         axis.setBase(base);
         axis.setTickUnit(new NumberTickUnit(1));
         return axis;
+    }
+
+    /** One whose labels are text, not outlines of text. */
+    private static final class PlainLogAxis extends LogAxis {
+
+        private static final long serialVersionUID = 1;
+
+        private PlainLogAxis(String label) {
+            super(label);
+        }
+
+        @Override
+        @SuppressWarnings({"rawtypes", "unchecked"}) // As JFreeChart declares it.
+        public List refreshTicks(Graphics2D graphics, AxisState state, Rectangle2D area, RectangleEdge edge) {
+            List<ValueTick> ticks = super.refreshTicks(graphics, state, area, edge);
+            return ticks.stream().map(PlainLogAxis::plain).toList();
+        }
+
+        private static ValueTick plain(ValueTick tick) {
+            boolean major = tick.getTickType() == TickType.MAJOR;
+            return new NumberTick(
+                    tick.getTickType(),
+                    tick.getValue(),
+                    major ? format("#,##0.###").format(tick.getValue()) : "",
+                    tick.getTextAnchor(),
+                    tick.getRotationAnchor(),
+                    tick.getAngle());
+        }
+    }
+
+    private static DecimalFormat format(String pattern) {
+        return new DecimalFormat(pattern, DecimalFormatSymbols.getInstance(Locale.ROOT));
     }
 
     private static DoubleStream values(Series series) {
@@ -142,43 +295,53 @@ final class Plots {
                 .mapToDouble(Double::doubleValue);
     }
 
-    private static ValueMarker floor() {
-        return new ValueMarker(1, Color.DARK_GRAY, new BasicStroke(1.2f));
+    private static String sentence(String title) {
+        return Character.toUpperCase(title.charAt(0)) + title.substring(1);
     }
 
-    /** What goes up stands above, since a text that is turned would be written as its outlines. */
-    private static void save(Path folder, String name, JFreeChart chart, String up) {
-        chart.addSubtitle(0, new TextTitle("up: " + up));
-        StandardChartTheme theme = new StandardChartTheme("plain");
-        theme.setExtraLargeFont(TITLE);
-        theme.setLargeFont(TITLE.deriveFont(Font.PLAIN, 13f));
-        theme.setRegularFont(TITLE.deriveFont(Font.PLAIN, 11f));
-        theme.setPlotBackgroundPaint(Color.WHITE);
-        theme.setRangeGridlinePaint(Color.LIGHT_GRAY);
-        theme.setDomainGridlinePaint(Color.LIGHT_GRAY);
-        theme.setShadowVisible(false);
-        theme.setBarPainter(new StandardBarPainter());
-        theme.setDrawingSupplier(new DefaultDrawingSupplier(
-                COLOURS,
-                DefaultDrawingSupplier.DEFAULT_OUTLINE_PAINT_SEQUENCE,
-                DefaultDrawingSupplier.DEFAULT_STROKE_SEQUENCE,
-                DefaultDrawingSupplier.DEFAULT_OUTLINE_STROKE_SEQUENCE,
-                DefaultDrawingSupplier.DEFAULT_SHAPE_SEQUENCE));
+    private static void subtitle(JFreeChart chart, String text) {
+        TextTitle title = new TextTitle(text, Theme.TEXT.deriveFont(Font.PLAIN));
+        title.setHorizontalAlignment(HorizontalAlignment.CENTER);
+        chart.addSubtitle(0, title);
+    }
+
+    private static void save(Path folder, String name, Theme theme, JFreeChart chart, int height) {
         theme.apply(chart);
         VectorGraphics2D graphics = new VectorGraphics2D();
-        chart.draw(graphics, new Rectangle2D.Double(0, 0, WIDTH, HEIGHT));
+        chart.draw(graphics, new Rectangle2D.Double(0, 0, WIDTH, height));
         try {
             Files.createDirectories(folder);
             ByteArrayOutputStream text = new ByteArrayOutputStream();
             new SVGProcessor()
-                    .getDocument(graphics.getCommands(), new PageSize(0, 0, WIDTH, HEIGHT))
+                    .getDocument(graphics.getCommands(), new PageSize(0, 0, WIDTH, height))
                     .writeTo(text);
-            // The font of this machine is not that of the reader's.
-            String svg = text.toString(StandardCharsets.UTF_8)
-                    .replaceAll("font-family:&quot;[^&]*&quot;", "font-family:sans-serif");
-            Files.writeString(folder.resolve(name + ".svg"), svg);
+            String svg = fitted(text.toString(StandardCharsets.UTF_8));
+            Files.writeString(folder.resolve(name + theme.suffix + ".svg"), svg);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** The reader's font is not that of this machine: each text gets the width that it has here. */
+    private static String fitted(String svg) {
+        FontRenderContext context = new FontRenderContext(null, true, true);
+        return TEXT.matcher(svg).replaceAll(text -> {
+            String style = text.group(1);
+            Matcher size = SIZE.matcher(style);
+            Font font = Theme.TEXT.deriveFont(
+                    style.contains("font-weight:bold") ? Font.BOLD : Font.PLAIN,
+                    size.find() ? Float.parseFloat(size.group(1)) : Theme.TEXT.getSize2D());
+            String words =
+                    text.group(3).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+            String fitted = String.format(
+                    Locale.ROOT,
+                    "<text style=\"%sfont-size:%.0fpx;\" textLength=\"%.1f\" lengthAdjust=\"spacingAndGlyphs\"%s>%s</text>",
+                    style.replaceAll("font-family:&quot;[^&]*&quot;", "font-family:sans-serif"),
+                    font.getSize2D(),
+                    font.getStringBounds(words, context).getWidth(),
+                    text.group(2),
+                    text.group(3));
+            return Matcher.quoteReplacement(fitted);
+        });
     }
 }

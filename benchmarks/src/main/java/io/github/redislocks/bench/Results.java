@@ -1,5 +1,6 @@
 package io.github.redislocks.bench;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import java.io.IOException;
@@ -27,7 +28,6 @@ public final class Results {
     public Results(Path folder, Map<String, String> environment) {
         this.folder = folder;
         this.environment = environment;
-        System.out.println(Tables.environment(environment));
     }
 
     /** Takes, prints and saves the figures of a work. */
@@ -35,7 +35,7 @@ public final class Results {
         sections.add(section);
         System.out.println(Tables.markdown(section));
         save();
-        Plots.bars(folder, section);
+        draw(section);
     }
 
     /** Takes, prints, saves and draws how something grows. */
@@ -44,6 +44,30 @@ public final class Results {
         System.out.println(Tables.markdown(one));
         save();
         Plots.lines(folder, one);
+    }
+
+    /** Draws a saved run anew: {@code results.json} in a folder. */
+    static void draw(Path folder) {
+        try {
+            JsonNode all =
+                    new ObjectMapper().readTree(folder.resolve("results.json").toFile());
+            Results saved = new Results(folder, Map.of());
+            ObjectMapper mapper = new ObjectMapper();
+            for (JsonNode section : all.get("sections")) {
+                saved.sections.add(mapper.treeToValue(section, Section.class));
+            }
+            saved.sections.forEach(saved::draw);
+            for (JsonNode series : all.get("series")) {
+                Plots.lines(folder, mapper.treeToValue(series, Series.class));
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private void draw(Section section) {
+        Plots.bars(folder, section);
+        Plots.overview(folder, this::section);
     }
 
     /** Remembers what makes the run worthless, or a part of it. */

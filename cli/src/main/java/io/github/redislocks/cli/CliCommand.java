@@ -22,6 +22,7 @@ abstract class CliCommand implements Callable<Integer> {
 
     @Override
     public final Integer call() throws IOException, InterruptedException {
+        check();
         PrintWriter out = spec.commandLine().getOut();
         try (RedisLocks locks = server.open()) {
             return run(locks, out);
@@ -29,6 +30,9 @@ abstract class CliCommand implements Callable<Integer> {
             out.flush();
         }
     }
+
+    /** Refuses what is wrong before Redis is asked. */
+    void check() {}
 
     /** What it ends with. */
     abstract int run(RedisLocks locks, PrintWriter out) throws IOException, InterruptedException;

@@ -65,7 +65,8 @@ final class InspectCommand extends CliCommand {
     static String owner(LockInspection.Owner owner) {
         String what =
                 owner.isHandle() ? "a handle" : "thread " + owner.threadId().orElse(0);
-        return Shown.of(what + " of process " + owner.pid() + " on " + owner.host() + " (" + owner + ")");
+        String client = owner.clientName().map(name -> name + ", ").orElse("");
+        return Shown.of(what + " of " + client + "process " + owner.pid() + " on " + owner.host() + " (" + owner + ")");
     }
 
     private static Map<String, Object> fields(LockInspection seen) {

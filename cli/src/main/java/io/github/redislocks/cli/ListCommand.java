@@ -88,6 +88,7 @@ final class ListCommand extends CliCommand {
         fields.put("owner", holder.owner().toString());
         fields.put("host", holder.owner().host());
         fields.put("pid", holder.owner().pid());
+        holder.owner().clientName().ifPresent(name -> fields.put("client", name));
         fields.put("holds", holder.holds());
         fields.put("token", holder.token());
         fields.put("since", holder.since().toString());

@@ -29,7 +29,7 @@ import picocli.CommandLine.Spec;
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
             "0: done; with --if-busy skip also if the lock was busy",
-            "1: an unexpected problem, or one that doctor or deadlocks found",
+            "1: an unexpected problem, or one that doctor, deadlocks or demo found",
             "2: wrong usage",
             "69: Redis did not answer, or refused: nothing is known of the lock",
             "75: the lock was busy",
@@ -47,6 +47,8 @@ import picocli.CommandLine.Spec;
             TimelineCommand.class,
             UnlockCommand.class,
             DoctorCommand.class,
+            BenchCommand.class,
+            DemoCommand.class,
             CommandLine.HelpCommand.class,
             AutoComplete.GenerateCompletion.class
         })

@@ -43,14 +43,19 @@ final class Server {
 
     /** A connection to the server, to be closed; it is made when it is first used. */
     Jedis single() {
+        RedisUri uri = RedisUri.parse(url("doctor"));
+        return new Jedis(((Topology.Single) uri.topology()).address(), uri.config());
+    }
+
+    /** The URL of the one server that a command looks at. */
+    String url(String command) {
         List<String> urls = urls(System.getenv());
-        RedisUri uri = urls.size() == 1 ? RedisUri.parse(urls.get(0)) : null;
-        if (uri == null || !(uri.topology() instanceof Topology.Single server)) {
-            // Without the URLs, which have passwords.
-            throw new IllegalArgumentException("doctor looks at one server, and that is more or something else: name"
-                    + " the redis:// or rediss:// URL of each server by --url.");
+        if (urls.size() == 1 && RedisUri.parse(urls.get(0)).topology() instanceof Topology.Single) {
+            return urls.get(0);
         }
-        return new Jedis(server.address(), uri.config());
+        // Without the URLs, which have passwords.
+        throw new IllegalArgumentException(command + " looks at one server, and that is more or something else: name"
+                + " the redis:// or rediss:// URL of each server by --url.");
     }
 
     /** The URLs that are given, else what the environment says, as long as it says anything. */

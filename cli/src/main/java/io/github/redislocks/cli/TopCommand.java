@@ -35,10 +35,14 @@ final class TopCommand extends CliCommand {
     private Integer times;
 
     @Override
-    int run(RedisLocks locks, PrintWriter out) throws InterruptedException {
+    void check() {
         if (rows < 1 || every.isZero()) {
             throw wrong(rows < 1 ? "--rows is " + rows + ": name 1 or more" : "--every is 0: name 1ms or more");
         }
+    }
+
+    @Override
+    int run(RedisLocks locks, PrintWriter out) throws InterruptedException {
         boolean terminal = Terminal.isThere();
         Comparator<LockSummary> order = Comparator.comparingInt(LockSummary::queueLength)
                 .reversed()

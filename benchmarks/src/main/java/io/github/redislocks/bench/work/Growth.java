@@ -84,7 +84,8 @@ record Growth() implements Work {
     }
 
     private void waiters(Bench bench) {
-        Map<String, Map<Integer, Double>> lines = new LinkedHashMap<>();
+        Map<String, Map<Integer, Double>> medians = new LinkedHashMap<>();
+        Map<String, Map<Integer, Double>> tails = new LinkedHashMap<>();
         for (Contender contender : KINDS) {
             Map<Integer, Double> p50 = new TreeMap<>();
             Map<Integer, Double> p99 = new TreeMap<>();
@@ -99,16 +100,12 @@ record Growth() implements Work {
                     p99.put(waiters, nanos.getValueAtPercentile(99) / 1e3);
                 }
             }
-            lines.put(contender.label() + " p50", p50);
-            lines.put(contender.label() + " p99", p99);
+            medians.put(contender.label(), p50);
+            tails.put(contender.label(), p99);
         }
-        bench.results()
-                .add(new Series(
-                        "growth-waiters",
-                        "growth: threads of one JVM that wait for one lock",
-                        "waiters",
-                        "time of a hand-off, µs",
-                        lines));
+        String title = "growth: threads of one JVM that wait for one lock";
+        bench.results().add(new Series("growth-waiters-p50", title, "waiters", "p50 of a hand-off, µs", medians));
+        bench.results().add(new Series("growth-waiters-p99", title, "waiters", "p99 of a hand-off, µs", tails));
     }
 
     /**

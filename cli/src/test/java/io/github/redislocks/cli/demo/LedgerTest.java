@@ -1,9 +1,9 @@
-package io.github.redislocks.demo;
+package io.github.redislocks.cli.demo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.github.redislocks.demo.Ledger.Entry;
+import io.github.redislocks.cli.demo.Ledger.Entry;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -1,8 +1,9 @@
-package io.github.redislocks.demo;
+package io.github.redislocks.cli.demo;
 
 import io.github.redislocks.RedisLocks;
-import io.github.redislocks.demo.Ledger.Entry;
+import io.github.redislocks.cli.demo.Ledger.Entry;
 import java.util.Collections;
+import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -34,49 +35,39 @@ final class StockWorker {
     /**
      * What a worker is told, as the arguments of its main class.
      *
-     * @param uri the server, or the name of an environment variable that has it, since others can read arguments
      * @param keyPrefix what all keys of the sale begin with
      * @param process the number of this process
      * @param locked whether to sell under the lock
      * @param stopAt the stock from which on to stop in the middle of a sale; -1 for never
      */
-    record Orders(String uri, String keyPrefix, int process, boolean locked, int stopAt) {
+    record Orders(String keyPrefix, int process, boolean locked, int stopAt) {
 
         static Orders parse(String[] args) {
             return new Orders(
-                    args[0],
-                    args[1],
-                    Integer.parseInt(args[2]),
-                    Boolean.parseBoolean(args[3]),
-                    Integer.parseInt(args[4]));
+                    args[0], Integer.parseInt(args[1]), Boolean.parseBoolean(args[2]), Integer.parseInt(args[3]));
         }
 
-        String[] args() {
-            return new String[] {
-                uri, keyPrefix, Integer.toString(process), Boolean.toString(locked), Integer.toString(stopAt)
-            };
-        }
-
-        private String server() {
-            return uri.contains("://") ? uri : System.getenv(uri);
+        List<String> args() {
+            return List.of(keyPrefix, Integer.toString(process), Boolean.toString(locked), Integer.toString(stopAt));
         }
     }
 
     public static void main(String[] args) throws InterruptedException, ExecutionException {
         Orders orders = Orders.parse(args);
-        try (Shop shop = new Shop(orders.server(), orders.keyPrefix())) {
+        String url = System.getenv(SellerJvm.URL);
+        try (Shop shop = new Shop(url, orders.keyPrefix())) {
             StockWorker worker = new StockWorker(shop, orders.process(), orders.stopAt());
             if (orders.locked()) {
-                worker.sellUnderLock(orders);
+                worker.sellUnderLock(url, orders);
             } else {
                 worker.sell(() -> worker.readModifyWrite(Ledger.NO_TOKEN));
             }
         }
     }
 
-    private void sellUnderLock(Orders orders) throws InterruptedException, ExecutionException {
+    private void sellUnderLock(String url, Orders orders) throws InterruptedException, ExecutionException {
         try (RedisLocks locks = RedisLocks.builder()
-                .uri(orders.server())
+                .uri(url)
                 .keyPrefix(orders.keyPrefix())
                 .lease(Sale.LEASE)
                 .build()) {

@@ -1,9 +1,11 @@
-package io.github.redislocks.demo;
+package io.github.redislocks.cli.demo;
 
-import io.github.redislocks.demo.Ledger.Entry;
+import io.github.redislocks.cli.demo.Ledger.Entry;
+import io.github.redislocks.redis.connect.RedisUri;
+import io.github.redislocks.redis.jedis.Topology;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
-import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisException;
 
@@ -26,7 +28,20 @@ final class Shop implements AutoCloseable {
     }
 
     private Jedis redis() {
-        return connections.computeIfAbsent(Thread.currentThread(), first -> new Jedis(uri));
+        return connections.computeIfAbsent(Thread.currentThread(), first -> connect(uri));
+    }
+
+    /**
+     * A connection, made when it is first used.
+     *
+     * @throws IllegalArgumentException if the URL is not that of one server
+     */
+    static Jedis connect(String url) {
+        RedisUri uri = RedisUri.parse(url);
+        if (uri.topology() instanceof Topology.Single server) {
+            return new Jedis(server.address(), uri.config());
+        }
+        throw new IllegalArgumentException("The demo keeps its stock on one server: name a redis:// or rediss:// URL.");
     }
 
     /** Who holds the lock: the process and the thread that its owner field in Redis names. */
@@ -74,10 +89,8 @@ final class Shop implements AutoCloseable {
         }
     }
 
-    @Nullable
-    Holder holder() {
-        String owner = redis().hget(lockKey(), "owner");
-        return owner == null ? null : Holder.parse(owner);
+    Optional<Holder> holder() {
+        return Optional.ofNullable(redis().hget(lockKey(), "owner")).map(Holder::parse);
     }
 
     /** How many waiters of other processes stand in line; those behind them in their own process are not counted. */

@@ -1,6 +1,5 @@
-package io.github.redislocks.demo;
+package io.github.redislocks.cli.demo;
 
-import io.github.redislocks.demo.Shop.Holder;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
@@ -70,12 +69,10 @@ final class Progress implements AutoCloseable {
     }
 
     private String holder() {
-        Holder holder = shop.holder();
-        if (holder == null) {
-            return "nobody";
-        }
-        String process = processNames.getOrDefault(holder.pid(), "pid " + holder.pid());
-        return "thread " + holder.threadId() + " of " + process;
+        return shop.holder()
+                .map(holder -> "thread " + holder.threadId() + " of "
+                        + processNames.getOrDefault(holder.pid(), "pid " + holder.pid()))
+                .orElse("nobody");
     }
 
     /** Ends the live line; returns when nothing more will be shown. */

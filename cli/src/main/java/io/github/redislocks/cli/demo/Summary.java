@@ -1,10 +1,9 @@
-package io.github.redislocks.demo;
+package io.github.redislocks.cli.demo;
 
-import io.github.redislocks.demo.Sale.Result;
+import io.github.redislocks.cli.demo.Sale.Result;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 
 /** The table at the end: the sales side by side. */
 final class Summary {
@@ -32,7 +31,9 @@ final class Summary {
             row("by process " + process, result -> share(result, number));
         }
         row("time", result -> seconds(result.duration()));
-        row("recovery after kill -9", result -> seconds(result.recovery()));
+        row(
+                "recovery after kill -9",
+                result -> result.recovery().map(Summary::seconds).orElse(NONE));
         row("tokens strictly increasing", Summary::tokens);
         return table.toString();
     }
@@ -52,8 +53,8 @@ final class Summary {
         return "%s%d (%d %%)".formatted(killed, sold, Math.round(100.0 * sold / Math.max(1, ledger.sold())));
     }
 
-    private static String seconds(@Nullable Duration duration) {
-        return duration == null ? NONE : "%.2f s".formatted(duration.toMillis() / 1e3);
+    private static String seconds(Duration duration) {
+        return "%.2f s".formatted(duration.toMillis() / 1e3);
     }
 
     private static String tokens(Result result) {

@@ -1,4 +1,4 @@
-package io.github.redislocks.demo;
+package io.github.redislocks.cli.demo;
 
 import java.io.IOException;
 import java.io.PrintStream;

@@ -1,14 +1,12 @@
-package io.github.redislocks.demo;
+package io.github.redislocks.cli.demo;
 
-import static org.awaitility.Awaitility.await;
-
-import io.github.redislocks.demo.Shop.Holder;
-import io.github.redislocks.demo.StockWorker.Orders;
-import io.github.redislocks.fixture.WorkerJvm;
+import io.github.redislocks.cli.demo.Shop.Holder;
+import io.github.redislocks.cli.demo.StockWorker.Orders;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
+import java.util.Optional;
 
 /** One sale of a stock by several JVMs, from their start to the last item; one of them may be killed on the way. */
 final class Sale {
@@ -42,8 +40,10 @@ final class Sale {
      * @param locked whether under the lock
      * @param strict whether the rules of the ledger must hold
      * @param victim the number of the process to kill while it holds the lock; 0 for none
+     * @param recordings the folder for a recording of each process
      */
-    record Plan(String title, String keyPrefix, boolean locked, boolean strict, int victim) {}
+    record Plan(
+            String title, String keyPrefix, boolean locked, boolean strict, int victim, Optional<Path> recordings) {}
 
     /**
      * What came of it.
@@ -51,11 +51,7 @@ final class Sale {
      * @param duration from the opening to the end of the last process
      * @param recovery from the kill to the next hold of another process, if one was killed
      */
-    record Result(
-            Plan plan,
-            Ledger ledger,
-            Duration duration,
-            @Nullable Duration recovery) {}
+    record Result(Plan plan, Ledger ledger, Duration duration, Optional<Duration> recovery) {}
 
     /**
      * Sells all.
@@ -64,60 +60,71 @@ final class Sale {
      */
     Result run() throws InterruptedException {
         shop.setStock(STOCK);
-        List<WorkerJvm> workers = new ArrayList<>();
+        List<SellerJvm> workers = new ArrayList<>();
         try (Progress progress = new Progress(screen, shop, plan)) {
             for (int process = 1; process <= PROCESSES; process++) {
-                WorkerJvm worker =
-                        WorkerJvm.start(StockWorker.class, orders(process).args());
+                SellerJvm worker = SellerJvm.start(uri, recording(process), orders(process));
                 workers.add(worker);
                 progress.name(worker.pid(), "process " + process);
             }
-            for (WorkerJvm worker : workers) {
+            for (SellerJvm worker : workers) {
                 worker.awaitLine(StockWorker.READY, START_TIMEOUT);
             }
             long begin = System.nanoTime();
             shop.open(PROCESSES);
             progress.start();
-            Duration recovery = plan.victim() > 0 ? kill(workers.get(plan.victim() - 1), progress) : null;
+            Optional<Duration> recovery =
+                    plan.victim() > 0 ? Optional.of(kill(workers.get(plan.victim() - 1), progress)) : Optional.empty();
             awaitEnd(workers, begin);
             return new Result(plan, shop.ledger(STOCK), since(begin), recovery);
         } finally {
-            workers.forEach(WorkerJvm::close);
+            workers.forEach(SellerJvm::close);
         }
+    }
+
+    private List<String> recording(int process) {
+        if (plan.recordings().isEmpty()) {
+            return List.of();
+        }
+        Path file = plan.recordings().get().resolve("process-" + process + ".jfr");
+        return List.of("-XX:StartFlightRecording:filename=" + file + ",+io.github.redislocks.LockWait#atLeast=0ms"
+                + ",+io.github.redislocks.LockHold#atLeast=0ms");
     }
 
     private Orders orders(int process) {
         int stopAt = process == plan.victim() ? STOCK / 2 : -1;
-        return new Orders(uri, plan.keyPrefix(), process, plan.locked(), stopAt);
+        return new Orders(plan.keyPrefix(), process, plan.locked(), stopAt);
     }
 
-    private Duration kill(WorkerJvm victim, Progress progress) throws InterruptedException {
+    private Duration kill(SellerJvm victim, Progress progress) throws InterruptedException {
         victim.awaitLine(StockWorker.HOLDING, SALE_TIMEOUT);
-        Holder before = shop.holder();
+        Optional<Holder> before = shop.holder();
         long begin = System.nanoTime();
         victim.kill9();
-        if (before == null || before.pid() != victim.pid()) {
+        if (!isOf(victim, before)) {
             throw new AssertionError(
                     "Process " + plan.victim() + " said that it held the lock, but Redis named " + before + ".");
         }
         String name = "process " + plan.victim();
         progress.name(victim.pid(), name + " (killed)");
         screen.say("kill -9 of " + name + ", which holds the lock, after " + shop.sold() + " sales");
-        await("another process to take the lock over")
-                .atMost(SALE_TIMEOUT)
-                .pollDelay(Duration.ZERO)
-                .pollInterval(LOOK_INTERVAL)
-                .until(() -> {
-                    Holder now = shop.holder();
-                    return now != null && now.pid() != victim.pid();
-                });
+        for (Optional<Holder> now = before; now.isEmpty() || isOf(victim, now); now = shop.holder()) {
+            if (since(begin).compareTo(SALE_TIMEOUT) > 0) {
+                throw new AssertionError("No other process took the lock over in " + SALE_TIMEOUT.toSeconds() + " s.");
+            }
+            Thread.sleep(LOOK_INTERVAL.toMillis());
+        }
         Duration recovery = since(begin);
         screen.say("Another process got the lock %.2f s after the kill; its lease was %d s."
                 .formatted(recovery.toMillis() / 1e3, LEASE.toSeconds()));
         return recovery;
     }
 
-    private void awaitEnd(List<WorkerJvm> workers, long begin) throws InterruptedException {
+    private static boolean isOf(SellerJvm process, Optional<Holder> holder) {
+        return holder.isPresent() && holder.get().pid() == process.pid();
+    }
+
+    private void awaitEnd(List<SellerJvm> workers, long begin) throws InterruptedException {
         for (int process = 1; process <= PROCESSES; process++) {
             if (process == plan.victim()) {
                 continue;

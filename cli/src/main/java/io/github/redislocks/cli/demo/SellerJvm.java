@@ -1,0 +1,114 @@
+package io.github.redislocks.cli.demo;
+
+import io.github.redislocks.cli.demo.StockWorker.Orders;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+
+/** A {@link StockWorker} in a process of its own, of the same Java and class path. It ends with this one. */
+final class SellerJvm implements AutoCloseable {
+
+    /** The environment variable that says where Redis is: others can read the arguments of a process. */
+    static final String URL = "REDIS_LOCKS_DEMO_URL";
+
+    private static final String END = "";
+
+    private final Process process;
+    private final BlockingQueue<String> lines = new LinkedBlockingQueue<>();
+    private final Thread atExit;
+
+    private SellerJvm(Process process) {
+        this.process = process;
+        atExit = new Thread(process::destroyForcibly, "end of " + process.pid());
+        Runtime.getRuntime().addShutdownHook(atExit);
+    }
+
+    /** Options: of the JVM. */
+    static SellerJvm start(String url, List<String> options, Orders orders) {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(List.of("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
+        command.addAll(options);
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), StockWorker.class.getName()));
+        command.addAll(orders.args());
+        ProcessBuilder builder = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT);
+        builder.environment().put(URL, url);
+        try {
+            SellerJvm seller = new SellerJvm(builder.start());
+            Thread reader = new Thread(seller::read, "output of " + seller.pid());
+            reader.setDaemon(true);
+            reader.start();
+            return seller;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private void read() {
+        try (BufferedReader in =
+                new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
+            in.lines().forEach(lines::add);
+        } catch (IOException | UncheckedIOException e) {
+            // It was killed.
+        } finally {
+            lines.add(END);
+        }
+    }
+
+    /**
+     * Waits until the process says something.
+     *
+     * @throws AssertionError if it does not in time, or ends
+     */
+    void awaitLine(String line, Duration timeout) throws InterruptedException {
+        long end = System.nanoTime() + timeout.toNanos();
+        for (String said = null; !line.equals(said); ) {
+            said = lines.poll(end - System.nanoTime(), TimeUnit.NANOSECONDS);
+            if (said == null || said.equals(END)) {
+                throw new AssertionError(
+                        said == null
+                                ? "a process did not say \"" + line + "\" in " + timeout.toSeconds() + " s"
+                                : "a process ended before it said \"" + line + "\"");
+            }
+        }
+    }
+
+    long pid() {
+        return process.pid();
+    }
+
+    /**
+     * Waits for its end, and returns what it ended with.
+     *
+     * @throws AssertionError if it does not end in time
+     */
+    int awaitExit(Duration timeout) throws InterruptedException {
+        if (!process.waitFor(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
+            throw new AssertionError("a process still runs after " + timeout.toSeconds() + " s");
+        }
+        return process.exitValue();
+    }
+
+    void kill9() {
+        process.destroyForcibly();
+    }
+
+    @Override
+    public void close() {
+        process.destroyForcibly();
+        try {
+            Runtime.getRuntime().removeShutdownHook(atExit);
+        } catch (IllegalStateException alreadyEnding) {
+            // It does that.
+        }
+    }
+}
