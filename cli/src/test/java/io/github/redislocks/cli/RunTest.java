@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -198,6 +199,7 @@ class RunTest {
 
     /** As often as {@code -Dcli.losses} says. The command ignores SIGTERM, and a part of it has left it. */
     @Test
+    @Timeout(value = 2, unit = TimeUnit.HOURS)
     void redisThatDoesNotAnswer_noPartOfTheCommandOutlivesTheLease() throws Exception {
         String part = "trap '' TERM; while :; do date +%s%N >> " + folder + "/alive; sleep 0.005; done";
         try (Jedis jedis = new Jedis(URI.create(server.uri()))) {
