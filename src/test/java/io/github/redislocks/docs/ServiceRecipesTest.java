@@ -21,6 +21,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -33,7 +34,9 @@ import org.junit.jupiter.api.condition.EnabledIf;
 import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.GenericContainer;
 
-/** The snippets of docs/recipes.md are parts of this test, and so compiled and run. */
+/**
+ * The snippets of docs/recipes.md are parts of this test, or of what framework-apps/run runs, and so compiled and run.
+ */
 @Timeout(60)
 @Tag("server")
 @Tag("once")
@@ -184,15 +187,20 @@ class ServiceRecipesTest {
     }
 
     @Test
-    void snippets_areOfThisTest() throws IOException {
-        String source = withoutSpaces(
-                Files.readString(Path.of("src/test/java/io/github/redislocks/docs/ServiceRecipesTest.java")));
+    void snippets_areOfThisTest_orOfAnApplication() throws IOException {
+        StringBuilder sources = new StringBuilder();
+        for (String file : List.of(
+                "src/test/java/io/github/redislocks/docs/ServiceRecipesTest.java",
+                "framework-apps/quarkus/src/main/java/io/github/redislocks/apps/LocksProducer.java",
+                "framework-apps/micronaut/src/main/java/io/github/redislocks/apps/LocksFactory.java")) {
+            sources.append(withoutSpaces(Files.readString(Path.of(file))));
+        }
         assertThat(Pattern.compile("```java\\n(.*?)```", Pattern.DOTALL)
                         .matcher(Files.readString(Path.of("docs", "recipes.md")))
                         .results()
                         .map(match -> withoutSpaces(match.group(1))))
-                .hasSizeGreaterThanOrEqualTo(4)
-                .allSatisfy(snippet -> assertThat(source).contains(snippet));
+                .hasSizeGreaterThanOrEqualTo(6)
+                .allSatisfy(snippet -> assertThat(sources).contains(snippet));
     }
 
     private static String withoutSpaces(String text) {

@@ -1,0 +1,21 @@
+package io.github.redislocks.apps;
+
+import io.github.redislocks.RedisLocks;
+import jakarta.inject.Singleton;
+
+/** What is given the client. */
+@Singleton
+class Shop {
+
+    private final RedisLocks locks;
+    private final Stock stock;
+
+    Shop(RedisLocks locks, Stock stock) {
+        this.locks = locks;
+        this.stock = stock;
+    }
+
+    int sell() {
+        return locks.withLock("inventory:sku-42", () -> stock.sell());
+    }
+}

@@ -1,0 +1,20 @@
+package io.github.redislocks.apps;
+
+import io.github.redislocks.RedisLocks;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.inject.Inject;
+
+/** What is given the client. */
+@ApplicationScoped
+public class Shop {
+
+    @Inject
+    RedisLocks locks;
+
+    @Inject
+    Stock stock;
+
+    int sell() {
+        return locks.withLock("inventory:sku-42", () -> stock.sell());
+    }
+}

@@ -1,0 +1,70 @@
+package io.github.redislocks.apps;
+
+import io.github.redislocks.RedisLocks;
+import io.quarkus.runtime.Quarkus;
+import io.quarkus.runtime.QuarkusApplication;
+import io.quarkus.runtime.annotations.QuarkusMain;
+import jakarta.inject.Inject;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Sells as often as its argument says, and stops while a lock is held; then says what became of that, and of its
+ * client.
+ */
+@QuarkusMain
+public class ShopApplication implements QuarkusApplication {
+
+    private static final CompletableFuture<String> HOLDER = new CompletableFuture<>();
+    private static final CountDownLatch STOPPED = new CountDownLatch(1);
+    private static RedisLocks used;
+
+    @Inject
+    Shop shop;
+
+    @Inject
+    RedisLocks locks;
+
+    public static void main(String... args) {
+        Quarkus.run(
+                ShopApplication.class,
+                (code, error) -> {
+                    STOPPED.countDown();
+                    System.out.println("holder: " + HOLDER.join() + ", closed: " + used.isClosed());
+                    System.exit(code);
+                },
+                args);
+    }
+
+    @Override
+    public int run(String... args) throws InterruptedException {
+        used = locks;
+        int sold = 0;
+        for (int sale = 0; sale < Integer.parseInt(args[0]); sale++) {
+            sold = shop.sell();
+        }
+        System.out.println("sold: " + sold + ", closed: " + used.isClosed());
+        CountDownLatch inside = new CountDownLatch(1);
+        Thread holder = new Thread(() -> hold(inside));
+        holder.setDaemon(true);
+        holder.start();
+        inside.await();
+        return 0;
+    }
+
+    /** Holds a lock until the application stops, and half a second longer, unless it does not wait for that. */
+    private static void hold(CountDownLatch inside) {
+        try {
+            HOLDER.complete(used.callWithLock("order:7", () -> {
+                inside.countDown();
+                while (!used.isClosed()) {
+                    Thread.onSpinWait();
+                }
+                return STOPPED.await(500, TimeUnit.MILLISECONDS) ? "not waited for" : "finished";
+            }));
+        } catch (Exception e) {
+            HOLDER.complete(e.toString());
+        }
+    }
+}
