@@ -4,6 +4,7 @@ import io.github.redislocks.JedisServers;
 import io.github.redislocks.LockListener;
 import io.github.redislocks.RedisLocks;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +20,7 @@ final class RedisLocksConnector implements DisposableBean {
 
     private final RedisLocksProperties properties;
     private final RedisServerSource otherwise;
-    private volatile @Nullable RedisLocks connected;
+    private final CompletableFuture<RedisLocks> connected = new CompletableFuture<>();
 
     /** Otherwise: where Redis is if the properties do not say it. */
     RedisLocksConnector(RedisLocksProperties properties, RedisServerSource otherwise) {
@@ -56,14 +57,13 @@ final class RedisLocksConnector implements DisposableBean {
                     + ": it must not be negative. Use 0 to wait for no holder.");
         }
         RedisLocks locks = builder.build();
-        connected = locks;
+        connected.complete(locks);
         return locks;
     }
 
-    /** What was connected, or null. */
-    @Nullable
-    RedisLocks connected() {
-        return connected;
+    /** Does something with the locks once they are made, which may be when the first bean that needs them is. */
+    void whenConnected(Consumer<? super RedisLocks> action) {
+        CompletableFuture<Void> unused = connected.thenAccept(action);
     }
 
     private void servers(RedisLocks.Builder builder) {
@@ -100,7 +100,7 @@ final class RedisLocksConnector implements DisposableBean {
 
     @Override
     public void destroy() {
-        RedisLocks locks = connected;
+        RedisLocks locks = connected.getNow(null);
         if (locks != null) {
             locks.close(properties.drain());
         }
