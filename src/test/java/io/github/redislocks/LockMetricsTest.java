@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.fixture.Logged;
 import io.github.redislocks.micrometer.LockMetrics;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.Fault;
@@ -198,6 +199,23 @@ class LockMetricsTest extends FakeTime {
                         .timer()
                         .count())
                 .isEqualTo(1);
+    }
+
+    @Test
+    void tagThatCannotBeMade_disturbsNobodyElse() {
+        LockMetrics failing = new LockMetrics(name -> {
+            if (name.startsWith("order:")) {
+                throw new IllegalStateException("of the test");
+            }
+            return null;
+        });
+        failing.bindTo(new SimpleMeterRegistry());
+        RedisLocks both = RedisLocks.on(redis, Settings.DEFAULTS, List.of(failing, metrics), clock);
+        clients.add(both);
+        String log = Logged.by(() -> List.of("order:1", "user:1").forEach(name -> both.runWithLock(name, () -> {})));
+        assertThat(waits("acquired")).isEqualTo(2);
+        assertThat(log).contains("LockMetrics failed for", "of the test");
+        whileTimePasses(both::close);
     }
 
     /** Without a tag the number of meters does not grow with the names of locks. */

@@ -18,6 +18,7 @@ import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.io.IOException;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -85,7 +86,8 @@ class ServersThatGoTest {
                         .toList();
             default -> method.invoke(twin, args);
         });
-        MonitoredRedis monitored = new MonitoredRedis(Settings.DEFAULTS, clock, cluster, new EventNotifier(List.of()));
+        EventNotifier events = new EventNotifier(List.of());
+        MonitoredRedis monitored = new MonitoredRedis(Settings.DEFAULTS, clock, cluster, events);
         monitored.connected();
         clock.advanceMillis(1);
         RedisException away = new RedisException.Unanswered("away", true, new IOException("Connection refused"));
@@ -94,11 +96,13 @@ class ServersThatGoTest {
             monitored.of("key").failed(Scripts.locked(LockKeys.of("redis-locks", "job")), away, now, SECOND, now);
             clock.advanceMillis(500);
             monitored.moved();
+            events.awaitTold(Duration.ofSeconds(20));
             assertThat(Logged.soFar()).as("it may come back").doesNotContain("replaced");
             clock.advanceMillis(500);
             masters.remove(0);
             monitored.moved();
             monitored.moved();
+            events.awaitTold(Duration.ofSeconds(20));
         });
         assertThat(log.lines().filter(line -> line.contains("Redis is away"))).hasSize(1);
         assertThat(log.lines().filter(line -> line.contains("Redis at a:1 has been replaced after 1000 ms")))

@@ -4,6 +4,8 @@ import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.concurrent.LateLog;
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.fixture.Logged;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.Fault;
@@ -74,7 +76,8 @@ class SlowTest extends FakeTime {
     /** Else the renewals that become due meanwhile would wait for the questions about thousands of locks. */
     @Test
     void slowWaitsForManyLocks_areAskedForAFewAtATime() throws InterruptedException {
-        SlowWaits slow = new SlowWaits(clock, locks.client().attempts, 2_000_000_000L, 3);
+        LateLog log = new LateLog(Threads.DAEMONS);
+        SlowWaits slow = new SlowWaits(clock, locks.client().attempts, 2_000_000_000L, 3, log);
         List<RedisReentrantLock> held = new ArrayList<>();
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < 7; i++) {

@@ -6,6 +6,7 @@ import io.github.redislocks.LockLost;
 import io.github.redislocks.LockSummary;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.LateLog;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.events.EventNotifier;
@@ -87,6 +88,7 @@ public final class LockClient {
     private final Conditions conditions;
     private final LockQueries queries;
     private final FailoverGuard failoverGuard;
+    private final LateLog log;
     private final AtomicBoolean closing = new AtomicBoolean();
     /** Until when holds may last while the client closes. */
     private final AtomicLong drainEndNanos = new AtomicLong(Long.MAX_VALUE);
@@ -105,6 +107,7 @@ public final class LockClient {
         this.clock = clock;
         this.redis = redis;
         EventNotifier events = new EventNotifier(listeners, threads);
+        this.log = events.log();
         this.owners = new Owners(id);
         this.localQueue = new LocalQueue();
         this.serverTimes = new ServerTimes(clock);
@@ -193,10 +196,10 @@ public final class LockClient {
     private List<Task> tasks() {
         List<Task> tasks = new ArrayList<>(List.of(renewals, heartbeats(), new Lookout(holds, attempts, losses)));
         if (settings.slowWaitNanos() > 0) {
-            tasks.add(new SlowWaits(clock, attempts, settings.slowWaitNanos(), SlowWaits.MOST));
+            tasks.add(new SlowWaits(clock, attempts, settings.slowWaitNanos(), SlowWaits.MOST, log));
         }
         if (settings.slowHoldNanos() > 0) {
-            tasks.add(new SlowHolds(holds, settings.slowHoldNanos()));
+            tasks.add(new SlowHolds(holds, settings.slowHoldNanos(), log));
         }
         return tasks;
     }

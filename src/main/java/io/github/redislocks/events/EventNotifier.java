@@ -10,7 +10,9 @@ import io.github.redislocks.LockReleased;
 import io.github.redislocks.LocksRenewed;
 import io.github.redislocks.RedisOutage;
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.LateLog;
 import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.concurrent.TellingThread;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.jfr.FlightRecording;
 import io.github.redislocks.state.Hold;
@@ -26,9 +28,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Tells the user's listeners what happens. What a thread of the application does, that thread tells; all else is told
  * by a thread of its own that comes and goes with it, so that a slow listener delays no renewal; another tells handles
- * of losses and of what they have waited for, and listeners of what handles do. The queue of listeners is bounded: by
- * the number of holds, which are lost once each and warned of once; by one entry for renewals, which are counted while
- * they wait; and by the outages, of which one is told in ten seconds.
+ * of losses and of what they have waited for, and listeners of what handles do; and a third logs. The queue of
+ * listeners is bounded: by the number of holds, which are lost once each and warned of once; by one entry for renewals,
+ * which are counted while they wait; and by the outages, of which one is told in ten seconds.
  */
 public final class EventNotifier {
 
@@ -44,6 +46,7 @@ public final class EventNotifier {
 
     private final TellingThread toListeners;
     private final TellingThread toHandles;
+    private final LateLog log;
     /** How many renewals have not been told. */
     private final AtomicLong renewals = new AtomicLong();
 
@@ -58,6 +61,7 @@ public final class EventNotifier {
                 .toList());
         this.toListeners = new TellingThread("lock listeners", threads.factory(TO_LISTENERS));
         this.toHandles = new TellingThread("lock handles", threads.factory(TO_HANDLES));
+        this.log = new LateLog(threads);
     }
 
     private LockListener[] withRecording(List<LockListener> some) {
@@ -112,6 +116,11 @@ public final class EventNotifier {
         }
     }
 
+    /** Logs what the threads that renew find. */
+    public LateLog log() {
+        return log;
+    }
+
     private void later(Telling telling) {
         toListeners.add(telling);
     }
@@ -161,12 +170,17 @@ public final class EventNotifier {
                 }
             });
         }
-        Loggers.LOSS.warn(
-                "The lock \"{}\" (token {}) of {} was lost: {}",
-                loss.lockName(),
-                loss.token(),
-                loss.owner(),
-                loss.reason());
+        log.add(new Runnable() {
+            @Override
+            public void run() {
+                Loggers.LOSS.warn(
+                        "The lock \"{}\" (token {}) of {} was lost: {}",
+                        loss.lockName(),
+                        loss.token(),
+                        loss.owner(),
+                        loss.reason());
+            }
+        });
     }
 
     /** Reports and logs that a hold ends soon, since it may not last for ever. */
@@ -174,14 +188,19 @@ public final class EventNotifier {
         long maxHoldMillis = hold.maxHoldMillis();
         Duration left = since(now, hold.endNanos());
         LockExpiring event = LockExpiring.of(hold.keys().name(), hold.token, hold.owner.description(), left);
-        Loggers.LOSS.warn(
-                "The lock \"{}\" (token {}) of {} will be lost in {} ms, since its maxHold is {}: name a longer maxHold if"
-                        + " the work takes that long; if it does not, see what keeps it",
-                event.lockName(),
-                event.token(),
-                event.owner(),
-                left.toMillis(),
-                Duration.ofMillis(maxHoldMillis));
+        log.add(new Runnable() {
+            @Override
+            public void run() {
+                Loggers.LOSS.warn(
+                        "The lock \"{}\" (token {}) of {} will be lost in {} ms, since its maxHold is {}: name a longer"
+                                + " maxHold if the work takes that long; if it does not, see what keeps it",
+                        event.lockName(),
+                        event.token(),
+                        event.owner(),
+                        left.toMillis(),
+                        Duration.ofMillis(maxHoldMillis));
+            }
+        });
         if (isHeard()) {
             later(new Telling(event) {
                 @Override
@@ -381,6 +400,7 @@ public final class EventNotifier {
     public void startThreads() {
         toListeners.start();
         toHandles.start();
+        log.start();
     }
 
     /**
@@ -390,5 +410,6 @@ public final class EventNotifier {
     public void awaitTold(Duration limit) {
         toHandles.await(limit);
         toListeners.await(limit);
+        log.await(limit);
     }
 }

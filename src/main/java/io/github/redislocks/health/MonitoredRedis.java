@@ -163,11 +163,12 @@ public final class MonitoredRedis {
         String text = String.valueOf(failure.getMessage());
         if (hasOneSlot && text.contains("CROSSSLOT")) {
             hasOneSlot = false;
-            Loggers.CONNECTION.warn(
-                    "Redis at {} keeps to the slots of a cluster, though it did not say so: {}. From now on holds are"
-                            + " renewed one by one.",
-                    redis.address(),
-                    text);
+            events.log()
+                    .add(() -> Loggers.CONNECTION.warn(
+                            "Redis at {} keeps to the slots of a cluster, though it did not say so: {}. From now on holds are"
+                                    + " renewed one by one.",
+                            redis.address(),
+                            text));
         }
     }
 
@@ -191,11 +192,14 @@ public final class MonitoredRedis {
     }
 
     private void tellTooFew(String key, Reply reply) {
-        Loggers.CONNECTION.warn(
-                "Redis at {}: {}. Until more do, no lock can be had, and holds end at their deadlines. Check the"
-                        + " replicas and the links to them, or want fewer by replicaAcks.",
-                redis.serverOf(key),
-                tooFew(reply));
+        String server = redis.serverOf(key);
+        String why = tooFew(reply);
+        events.log()
+                .add(() -> Loggers.CONNECTION.warn(
+                        "Redis at {}: {}. Until more do, no lock can be had, and holds end at their deadlines. Check the"
+                                + " replicas and the links to them, or want fewer by replicaAcks.",
+                        server,
+                        why));
     }
 
     /** The outage of the replicas of a key's server: since when too few of them have confirmed holds. */

@@ -52,10 +52,16 @@ public final class OutageNews implements Availability.Witness {
     @Override
     public void away(RedisException failure, long sinceNanos, long now) {
         if (!silent.getAsBoolean() && outage.isToBeTold(sinceNanos, now)) {
-            Loggers.CONNECTION.warn(
-                    "{} is away: {}. What is held counts until its deadline, and calls go on trying as long as they may.",
-                    what,
-                    failure.getMessage());
+            events.log().add(new Runnable() {
+                @Override
+                public void run() {
+                    Loggers.CONNECTION.warn(
+                            "{} is away: {}. What is held counts until its deadline, and calls go on trying as long as"
+                                    + " they may.",
+                            what,
+                            failure.getMessage());
+                }
+            });
             this.failure = String.valueOf(failure.getMessage());
             events.outageBegan(address, this.failure, now - sinceNanos);
         }
@@ -65,8 +71,14 @@ public final class OutageNews implements Availability.Witness {
     public void heard(long now) {
         long since = outage.end();
         if (since != 0) {
-            Loggers.CONNECTION.info(
-                    "{} is back: {} answers again after {} ms", what, address.get(), (now - since) / 1_000_000);
+            String server = address.get();
+            events.log().add(new Runnable() {
+                @Override
+                public void run() {
+                    Loggers.CONNECTION.info(
+                            "{} is back: {} answers again after {} ms", what, server, (now - since) / 1_000_000);
+                }
+            });
             events.outageEnded(address, failure, now - since);
         }
     }
@@ -75,11 +87,17 @@ public final class OutageNews implements Availability.Witness {
     public void replaced(long now) {
         long since = outage.end();
         if (since != 0) {
-            Loggers.CONNECTION.info(
-                    "{} at {} has been replaced after {} ms: others have its locks now",
-                    what,
-                    address.get(),
-                    (now - since) / 1_000_000);
+            String server = address.get();
+            events.log().add(new Runnable() {
+                @Override
+                public void run() {
+                    Loggers.CONNECTION.info(
+                            "{} at {} has been replaced after {} ms: others have its locks now",
+                            what,
+                            server,
+                            (now - since) / 1_000_000);
+                }
+            });
             events.outageEnded(address, failure, now - since);
         }
     }
@@ -91,7 +109,13 @@ public final class OutageNews implements Availability.Witness {
         if (silent.getAsBoolean() || text.contains("CROSSSLOT") || !isNewRefusal(text, now)) {
             return;
         }
-        Loggers.CONNECTION.warn("{} refuses {}: {}. {}", what, call.script().name(), text, Remedy.of(failure));
+        events.log().add(new Runnable() {
+            @Override
+            public void run() {
+                Loggers.CONNECTION.warn(
+                        "{} refuses {}: {}. {}", what, call.script().name(), text, Remedy.of(failure));
+            }
+        });
     }
 
     private boolean isNewRefusal(String text, long now) {

@@ -1,5 +1,6 @@
 package io.github.redislocks.lease;
 
+import io.github.redislocks.concurrent.LateLog;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
@@ -16,14 +17,16 @@ public final class SlowHolds implements Task {
 
     private final Holds holds;
     private final long slowNanos;
+    private final LateLog log;
     /** Those that were logged and last; of the watchdog's thread, as the time. */
     private final IdentityHashMap<Hold, Boolean> told = new IdentityHashMap<>();
 
     private long nextNanos;
     private boolean hasLooked;
 
-    public SlowHolds(Holds holds, long slowNanos) {
+    public SlowHolds(Holds holds, long slowNanos, LateLog log) {
         this.holds = holds;
+        this.log = log;
         this.slowNanos = slowNanos;
     }
 
@@ -56,13 +59,13 @@ public final class SlowHolds implements Task {
         return nextNanos;
     }
 
-    private static void tell(Hold hold, long now) {
-        Loggers.SLOW.warn(
+    private void tell(Hold hold, long now) {
+        log.add(() -> Loggers.SLOW.warn(
                 "The lock \"{}\" (token {}) has been held for {} ms by {} ({})",
                 hold.keys().name(),
                 hold.token,
                 (now - hold.acquiredNanos) / 1_000_000,
                 hold.owner.description(),
-                hold.owner.id);
+                hold.owner.id));
     }
 }

@@ -1,5 +1,6 @@
 package io.github.redislocks.quorum;
 
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.health.Outage;
 import io.github.redislocks.health.OutageNews;
@@ -27,10 +28,10 @@ final class NodeHealth {
      * @param awayNanos a call that had less time and was not answered says little
      * @param closing whether failures are not logged any more
      */
-    NodeHealth(Supplier<String> address, long awayNanos, BooleanSupplier closing) {
+    NodeHealth(Supplier<String> address, long awayNanos, BooleanSupplier closing, Threads threads) {
         this.address = address;
         this.awayNanos = awayNanos;
-        this.news = new OutageNews("A master of the quorum", address, closing, new EventNotifier(List.of()));
+        this.news = new OutageNews("A master of the quorum", address, closing, new EventNotifier(List.of(), threads));
     }
 
     /** Whether nothing has failed since it answered last. */

@@ -69,7 +69,7 @@ public final class QuorumNode extends PolledMaster {
             int index, QuorumServer server, Settings settings, QuorumCalls quorum, RetryTimer timer, Threads threads) {
         super(index, server);
         this.threads = threads;
-        this.health = new NodeHealth(redis::address, settings.commandTimeoutNanos() / 2, () -> closing);
+        this.health = new NodeHealth(redis::address, settings.commandTimeoutNanos() / 2, () -> closing, threads);
         this.retries = new WithdrawRetries(this, quorum, timer);
         this.calls = new ScalingExecutor(1, IDLE_SECONDS, threads.factory("node-" + redis.address()));
         this.lane = new ScalingExecutor(1, BACKGROUND_IDLE_SECONDS, threads.factory("lane-" + redis.address()));

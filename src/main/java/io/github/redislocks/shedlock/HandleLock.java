@@ -26,6 +26,7 @@ final class HandleLock extends AbstractSimpleLock {
 
     @Override
     protected Optional<SimpleLock> doExtend(LockConfiguration configuration) {
+        RedisLocksProvider.ensureShort(configuration.getLockAtLeastFor());
         long now = System.nanoTime();
         Duration longest = configuration.getLockAtMostFor();
         return term.stop(now) && possession.isHeld() && !longest.isNegative()

@@ -92,13 +92,18 @@ public final class RedisLocksProvider implements ExtensibleLockProvider {
         if (atLeast.isZero()) {
             return LockOptions.defaults();
         }
+        ensureShort(atLeast);
+        ensureKeeps(configuration.getName());
+        return LockOptions.defaults().lease(atLeast.compareTo(KEPT_LEASE) > 0 ? atLeast : KEPT_LEASE);
+    }
+
+    /** Throws if no lock can be kept for such a time. */
+    static void ensureShort(Duration atLeast) {
         if (atLeast.compareTo(LONGEST_AT_LEAST) > 0) {
             throw new IllegalArgumentException("lockAtLeastFor is " + atLeast
                     + ": it must not be longer than 24 h, for which a lock can be kept. Have the task itself remember"
                     + " when it ran last.");
         }
-        ensureKeeps(configuration.getName());
-        return LockOptions.defaults().lease(atLeast.compareTo(KEPT_LEASE) > 0 ? atLeast : KEPT_LEASE);
     }
 
     /** Now: when the task has ended it would be too late, since nobody could release the lock then. */

@@ -47,7 +47,7 @@ final class LockedInterceptor implements MethodInterceptor {
     Optional<LockedMethod> find(Method method, Class<?> type) {
         return methods.computeIfAbsent(
                 new MethodClassKey(method, type),
-                first -> Optional.ofNullable(LockedMethod.of(specific(method, type), this::resolved)));
+                first -> Optional.ofNullable(LockedMethod.of(specific(method, type), type, this::resolved)));
     }
 
     private static Method specific(Method method, Class<?> type) {
@@ -89,9 +89,9 @@ final class LockedInterceptor implements MethodInterceptor {
         // Else it would be taken anew, and what encloses this call would go on under a lock that it had lost.
         EnclosingLocks.ensureHeld(source, lock);
         // Who has the lock took it before the transaction, or was let in.
-        boolean inTransaction = OpenTransactions.isOpen()
-                && !lock.isHeldByCurrentThread()
-                && !OpenTransactions.beginsItsOwn(method.method(), type);
+        boolean open = OpenTransactions.isOpen() && !lock.isHeldByCurrentThread();
+        boolean onItsOwn = open && OpenTransactions.beginsItsOwn(method.method(), type);
+        boolean inTransaction = open && !onItsOwn;
         if (inTransaction && method.isRefusedInTransaction()) {
             throw refused(method, name);
         }
@@ -99,7 +99,9 @@ final class LockedInterceptor implements MethodInterceptor {
         @SuppressWarnings("NullAway") // It does not see that the type argument of the call may be null.
         LockedCall<@Nullable Object, Exception> work = () -> {
             ran[0] = true;
-            return proceed(invocation, method, source, lock);
+            return onItsOwn
+                    ? proceedOnItsOwn(invocation, method, source, lock)
+                    : proceed(invocation, method, source, lock);
         };
         try {
             return inTransaction ? callUntilCompletion(work, method, lock) : call(work, method, lock);
@@ -153,6 +155,34 @@ final class LockedInterceptor implements MethodInterceptor {
                 lock.getName(),
                 "The lock \"" + lock.getName() + "\" of " + method + " was busy for " + method.waitFor(),
                 null);
+    }
+
+    /** Inside an open transaction, which must be suspended by one that begins inside the lock, and ends there. */
+    private static @Nullable Object proceedOnItsOwn(
+            MethodInvocation invocation, LockedMethod method, Locks source, FencedLock lock) throws Exception {
+        long before = OpenTransactions.countSuspensions();
+        Object result;
+        try {
+            result = proceed(invocation, method, source, lock);
+        } catch (Exception e) {
+            if (OpenTransactions.countSuspensions() == before) {
+                IllegalStateException notItsOwn = notItsOwn(method, lock);
+                notItsOwn.addSuppressed(e);
+                throw notItsOwn;
+            }
+            throw e;
+        }
+        if (OpenTransactions.countSuspensions() == before) {
+            throw notItsOwn(method, lock);
+        }
+        return result;
+    }
+
+    private static IllegalStateException notItsOwn(LockedMethod method, FencedLock lock) {
+        return new IllegalStateException("@Locked on " + method + " has run under the lock \"" + lock.getName()
+                + "\" inside the transaction of another proxy, which would commit it after the lock was released."
+                + " So it is rolled back. A lock must be taken before the transaction begins: give what makes that proxy,"
+                + " such as a BeanNameAutoProxyCreator, a smaller order, or use @EnableTransactionManagement.");
     }
 
     private static @Nullable Object proceed(

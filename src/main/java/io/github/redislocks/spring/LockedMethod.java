@@ -7,9 +7,6 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Callable;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
@@ -17,7 +14,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.KotlinDetector;
 import org.springframework.core.MethodParameter;
-import org.springframework.core.ReactiveAdapterRegistry;
+import org.springframework.core.ResolvableType;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.AnnotatedMethod;
 import org.springframework.expression.EvaluationContext;
@@ -35,10 +32,6 @@ final class LockedMethod {
 
     private static final SpelExpressionParser PARSER = new SpelExpressionParser();
 
-    /** What is returned before the work has ended, also where nothing of reactive programming is on the class path. */
-    private static final List<Class<?>> LATER =
-            List.of(Future.class, CompletionStage.class, Flow.Publisher.class, Callable.class);
-
     private final Method method;
     private final Locked locked;
     private final List<Expression> name;
@@ -46,8 +39,8 @@ final class LockedMethod {
     private final LockOptions options;
     private final int tokenAt;
 
-    /** Checks it. Resolve: replaces the properties in a text. */
-    LockedMethod(Method method, Locked locked, UnaryOperator<String> resolve) {
+    /** Checks it. Type: the class of the bean. Resolve: replaces the properties in a text. */
+    private LockedMethod(Method method, Class<?> type, Locked locked, UnaryOperator<String> resolve) {
         this.method = method;
         this.locked = locked;
         check(
@@ -55,7 +48,7 @@ final class LockedMethod {
                         && !Modifier.isStatic(method.getModifiers())
                         && !Modifier.isFinal(method.getModifiers()),
                 "is private, static or final, and Spring cannot step in before such a method. Make it an ordinary one.");
-        checkEndsWithItsWork();
+        checkEndsWithItsWork(ResolvableType.forMethodReturnType(method, type));
         this.name = name(resolve.apply(locked.value()));
         this.waitFor = duration("waitFor", resolve.apply(locked.waitFor()), time -> time);
         check(waitFor == null || !waitFor.isNegative(), "has a negative waitFor. Write \"0\" for a free lock only.");
@@ -76,9 +69,9 @@ final class LockedMethod {
     }
 
     /** What a method asks for, or null if it asks for no lock. */
-    static @Nullable LockedMethod of(Method method, UnaryOperator<String> resolve) {
+    static @Nullable LockedMethod of(Method method, Class<?> type, UnaryOperator<String> resolve) {
         Locked locked = AnnotatedElementUtils.findMergedAnnotation(method, Locked.class);
-        return locked == null ? null : new LockedMethod(method, locked, resolve);
+        return locked == null ? null : new LockedMethod(method, type, locked, resolve);
     }
 
     private void check(boolean holds, String why) {
@@ -88,17 +81,15 @@ final class LockedMethod {
         }
     }
 
-    private void checkEndsWithItsWork() {
-        Class<?> type = method.getReturnType();
+    private void checkEndsWithItsWork(ResolvableType returned) {
         boolean async = AnnotatedElementUtils.hasAnnotation(method, Async.class)
                 || AnnotatedElementUtils.hasAnnotation(method.getDeclaringClass(), Async.class);
-        boolean later = LATER.stream().anyMatch(each -> each.isAssignableFrom(type))
-                || ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null
-                || KotlinDetector.isSuspendingFunction(method);
+        boolean later = LaterResults.isLater(returned) || KotlinDetector.isSuspendingFunction(method);
         check(
                 async || !later,
-                "returns " + type.getSimpleName() + ", so that it may return before its work has ended,"
-                        + " and the lock would be released then. Use Locks.withLockAsync(…) in it, or wait for the work.");
+                "returns " + LaterResults.name(returned) + ", so that it may return before its work has ended,"
+                        + " and the lock would be released then. Use Locks.withLockAsync(…) in it; or have it do the work,"
+                        + " and return what came of it.");
     }
 
     private List<Expression> name(String text) {

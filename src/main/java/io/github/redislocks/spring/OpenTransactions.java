@@ -29,6 +29,13 @@ final class OpenTransactions {
     }
 
     /**
+     * How often a transaction of the calling thread was suspended since this was asked first in that one, or before.
+     */
+    static long countSuspensions() {
+        return TransactionEnds.countSuspensions();
+    }
+
+    /**
      * Has a lock, which the calling thread has just taken, unlocked when the open transaction has ended; unlocks it at
      * once if that fails.
      */

@@ -4,6 +4,7 @@ import io.github.redislocks.JedisServers;
 import io.github.redislocks.LockListener;
 import io.github.redislocks.RedisLocks;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -24,7 +25,7 @@ final class RedisLocksConnector implements DisposableBean {
     /** As its own properties say it; empty if they do not. */
     private final String application;
 
-    private volatile @Nullable RedisLocks connected;
+    private final CompletableFuture<RedisLocks> connected = new CompletableFuture<>();
 
     /** Otherwise: where Redis is if the properties do not say it. */
     RedisLocksConnector(RedisLocksProperties properties, RedisServerSource otherwise, String application) {
@@ -72,14 +73,13 @@ final class RedisLocksConnector implements DisposableBean {
                     + ": it must not be negative. Use 0 to wait for no holder.");
         }
         RedisLocks locks = builder.build();
-        connected = locks;
+        connected.complete(locks);
         return locks;
     }
 
-    /** What was connected, or null. */
-    @Nullable
-    RedisLocks connected() {
-        return connected;
+    /** Does something with the locks once they are made, which may be when the first bean that needs them is. */
+    void whenConnected(Consumer<? super RedisLocks> action) {
+        CompletableFuture<Void> unused = connected.thenAccept(action);
     }
 
     private void servers(RedisLocks.Builder builder) {
@@ -116,7 +116,7 @@ final class RedisLocksConnector implements DisposableBean {
 
     @Override
     public void destroy() {
-        RedisLocks locks = connected;
+        RedisLocks locks = connected.getNow(null);
         if (locks != null) {
             locks.close(properties.drain());
         }

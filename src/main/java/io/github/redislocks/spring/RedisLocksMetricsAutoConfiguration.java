@@ -1,6 +1,5 @@
 package io.github.redislocks.spring;
 
-import io.github.redislocks.RedisLocks;
 import io.github.redislocks.micrometer.LockMetrics;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
@@ -38,11 +37,6 @@ final class RedisLocksMetricsAutoConfiguration {
     /** Shows the locks that were made here in the gauges; who made others shows them as well. */
     @Bean
     SmartInitializingSingleton redisLocksGauges(LockMetrics metrics, ObjectProvider<RedisLocksConnector> connectors) {
-        return () -> connectors.ifAvailable(connector -> {
-            RedisLocks locks = connector.connected();
-            if (locks != null) {
-                metrics.watch(locks);
-            }
-        });
+        return () -> connectors.ifAvailable(connector -> connector.whenConnected(metrics::watch));
     }
 }

@@ -1,6 +1,7 @@
 package io.github.redislocks.spring;
 
 import io.github.redislocks.FencedLock;
+import io.github.redislocks.RedisReentrantLock;
 import java.lang.reflect.Method;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.config.SingletonBeanRegistry;
@@ -58,6 +59,24 @@ final class TransactionEnds {
         return found != null && found.getPropagationBehavior() == TransactionDefinition.PROPAGATION_REQUIRES_NEW;
     }
 
+    /** As {@link OpenTransactions#countSuspensions}. */
+    static long countSuspensions() {
+        TransactionSynchronizationManager.registerSynchronization(new Suspensions());
+        return Suspensions.COUNT.get();
+    }
+
+    /** Counts. All are equal, so that a transaction has one of them. */
+    private record Suspensions() implements TransactionSynchronization {
+
+        /** By thread, and of all its transactions. */
+        private static final ThreadLocal<Long> COUNT = ThreadLocal.withInitial(() -> 0L);
+
+        @Override
+        public void suspend() {
+            COUNT.set(COUNT.get() + 1);
+        }
+    }
+
     /** Is called right before the commit, after all synchronizations. */
     private static final class Asking implements TransactionExecutionListener {
 
@@ -67,8 +86,19 @@ final class TransactionEnds {
         }
     }
 
-    /** Unlocks after all others have been told of the end, and lets nothing be committed without the lock. */
-    private record Unlocking(FencedLock lock) implements TransactionSynchronization {
+    /**
+     * Unlocks after all others have been told of the end, and lets nothing be committed without the lock. The end of a
+     * transaction of JTA may be told by another thread, as by one that rolls back what took too long.
+     */
+    private static final class Unlocking implements TransactionSynchronization {
+        // No record: of two that are equal Spring would know one.
+
+        private final FencedLock lock;
+        private final Thread holder = Thread.currentThread();
+
+        Unlocking(FencedLock lock) {
+            this.lock = lock;
+        }
 
         @Override
         public void beforeCommit(boolean readOnly) {
@@ -77,7 +107,12 @@ final class TransactionEnds {
 
         @Override
         public void afterCompletion(int status) {
-            lock.unlock();
+            if (Thread.currentThread() == holder) {
+                lock.unlock();
+            } else if (!(lock instanceof RedisReentrantLock ours) || ours.getOwner() == holder) {
+                // Else it would last as long as that thread.
+                boolean unused = lock.forceUnlock();
+            }
         }
     }
 }

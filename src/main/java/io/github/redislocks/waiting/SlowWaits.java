@@ -2,6 +2,7 @@ package io.github.redislocks.waiting;
 
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.LateLog;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
@@ -35,6 +36,7 @@ public final class SlowWaits implements Task {
     private final Attempts attempts;
     private final long slowNanos;
     private final int most;
+    private final LateLog log;
     /** The locks that are waited for here, by their keys; of the watchdog's thread. */
     private final Map<String, Waited> locks = new HashMap<>();
 
@@ -54,7 +56,8 @@ public final class SlowWaits implements Task {
     }
 
     /** Most: how many questions one walk asks. */
-    public SlowWaits(Clock clock, Attempts attempts, long slowNanos, int most) {
+    public SlowWaits(Clock clock, Attempts attempts, long slowNanos, int most, LateLog log) {
+        this.log = log;
         this.most = most;
         this.clock = clock;
         this.attempts = attempts;
@@ -173,13 +176,13 @@ public final class SlowWaits implements Task {
 
         private void tell(String holder) {
             long waitedMillis = (clock.nanoTime() - oldest.beganNanos()) / 1_000_000;
-            Loggers.SLOW.warn(
+            log.add(() -> Loggers.SLOW.warn(
                     "The lock \"{}\" has been waited for by {}{} for {} ms: {}",
                     oldest.keys.name(),
                     oldest.owner.description(),
                     slow == 1 ? "" : ", the first of " + slow + " calls here,",
                     waitedMillis,
-                    holder);
+                    holder));
         }
 
         @Override

@@ -60,6 +60,7 @@ class OutageLogTest {
                 server.restart();
                 awaitBack(lock);
                 awaitBack(lock);
+                await().until(() -> Logged.soFar().contains("Redis is back"));
             });
             assertThat(log.lines().filter(line -> line.contains("Redis is away")))
                     .hasSize(1)
@@ -89,6 +90,7 @@ class OutageLogTest {
                 }
                 jedis.configSet("maxmemory", "0");
                 awaitBack(lock);
+                await().until(() -> Logged.soFar().contains("Redis refuses"));
             });
             assertThat(count(log, "WARN connection - Redis refuses")).isEqualTo(1);
             assertThat(log).contains("OOM", "raise maxmemory");

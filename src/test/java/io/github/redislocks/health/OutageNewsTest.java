@@ -9,6 +9,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.LockKeys;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -26,11 +27,14 @@ class OutageNewsTest {
     private final RedisException full = new RedisException.Refused("OOM command not allowed", null);
     private final Call call = Scripts.locked(LockKeys.of("redis-locks", "job"));
     private final AtomicBoolean closed = new AtomicBoolean();
-    private final OutageNews news =
-            new OutageNews("Redis", () -> "host:6379", closed::get, new EventNotifier(List.of()));
+    private final EventNotifier events = new EventNotifier(List.of());
+    private final OutageNews news = new OutageNews("Redis", () -> "host:6379", closed::get, events);
 
-    private static String said(Runnable events) {
-        return Logged.infoBy(Loggers.CONNECTION, events);
+    private String said(Runnable what) {
+        return Logged.infoBy(Loggers.CONNECTION, () -> {
+            what.run();
+            events.awaitTold(Duration.ofSeconds(20));
+        });
     }
 
     private static String pairs(String log) {

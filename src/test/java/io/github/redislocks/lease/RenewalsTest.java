@@ -485,6 +485,7 @@ class RenewalsTest {
         String log = Logged.by(() -> {
             walk();
             walk();
+            losses.awaitTold(Duration.ofSeconds(20));
         });
         assertThat(log).containsOnlyOnce("will be lost in 5000 ms");
         assertThat(hold.isOpen()).isTrue();

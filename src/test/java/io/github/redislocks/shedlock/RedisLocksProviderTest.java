@@ -239,6 +239,31 @@ class RedisLocksProviderTest {
         lock.unlock();
     }
 
+    /** Of the extension, from when it was asked for; what the first one said counts no more. */
+    @Test
+    void extension_keptAtLeast_longerThanBefore_isKeptForThat() {
+        SimpleLock lock = here.lock(atLeast(Duration.ofMinutes(1))).orElseThrow();
+        lock.extend(HOUR, HOUR).orElseThrow().unlock();
+        memory.advance(HOUR.minusMinutes(1));
+        assertThat(there.lock(atMost(HOUR))).isEmpty();
+        memory.advance(Duration.ofMinutes(2));
+        SimpleLock other = there.lock(atLeast(HOUR)).orElseThrow();
+        other.extend(HOUR, Duration.ofMinutes(1)).orElseThrow().unlock();
+        memory.advance(Duration.ofMinutes(2));
+        assertThat(here.lock(atMost(HOUR))).isPresent();
+    }
+
+    @Test
+    void extension_atLeastForTooLong_isRefused_andTheLockGoesOn() {
+        SimpleLock lock = here.lock(atMost(HOUR)).orElseThrow();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> lock.extend(Duration.ofDays(2), Duration.ofHours(25)))
+                .withMessageContaining("PT25H");
+        assertThat(there.lock(atMost(HOUR))).isEmpty();
+        lock.unlock();
+        assertThat(there.lock(atMost(HOUR))).isPresent();
+    }
+
     @Test
     void lock_interrupted_throwsAndKeepsTheInterrupt() {
         Thread.currentThread().interrupt();

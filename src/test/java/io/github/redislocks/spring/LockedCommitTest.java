@@ -7,10 +7,14 @@ import io.github.redislocks.LockLostException;
 import io.github.redislocks.Locks;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.testkit.InMemoryLocks;
+import javax.sql.DataSource;
+import org.h2.jdbcx.JdbcConnectionPool;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.springframework.aop.framework.autoproxy.BeanNameAutoProxyCreator;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanPostProcessor;
@@ -19,9 +23,12 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Role;
 import org.springframework.core.PriorityOrdered;
+import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.annotation.AnnotationTransactionAttributeSource;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.interceptor.TransactionInterceptor;
 import org.springframework.transaction.support.TransactionTemplate;
 
 /** That nothing is committed under a lock of {@link Locked} that was lost; on H2. */
@@ -144,6 +151,84 @@ class LockedCommitTest {
         }
     }
 
+    static class Office {
+
+        private final Sales.Counter counter;
+
+        Office(Sales.Counter counter) {
+            this.counter = counter;
+        }
+
+        @Locked("sale:#{#id}")
+        @Transactional(propagation = Propagation.REQUIRES_NEW, noRollbackFor = IllegalArgumentException.class)
+        public void sell(int id, boolean fails) {
+            counter.add(id);
+            if (fails) {
+                throw new IllegalArgumentException("of the test");
+            }
+        }
+    }
+
+    /** Whose proxies are made last, and so are outside. */
+    @Configuration(proxyBeanMethods = false)
+    static class WithLateProxies {
+
+        private final InMemoryLocks memory = InMemoryLocks.start();
+
+        @Bean
+        InMemoryLocks memory() {
+            return memory;
+        }
+
+        @Bean
+        RedisLocks locks() {
+            return memory.newClient();
+        }
+
+        @Bean
+        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+        static LockedPostProcessor locked(ObjectProvider<Locks> locks) {
+            return new LockedPostProcessor(locks::getObject);
+        }
+
+        @Bean(destroyMethod = "dispose")
+        JdbcConnectionPool dataSource() {
+            return new Sales().dataSource();
+        }
+
+        @Bean
+        Sales.Counter counter(DataSource dataSource) {
+            return new Sales().counter(dataSource);
+        }
+
+        @Bean
+        PlatformTransactionManager transactions(DataSource dataSource) {
+            return new DataSourceTransactionManager(dataSource);
+        }
+
+        @Bean
+        static TransactionInterceptor begin(BeanFactory beans) {
+            TransactionInterceptor begin = new TransactionInterceptor();
+            begin.setBeanFactory(beans);
+            begin.setTransactionAttributeSource(new AnnotationTransactionAttributeSource());
+            return begin;
+        }
+
+        @Bean
+        static BeanNameAutoProxyCreator late() {
+            BeanNameAutoProxyCreator late = new BeanNameAutoProxyCreator();
+            late.setBeanNames("office");
+            late.setInterceptorNames("begin");
+            late.setProxyTargetClass(true);
+            return late;
+        }
+
+        @Bean
+        Office office(Sales.Counter counter) {
+            return new Office(counter);
+        }
+    }
+
     private AnnotationConfigApplicationContext context;
     private Shop shop;
     private Books books;
@@ -219,6 +304,20 @@ class LockedCommitTest {
         start(Config.class, WithEarlyManager.class);
         assertThatThrownBy(() -> shop.sell(1, true)).isInstanceOf(LockLostException.class);
         assertThat(counter.count(1)).isZero();
+    }
+
+    /** It would be committed after the lock was released. */
+    @Test
+    void transactionOfItsOwn_thatAnOuterProxyBegins_isRolledBack() {
+        try (AnnotationConfigApplicationContext late = new AnnotationConfigApplicationContext(WithLateProxies.class)) {
+            Office office = late.getBean(Office.class);
+            assertThatThrownBy(() -> office.sell(1, false))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("Office.sell(int, boolean)")
+                    .hasMessageContaining("BeanNameAutoProxyCreator");
+            assertThatThrownBy(() -> office.sell(1, true)).isInstanceOf(IllegalStateException.class);
+            assertThat(late.getBean(Sales.Counter.class).count(1)).isZero();
+        }
     }
 
     @Test

@@ -7,16 +7,20 @@ import io.github.redislocks.Locks;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.testkit.InMemoryLocks;
 import java.lang.reflect.Proxy;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.ObjectProvider;
@@ -27,8 +31,13 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Role;
 import org.springframework.core.Ordered;
 import org.springframework.core.task.SimpleAsyncTaskExecutor;
+import org.springframework.http.ResponseEntity;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
+import org.springframework.web.context.request.async.DeferredResult;
+import org.springframework.web.context.request.async.WebAsyncTask;
+import org.springframework.web.servlet.mvc.method.annotation.SseEmitter;
+import org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody;
 
 /** {@link Locked} in classes with several methods, on interfaces, and among other proxies. */
 @Timeout(60)
@@ -176,6 +185,92 @@ class LockedPlacesTest {
         public Callable<String> work() {
             return () -> "later";
         }
+    }
+
+    static class WithStream {
+        @Locked("x")
+        public IntStream work() {
+            return IntStream.of(1);
+        }
+    }
+
+    static class WithDeferredResult {
+        @Locked("x")
+        public DeferredResult<String> work() {
+            return new DeferredResult<>();
+        }
+    }
+
+    static class WithWebAsyncTask {
+        @Locked("x")
+        public WebAsyncTask<String> work() {
+            return new WebAsyncTask<>(() -> "later");
+        }
+    }
+
+    static class WithEmitter {
+        @Locked("x")
+        public SseEmitter work() {
+            return new SseEmitter();
+        }
+    }
+
+    static class WithStreamedBody {
+        @Locked("x")
+        public ResponseEntity<StreamingResponseBody> work() {
+            return ResponseEntity.ok(out -> out.write(1));
+        }
+    }
+
+    static class Supplying<T> {
+        @Locked("x")
+        public T work() {
+            return null;
+        }
+    }
+
+    static class WithInheritedFuture extends Supplying<CompletableFuture<Void>> {}
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "io.github.redislocks.spring.LockedPlacesTest$WithStream          | IntStream",
+                "io.github.redislocks.spring.LockedPlacesTest$WithDeferredResult  | DeferredResult<String>",
+                "io.github.redislocks.spring.LockedPlacesTest$WithWebAsyncTask    | WebAsyncTask<String>",
+                "io.github.redislocks.spring.LockedPlacesTest$WithEmitter         | SseEmitter",
+                "io.github.redislocks.spring.LockedPlacesTest$WithStreamedBody    | ResponseEntity<StreamingResponseBody>",
+                "io.github.redislocks.spring.LockedPlacesTest$WithInheritedFuture | CompletableFuture<Void>"
+            })
+    void resultThatWorksLater_failsTheStart(Class<?> type, String named) {
+        assertThatThrownBy(() -> start(Object.class, type, Object::new))
+                .hasStackTraceContaining(".work() cannot work: it returns " + named + ", so that")
+                .hasStackTraceContaining("Locks.withLockAsync");
+    }
+
+    static class WithPlainResults {
+        @Locked("x")
+        public ResponseEntity<List<String>> entity() {
+            return ResponseEntity.ok(List.of());
+        }
+
+        @Locked("x")
+        public Object object() {
+            return "";
+        }
+
+        @Locked("x")
+        public <T> Map<String, T> map() {
+            return Map.of();
+        }
+    }
+
+    @Test
+    void resultThatIsThere_isLetThrough() {
+        WithPlainResults plain = start(WithPlainResults.class, Object.class, WithPlainResults::new);
+        assertThat(plain.entity().getBody()).isEmpty();
+        assertThat(plain.object()).isEqualTo("");
+        assertThat(plain.map()).isEmpty();
     }
 
     static class WithNegativeWait {

@@ -8,12 +8,15 @@ import io.github.redislocks.LockLostException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.fixture.RedisServers;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 /** Transactions under locks without annotations, on H2 and a real Redis. */
@@ -113,6 +116,51 @@ class LockedTransactionsTest {
         });
         assertThat(lock.isLocked()).isFalse();
         assertThat(counter.count(1)).isZero();
+    }
+
+    @Test
+    void unlockAfterCompletion_twiceOfOneLock_unlocksBoth() {
+        template.executeWithoutResult(status -> {
+            lock.lock();
+            LockedTransactions.unlockAfterCompletion(lock);
+            lock.lock();
+            LockedTransactions.unlockAfterCompletion(lock);
+            assertThat(lock.getHoldCount()).isEqualTo(2);
+        });
+        assertThat(lock.isLocked()).isFalse();
+    }
+
+    /** As JTA may do it: a thread of its own rolls back what took too long. */
+    @Test
+    void unlockAfterCompletion_toldByAnotherThread_unlocksToo() throws InterruptedException {
+        TransactionSynchronizationManager.initSynchronization();
+        TransactionSynchronizationManager.setActualTransactionActive(true);
+        try {
+            lock.lock();
+            LockedTransactions.unlockAfterCompletion(lock);
+            TransactionSynchronization end =
+                    TransactionSynchronizationManager.getSynchronizations().get(0);
+            onAnotherThread(() -> end.afterCompletion(TransactionSynchronization.STATUS_ROLLED_BACK));
+            assertThat(lock.isLocked()).isFalse();
+            assertThat(lock.isHeldByCurrentThread()).as("which is told").isFalse();
+            onAnotherThread(() -> {
+                lock.lock();
+                end.afterCompletion(TransactionSynchronization.STATUS_ROLLED_BACK);
+                lock.ensureHeld();
+                lock.unlock();
+            });
+        } finally {
+            TransactionSynchronizationManager.clear();
+        }
+    }
+
+    private static void onAnotherThread(Runnable action) throws InterruptedException {
+        AtomicReference<Throwable> thrown = new AtomicReference<>();
+        Thread other = new Thread(action);
+        other.setUncaughtExceptionHandler((thread, e) -> thrown.set(e));
+        other.start();
+        other.join();
+        assertThat(thrown).hasValue(null);
     }
 
     @Test

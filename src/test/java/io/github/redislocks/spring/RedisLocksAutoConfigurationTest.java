@@ -3,6 +3,7 @@ package io.github.redislocks.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.LockAcquired;
+import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockListener;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.Locks;
@@ -35,6 +36,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.DisposableBean;
+import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.ssl.SslAutoConfiguration;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails;
@@ -413,6 +415,26 @@ class RedisLocksAutoConfigurationTest {
                 });
         runner.withPropertyValues(NOWHERE)
                 .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(LockMetrics.class));
+    }
+
+    /** As with {@code spring.main.lazy-initialization}: the locks are made after the metrics. */
+    @Test
+    void metrics_ofLocksThatAreMadeLater_showThem() {
+        runner.withPropertyValues(NOWHERE)
+                .withInitializer(context ->
+                        context.addBeanFactoryPostProcessor(new LazyInitializationBeanFactoryPostProcessor()))
+                .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
+                .run(context -> {
+                    MeterRegistry registry = context.getBean(MeterRegistry.class);
+                    context.getBean(LockMetrics.class).bindTo(registry); // as Spring Boot does
+                    assertThat(context.getBeanFactory().containsSingleton("redisLocks"))
+                            .isFalse();
+                    RedisLocks locks = context.getBean(RedisLocks.class);
+                    CompletableFuture<LockHandle> call = locks.acquireAsync("later");
+                    assertThat(registry.get(LockMetrics.WAITING).gauge().value())
+                            .isEqualTo(1);
+                    call.cancel(true);
+                });
     }
 
     @Test

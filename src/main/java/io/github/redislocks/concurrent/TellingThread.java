@@ -1,7 +1,5 @@
-package io.github.redislocks.events;
+package io.github.redislocks.concurrent;
 
-import io.github.redislocks.concurrent.Loggers;
-import io.github.redislocks.concurrent.ParkingQueue;
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutionException;
@@ -14,27 +12,32 @@ import java.util.concurrent.TimeoutException;
  * A thread that runs code of the user, one task after the other, so that no slow listener delays the library. It starts
  * when there is something to tell, and ends after a second without. The queue's bound is that of what is told.
  */
-final class TellingThread {
+public final class TellingThread {
 
     private final String whom;
     private final BlockingQueue<Runnable> queue = new ParkingQueue<>();
     private final ThreadPoolExecutor executor;
 
     /** Whom: who is told, for the log. */
-    TellingThread(String whom, ThreadFactory threads) {
+    public TellingThread(String whom, ThreadFactory threads) {
         this.whom = whom;
         this.executor = new ThreadPoolExecutor(1, 1, 1, TimeUnit.SECONDS, queue, threads);
         executor.allowCoreThreadTimeOut(true);
     }
 
     /** Runs a task when those before it have ended. The task must not throw. */
-    void add(Runnable task) {
+    public void add(Runnable task) {
         queue.add(task);
         start();
     }
 
+    /** How many tasks have not begun; counted one by one. */
+    int count() {
+        return queue.size();
+    }
+
     /** Starts the thread if it has something to tell; to be said again if the system had no thread to give. */
-    void start() {
+    public void start() {
         if (!queue.isEmpty() && executor.getPoolSize() == 0) {
             try {
                 executor.prestartCoreThread();
@@ -45,19 +48,27 @@ final class TellingThread {
     }
 
     /** Lets what was added so far be told, for a time. */
-    void await(Duration limit) {
+    public void await(Duration limit) {
+        if (!isTold(limit)) {
+            Loggers.LOSS.warn("One of the {} is still busy; it goes on while the client closes", whom);
+        }
+    }
+
+    /** As above; returns whether all was told, or the wait was interrupted. */
+    boolean isTold(Duration limit) {
         start();
         if (executor.getPoolSize() == 0) {
-            return;
+            return true;
         }
         try {
             executor.submit(() -> {}).get(limit.toMillis(), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
-            Loggers.LOSS.warn("One of the {} is still busy; it goes on while the client closes", whom);
+            return false;
         } catch (ExecutionException e) {
             throw new AssertionError("Nothing fails", e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+        return true;
     }
 }

@@ -1,0 +1,61 @@
+package io.github.redislocks.spring;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Flow;
+import java.util.concurrent.Future;
+import java.util.stream.BaseStream;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.ReactiveAdapterRegistry;
+import org.springframework.core.ResolvableType;
+
+/** The types that a method returns before its work has ended. */
+final class LaterResults {
+
+    /** Also where nothing of reactive programming is on the class path. */
+    private static final List<Class<?>> TYPES =
+            List.of(Future.class, CompletionStage.class, Flow.Publisher.class, Callable.class, BaseStream.class);
+
+    /** Those that are not on every class path. */
+    private static final Set<String> NAMES = Set.of(
+            "org.springframework.web.context.request.async.DeferredResult",
+            "org.springframework.web.context.request.async.WebAsyncTask",
+            "org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter",
+            "org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody",
+            "kotlin.sequences.Sequence",
+            "kotlinx.coroutines.Job",
+            "kotlinx.coroutines.flow.Flow");
+
+    /** With a body that may be of such a type. */
+    private static final String ENTITY = "org.springframework.http.HttpEntity";
+
+    private LaterResults() {}
+
+    /** Whether work goes on, or begins, when such a result has been returned. */
+    static boolean isLater(ResolvableType type) {
+        Class<?> raw = type.toClass();
+        if (isOne(raw, Set.of(ENTITY))) {
+            return Arrays.stream(type.getGenerics()).anyMatch(LaterResults::isLater);
+        }
+        return TYPES.stream().anyMatch(each -> each.isAssignableFrom(raw))
+                || isOne(raw, NAMES)
+                || ReactiveAdapterRegistry.getSharedInstance().getAdapter(raw) != null;
+    }
+
+    private static boolean isOne(@Nullable Class<?> type, Set<String> names) {
+        return type != null
+                && (names.contains(type.getName())
+                        || isOne(type.getSuperclass(), names)
+                        || Arrays.stream(type.getInterfaces()).anyMatch(each -> isOne(each, names)));
+    }
+
+    /** As in the source, without packages. */
+    static String name(ResolvableType type) {
+        String of = Arrays.stream(type.getGenerics()).map(LaterResults::name).collect(Collectors.joining(", "));
+        return type.toClass().getSimpleName() + (of.isEmpty() ? "" : "<" + of + ">");
+    }
+}

@@ -1,0 +1,71 @@
+package io.github.redislocks.concurrent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+
+import io.github.redislocks.fixture.Logged;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(30)
+class LateLogTest {
+
+    private static final Duration LIMIT = Duration.ofSeconds(20);
+
+    private final LateLog log = new LateLog(Threads.DAEMONS);
+    private final List<Integer> logged = new CopyOnWriteArrayList<>();
+
+    @Test
+    void entries_areLoggedInOrder_whateverOneThrows() {
+        log.add(() -> {
+            throw new IllegalStateException("of the test");
+        });
+        for (int i = 0; i < 100; i++) {
+            int number = i;
+            log.add(() -> logged.add(number));
+        }
+        log.await(LIMIT);
+        assertThat(logged).hasSize(100).isSorted();
+    }
+
+    @Test
+    void entries_ofALoggerThatHangs_areLeftOut_whichIsSaid() {
+        CountDownLatch hangs = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        String said = Logged.by(() -> {
+            log.add(() -> {
+                hangs.countDown();
+                await(goOn);
+            });
+            await(hangs);
+            for (int i = 0; i < 1_007; i++) {
+                int number = i;
+                log.add(() -> logged.add(number));
+            }
+            log.await(Duration.ofMillis(1));
+            goOn.countDown();
+            log.await(LIMIT);
+        });
+        assertThat(logged).hasSize(1_000);
+        assertThat(said).containsOnlyOnce("7 entries were left out").doesNotContain("busy");
+    }
+
+    private static void await(CountDownLatch latch) {
+        Uninterruptibles.until(System.nanoTime() + LIMIT.toNanos(), nanos -> latch.await(nanos, TimeUnit.NANOSECONDS));
+    }
+
+    @Test
+    void threadThatCannotBeStarted_changesNothing() {
+        LateLog without = new LateLog(Threads.of(
+                work -> {
+                    throw new StackOverflowError("of the test");
+                },
+                "test"));
+        assertThatCode(() -> without.add(() -> {})).doesNotThrowAnyException();
+    }
+}
