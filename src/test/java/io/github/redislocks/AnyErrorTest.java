@@ -394,7 +394,8 @@ class AnyErrorTest extends FakeTime {
     @Test
     void lossThatCannotBeTold_forWantOfAThread_isToldLater() {
         List<LockLost> told = new ArrayList<>();
-        AtomicInteger refused = new AtomicInteger(2);
+        // Of the listener and the log, and of the listener once more.
+        AtomicInteger refused = new AtomicInteger(3);
         ThreadFactory scarce = work -> {
             if (refused.getAndDecrement() > 0) {
                 throw new OutOfMemoryError("unable to create native thread, of the test");

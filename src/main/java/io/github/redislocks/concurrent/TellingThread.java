@@ -14,6 +14,12 @@ import java.util.concurrent.TimeoutException;
  */
 public final class TellingThread {
 
+    /** Not a lambda: it may be linked first when there is no memory. */
+    private static final Runnable NOTHING = new Runnable() {
+        @Override
+        public void run() {}
+    };
+
     private final String whom;
     private final BlockingQueue<Runnable> queue = new ParkingQueue<>();
     private final ThreadPoolExecutor executor;
@@ -61,7 +67,7 @@ public final class TellingThread {
             return true;
         }
         try {
-            executor.submit(() -> {}).get(limit.toMillis(), TimeUnit.MILLISECONDS);
+            executor.submit(NOTHING).get(limit.toMillis(), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
             return false;
         } catch (ExecutionException e) {
