@@ -302,9 +302,9 @@ public final class RedisLocks implements Locks {
      * locks.list("order:*").filter(lock -> lock.queueLength() > 10).forEach(System.out::println);
      * }</pre>
      *
-     * <p>For operators: scans all keys of the database with {@code SCAN}, a hundred with each request, as the stream is
-     * read; the user needs the right {@code +scan}. A lock that is taken or released during the scan may be listed or
-     * not. On a quorum each lock that is found is inspected by a request of its own.
+     * <p>For operators: scans all keys of the database with {@code SCAN}, 25 with each request, as the stream is read;
+     * the user needs the right {@code +scan}. A lock that is taken or released during the scan may be listed or not. On
+     * a quorum each lock that is found is inspected by a request of its own.
      *
      * @param pattern a glob of lock names, as {@code KEYS} takes them: {@code *} any characters, {@code ?} one,
      *     {@code [a-c]} one of these, a backslash before what is meant literally

@@ -22,7 +22,7 @@ import picocli.CommandLine.Parameters;
         name = "list",
         description = {
             "Lists the locks that are held, kept or waited for.",
-            "Scans all keys of the server, a hundred with each request, so that nobody waits for it."
+            "Scans all keys of the server, 25 with each request, so that nobody waits for it."
         })
 final class ListCommand extends CliCommand {
 

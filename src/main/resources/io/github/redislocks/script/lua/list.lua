@@ -4,7 +4,7 @@
 -- ARGV     cursor, pattern of the keys
 -- returns  LISTED, then the next cursor, which is 0 at the end, then for each lock its key, owner, holds, token, pttl
 --          ('' and zeros if free), 1 if it is kept by nobody, places in the queue, waiters in Conditions
-local scanned = redis.call('scan', ARGV[1], 'match', ARGV[2], 'count', 100)
+local scanned = redis.call('scan', ARGV[1], 'match', ARGV[2], 'count', 25)
 local reply = {'LISTED', scanned[1]}
 
 local function report(lock)
