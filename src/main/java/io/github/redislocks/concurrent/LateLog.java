@@ -1,6 +1,7 @@
 package io.github.redislocks.concurrent;
 
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -10,22 +11,33 @@ import java.util.concurrent.atomic.AtomicLong;
 public final class LateLog {
 
     /** So many entries wait at most: a logger that hangs must not fill the memory. */
-    private static final int MOST = 1_000;
+    private static final int MOST = 100_000;
 
+    private final int most;
     private final TellingThread thread;
+    /** How many entries have not begun. */
+    private final AtomicInteger waiting = new AtomicInteger();
+
     private final AtomicLong leftOut = new AtomicLong();
 
     public LateLog(Threads threads) {
+        this(threads, MOST);
+    }
+
+    LateLog(Threads threads, int most) {
+        this.most = most;
         this.thread = new TellingThread("log", threads.factory("log"));
     }
 
     /** Has an entry logged after those before it. Never throws. */
     public void add(Runnable entry) {
         try {
-            if (thread.count() >= MOST) {
-                leftOut.incrementAndGet();
+            if (waiting.get() < most) {
+                thread.queue(new Entry(entry));
+                waiting.incrementAndGet();
+                thread.start();
             } else {
-                thread.add(new Entry(entry));
+                leftOut.incrementAndGet();
             }
         } catch (Throwable notEvenLogged) {
             // As in Log.
@@ -42,6 +54,7 @@ public final class LateLog {
 
         @Override
         public void run() {
+            waiting.decrementAndGet();
             try {
                 entry.run();
                 long missing = leftOut.getAndSet(0);

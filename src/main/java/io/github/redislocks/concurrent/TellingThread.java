@@ -33,13 +33,13 @@ public final class TellingThread {
 
     /** Runs a task when those before it have ended. The task must not throw. */
     public void add(Runnable task) {
-        queue.add(task);
+        queue(task);
         start();
     }
 
-    /** How many tasks have not begun; counted one by one. */
-    int count() {
-        return queue.size();
+    /** As above, once the thread has been started. */
+    void queue(Runnable task) {
+        queue.add(task);
     }
 
     /** Starts the thread if it has something to tell; to be said again if the system had no thread to give. */

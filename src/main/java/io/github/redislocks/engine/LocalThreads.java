@@ -31,7 +31,7 @@ final class LocalThreads {
                 continue;
             }
             name(attempt.owner);
-            if (attempt.fair || attempt.condition() != null) {
+            if (attempt.fair) {
                 threads.put(attempt.owner.id, 1);
             } else if (attempt.waits) {
                 sharers.add(attempt.owner.id);

@@ -5,8 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 
 import io.github.redislocks.fixture.Logged;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -18,7 +19,7 @@ class LateLogTest {
     private static final Duration LIMIT = Duration.ofSeconds(20);
 
     private final LateLog log = new LateLog(Threads.DAEMONS);
-    private final List<Integer> logged = new CopyOnWriteArrayList<>();
+    private final List<Integer> logged = Collections.synchronizedList(new ArrayList<>());
 
     @Test
     void entries_areLoggedInOrder_whateverOneThrows() {
@@ -37,6 +38,7 @@ class LateLogTest {
     void entries_ofALoggerThatHangs_areLeftOut_whichIsSaid() {
         CountDownLatch hangs = new CountDownLatch(1);
         CountDownLatch goOn = new CountDownLatch(1);
+        LateLog log = new LateLog(Threads.DAEMONS, 1_000);
         String said = Logged.by(() -> {
             log.add(() -> {
                 hangs.countDown();
@@ -53,6 +55,24 @@ class LateLogTest {
         });
         assertThat(logged).hasSize(1_000);
         assertThat(said).containsOnlyOnce("7 entries were left out").doesNotContain("busy");
+    }
+
+    @Test
+    void lossesOfManyLocks_atOnce_areAllLogged() {
+        CountDownLatch hangs = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        log.add(() -> {
+            hangs.countDown();
+            await(goOn);
+        });
+        await(hangs);
+        for (int i = 0; i < 50_000; i++) {
+            int number = i;
+            log.add(() -> logged.add(number));
+        }
+        goOn.countDown();
+        log.await(LIMIT);
+        assertThat(logged).hasSize(50_000);
     }
 
     private static void await(CountDownLatch latch) {

@@ -433,6 +433,11 @@ public abstract class LockContractTest {
         await().until(() -> there.inspect(name).queueLength() == 1);
         second.start();
         await().until(() -> remote.getQueueLength() == 2);
+        RedisReentrantLock elsewhere = this.there.reentrantLock(name + ":2");
+        elsewhere.lock();
+        Thread third = new Thread(unlocked(elsewhere), "waiter elsewhere");
+        third.start();
+        await().until(() -> elsewhere.getQueueLength() == 1);
         LockInspection here = this.here.inspect(name);
         LockInspection there = this.there.inspect(name);
         String holder = Thread.currentThread().getName();
@@ -455,8 +460,10 @@ public abstract class LockContractTest {
         assertThat(there.holder().orElseThrow().owner())
                 .isEqualTo(here.holder().orElseThrow().owner());
         lock.unlock();
+        elsewhere.unlock();
         first.join(10_000);
         second.join(10_000);
+        third.join(10_000);
     }
 
     @Test

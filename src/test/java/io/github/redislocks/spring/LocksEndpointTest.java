@@ -54,6 +54,7 @@ class LocksEndpointTest {
             LocksEndpoint.Lock shown = endpoint.lock(parts);
             assertThat(shown.name()).isEqualTo(name);
             assertThat(shown.holder().owner()).startsWith(locks.clientId());
+            assertThat(shown.holder().thread()).isEqualTo(Thread.currentThread().getName());
             assertThat(shown.holder().token()).isEqualTo(Long.toString(lock.fencingToken()));
             assertThat(endpoint.force(parts)).isEqualTo(new ForcingLocksEndpoint.Forced(name, true));
             assertThat(lock.isLocked()).isFalse();

@@ -20,6 +20,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -105,6 +106,21 @@ class LooksTest {
                     .asString()
                     .startsWith("odd:\\u001b[2J\\u000a@|bold x|@  held  ");
             assertThat(run("inspect", odd).out()).doesNotContain("\u001b").contains("\\u001b");
+        }
+    }
+
+    @Test
+    void inspectAndList_sayTheNameOfTheClient() throws Exception {
+        try (RedisLocks named = RedisLocks.builder()
+                        .uri(server.uri())
+                        .clientName("orders")
+                        .build();
+                LockHandle held = named.acquire("named")) {
+            assertThat(run("inspect", "named").out()).contains(" of orders, process ");
+            assertThat(JSON.std.mapFrom(run("list", "--json", "named").out()).get("holder"))
+                    .asInstanceOf(InstanceOfAssertFactories.MAP)
+                    .containsEntry("client", "orders")
+                    .containsEntry("token", held.fencingToken());
         }
     }
 
