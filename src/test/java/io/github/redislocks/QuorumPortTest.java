@@ -206,7 +206,7 @@ class QuorumPortTest {
         long ahead = node.time.notAfterMicros(System.nanoTime(), 0) - there;
         assertThat(ahead).isBetween(0L, (System.nanoTime() - released) / 1_000 + 100_000);
         timer.close();
-        node.shutDown();
+        node.shutDown(System.nanoTime() + SECOND);
         node.close(System.nanoTime() + SECOND);
         server.close();
     }

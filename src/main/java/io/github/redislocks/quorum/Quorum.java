@@ -314,7 +314,10 @@ public final class Quorum implements Redis {
     public void close() {
         timer.close();
         long deadline = System.nanoTime() + timeoutNanos;
-        nodes.forEach(QuorumNode::shutDown);
+        // What it has in hand it gives back.
+        timer.awaitEnd(Duration.ofNanos(timeoutNanos));
+        // All nodes at once: one that hangs takes no time from the others.
+        nodes.forEach(node -> node.shutDown(deadline));
         nodes.forEach(node -> node.close(deadline));
     }
 }

@@ -4,6 +4,7 @@ import io.github.redislocks.concurrent.Bell;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.ScalingExecutor;
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.concurrent.Uninterruptibles;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
@@ -330,22 +331,47 @@ public final class QuorumNode extends PolledMaster {
         }
     }
 
-    /** Takes no more work. */
-    public void shutDown() {
+    /** Takes no more work; what is still to be withdrawn is, when all else is done, until a time at most. */
+    public void shutDown(long deadlineNanos) {
         closing = true;
-        lane.shutdown();
+        try {
+            if (remembered() > 0) {
+                lane.execute(new Runnable() {
+                    @Override
+                    public void run() {
+                        awaitTurns(deadlineNanos);
+                        retries.sendRest(deadlineNanos);
+                    }
+                });
+            }
+        } catch (Throwable e) {
+            // Closed, or no thread could be started: what is left ends with its lease.
+        } finally {
+            lane.shutdown();
+        }
     }
 
-    /** Ends when what it was told before is done, at most at a time. */
+    /** Has the calling thread ask them, and wait for the answers. */
+    void askHere(List<? extends Poll> polls, long deadlineNanos) {
+        Turn own = new Turn(this, List.of(new Ask(List.copyOf(polls), deadlineNanos)), true);
+        if (own.isWanted()) {
+            own.askSlowly();
+        }
+    }
+
+    private void awaitTurns(long deadlineNanos) {
+        turnsEnd.await(deadlineNanos, () -> waiting.isEmpty() && !turn.get());
+    }
+
+    /** Ends when what it was told before is done, at most at a time. An interrupt is kept. */
     public void close(long deadlineNanos) {
         try {
-            turnsEnd.await(deadlineNanos, () -> waiting.isEmpty() && !turn.get());
+            awaitTurns(deadlineNanos);
             calls.shutdown();
             for (ThreadPoolExecutor each : List.of(calls, lane)) {
-                boolean unused = each.awaitTermination(deadlineNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
+                boolean unused = Uninterruptibles.until(
+                        deadlineNanos, nanos -> each.awaitTermination(nanos, TimeUnit.NANOSECONDS));
             }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
         } finally {
             redis.close();
         }

@@ -2,6 +2,8 @@ package io.github.redislocks.quorum;
 
 import io.github.redislocks.concurrent.DutyLoop;
 import io.github.redislocks.concurrent.Threads;
+import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -69,6 +71,11 @@ public class RetryTimer {
         }
         entries.remove();
         first.task.run();
+    }
+
+    /** Waits for its thread once it is closed, for a time at most. An interrupt ends the wait and is kept. */
+    void awaitEnd(Duration limit) {
+        Threads.join(List.of(), loop.thread(), limit);
     }
 
     /** Does nothing any more. Does not wait for a task that runs. */

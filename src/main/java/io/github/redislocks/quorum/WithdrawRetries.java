@@ -52,7 +52,7 @@ public final class WithdrawRetries {
     private void schedule() {
         if (scheduled.compareAndSet(false, true)) {
             try {
-                // Not once it is closed: what is left then ends with its lease.
+                // Not once it is closed: what is left then is sent when the node closes.
                 timer.later(sending);
             } catch (Throwable e) {
                 // No thread could be started: the next question to the node tries again.
@@ -77,6 +77,19 @@ public final class WithdrawRetries {
     public void resume() {
         if (!retries.isEmpty()) {
             schedule();
+        }
+    }
+
+    /** Sends all that is left once, whatever its time, by the calling thread: for a node that closes. */
+    void sendRest(long deadlineNanos) {
+        List<WithdrawPoll> rest = new ArrayList<>();
+        for (Map.Entry<Long, Retry> each : retries.entrySet()) {
+            if (retries.remove(each.getKey(), each.getValue()) && node.unanswered.mayHave(each.getKey())) {
+                rest.add(new WithdrawPoll(calls, each.getValue().order));
+            }
+        }
+        for (int from = 0; from < rest.size(); from += BATCH) {
+            node.askHere(rest.subList(from, Math.min(from + BATCH, rest.size())), deadlineNanos);
         }
     }
 

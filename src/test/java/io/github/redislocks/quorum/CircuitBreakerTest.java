@@ -78,7 +78,7 @@ class CircuitBreakerTest extends OneMaster {
             });
         } finally {
             timer.close();
-            own.shutDown();
+            own.shutDown(System.nanoTime() + SECOND);
             own.close(System.nanoTime() + SECOND);
         }
     }

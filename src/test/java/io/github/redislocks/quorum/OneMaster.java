@@ -42,7 +42,7 @@ abstract class OneMaster {
     @AfterEach
     void close() {
         timer.close();
-        node.shutDown();
+        node.shutDown(System.nanoTime() + SECOND);
         node.close(System.nanoTime() + SECOND);
     }
 }

@@ -93,7 +93,7 @@ class QuickNodeTest {
     @AfterEach
     void close() {
         timer.close();
-        node.shutDown();
+        node.shutDown(System.nanoTime() + SECOND);
         node.close(System.nanoTime() + SECOND);
     }
 
@@ -262,7 +262,7 @@ class QuickNodeTest {
     void close_waitsForWhatIsUnderWayAndWhatWaits() throws Exception {
         node.ask(List.of(new VotePoll(calls, candidate, 1)), deadline, false);
         node.ask(List.of(withdrawal()), deadline, false);
-        node.shutDown();
+        node.shutDown(System.nanoTime() + SECOND);
         NotedQuestion late = ask();
         assertThat(late.heard(deadline).failure()).hasMessageContaining("closed");
         CountDownLatch closed = new CountDownLatch(1);

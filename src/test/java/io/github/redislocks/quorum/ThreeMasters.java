@@ -48,7 +48,7 @@ abstract class ThreeMasters {
     void close() {
         timer.close();
         nodes.forEach(each -> {
-            each.shutDown();
+            each.shutDown(System.nanoTime() + SECOND);
             each.close(System.nanoTime() + SECOND);
         });
     }
