@@ -394,8 +394,8 @@ class AnyErrorTest extends FakeTime {
     @Test
     void lossThatCannotBeTold_forWantOfAThread_isToldLater() {
         List<LockLost> told = new ArrayList<>();
-        // Of the listener and the log, and of the listener once more.
-        AtomicInteger refused = new AtomicInteger(3);
+        // Of the listener, of the log which is to say so and which is to log the loss, and of both once more.
+        AtomicInteger refused = new AtomicInteger(5);
         ThreadFactory scarce = work -> {
             if (refused.getAndDecrement() > 0) {
                 throw new OutOfMemoryError("unable to create native thread, of the test");

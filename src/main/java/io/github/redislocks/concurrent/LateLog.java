@@ -26,7 +26,7 @@ public final class LateLog {
 
     LateLog(Threads threads, int most) {
         this.most = most;
-        this.thread = new TellingThread("log", threads.factory("log"));
+        this.thread = new TellingThread(threads.factory("log"));
     }
 
     /** Has an entry logged after those before it. Never throws. */

@@ -59,9 +59,10 @@ public final class EventNotifier {
         this.attentive = withRecording(listeners.stream()
                 .filter(listener -> !(listener instanceof LossCallback))
                 .toList());
-        this.toListeners = new TellingThread("lock listeners", threads.factory(TO_LISTENERS));
-        this.toHandles = new TellingThread("lock handles", threads.factory(TO_HANDLES));
-        this.log = new LateLog(threads);
+        LateLog log = new LateLog(threads);
+        this.log = log;
+        this.toListeners = new TellingThread("lock listeners", threads.factory(TO_LISTENERS), log);
+        this.toHandles = new TellingThread("lock handles", threads.factory(TO_HANDLES), log);
     }
 
     private LockListener[] withRecording(List<LockListener> some) {

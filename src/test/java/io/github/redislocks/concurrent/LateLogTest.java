@@ -10,6 +10,8 @@ import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -73,6 +75,51 @@ class LateLogTest {
         goOn.countDown();
         log.await(LIMIT);
         assertThat(logged).hasSize(50_000);
+    }
+
+    @Test
+    void await_byAThreadThatIsInterrupted_waitsAndKeepsTheInterrupt() {
+        Thread closing = Thread.currentThread();
+        log.add(() -> {
+            Awaitility.await().until(() -> closing.getState() == Thread.State.TIMED_WAITING);
+            logged.add(1);
+        });
+        closing.interrupt();
+        log.await(LIMIT);
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(logged).containsExactly(1);
+    }
+
+    @Test
+    void await_whileNoThreadCanBeStarted_waitsUntilOneCan() {
+        AtomicInteger refused = new AtomicInteger(3);
+        LateLog scarce = new LateLog(Threads.of(
+                work -> {
+                    if (refused.getAndDecrement() > 0) {
+                        throw new OutOfMemoryError("unable to create native thread, of the test");
+                    }
+                    return new Thread(work);
+                },
+                "test"));
+        String said = Logged.by(() -> {
+            scarce.add(() -> logged.add(1));
+            scarce.await(LIMIT);
+            assertThat(logged).containsExactly(1);
+            scarce.add(() -> logged.add(2));
+            scarce.await(LIMIT);
+        });
+        assertThat(logged).containsExactly(1, 2);
+        assertThat(said).containsOnlyOnce("No thread could be started to tell the log");
+    }
+
+    @Test
+    void await_whileNothingIsToBeLogged_startsNoThread() {
+        LateLog never = new LateLog(Threads.of(
+                work -> {
+                    throw new AssertionError("started");
+                },
+                "test"));
+        assertThatCode(() -> never.await(LIMIT)).doesNotThrowAnyException();
     }
 
     private static void await(CountDownLatch latch) {

@@ -10,6 +10,8 @@ import io.github.redislocks.LossListener;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.concurrent.Uninterruptibles;
 import io.github.redislocks.state.LossSubject;
+import java.io.OutputStream;
+import java.io.PrintStream;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -113,6 +115,85 @@ class EventNotifierTest {
         for (Thread thread : threads) {
             thread.join(10_000);
             assertThat(thread.isAlive()).isFalse();
+        }
+    }
+
+    /** A logger that hangs until the test lets it go on; by whom it was called. */
+    private static final class HangingLog implements AutoCloseable {
+
+        private final PrintStream err = System.err;
+        private final CountDownLatch goOn = new CountDownLatch(1);
+        private final Set<String> lines = ConcurrentHashMap.newKeySet();
+
+        HangingLog() {
+            System.setErr(new PrintStream(OutputStream.nullOutputStream()) {
+                @Override
+                public void println(String line) {
+                    lines.add(line);
+                    hang(goOn);
+                }
+            });
+        }
+
+        private static void hang(CountDownLatch latch) {
+            Uninterruptibles.until(
+                    System.nanoTime() + 20_000_000_000L, nanos -> latch.await(nanos, TimeUnit.NANOSECONDS));
+        }
+
+        boolean has(String text) {
+            return lines.stream().anyMatch(line -> line.contains(text));
+        }
+
+        @Override
+        public void close() {
+            goOn.countDown();
+            System.setErr(err);
+        }
+    }
+
+    @Test
+    void awaitTold_whileAListenerIsBusyAndTheLoggerHangs_ends() throws InterruptedException {
+        CountDownLatch go = new CountDownLatch(1);
+        EventNotifier events = new EventNotifier(LossListener.to(loss -> HangingLog.hang(go)));
+        try (HangingLog log = new HangingLog()) {
+            events.lost(LockLost.of("a", 1, "main", LockLost.Reason.EXPIRED), () -> true);
+            Thread closing = new Thread(() -> events.awaitTold(Duration.ofMillis(1)));
+            closing.start();
+            closing.join(10_000);
+            assertThat(closing.isAlive()).isFalse();
+            log.goOn.countDown();
+            await().until(() -> log.has("One of the lock listeners is still busy"));
+        } finally {
+            go.countDown();
+        }
+    }
+
+    @Test
+    void lost_whileNoThreadCanBeStartedForListenersAndTheLoggerHangs_ends() throws InterruptedException {
+        List<LockLost> told = new CopyOnWriteArrayList<>();
+        AtomicBoolean scarce = new AtomicBoolean(true);
+        Threads threads = Threads.of(
+                work -> {
+                    if (scarce.get()) {
+                        throw new OutOfMemoryError("unable to create native thread, of the test");
+                    }
+                    return new Thread(work);
+                },
+                "test");
+        EventNotifier events = new EventNotifier(LossListener.to(told::add), threads);
+        try (HangingLog log = new HangingLog()) {
+            Thread renewing = new Thread(() -> {
+                events.lost(LockLost.of("a", 1, "main", LockLost.Reason.EXPIRED), () -> true);
+                events.startThreads();
+            });
+            renewing.start();
+            renewing.join(10_000);
+            assertThat(renewing.isAlive()).isFalse();
+            scarce.set(false);
+            events.startThreads();
+            await().until(() -> told.size() == 1);
+            log.goOn.countDown();
+            await().until(() -> log.has("No thread could be started to tell the lock listeners"));
         }
     }
 }
