@@ -29,18 +29,27 @@ public final class LateLog {
         this.thread = new TellingThread(threads.factory("log"));
     }
 
-    /** Has an entry logged after those before it. Never throws. */
+    /** Has an entry logged after those before it. Never throws: without memory it is left out. */
     public void add(Runnable entry) {
         try {
-            if (waiting.get() < most) {
-                thread.queue(new Entry(entry));
-                waiting.incrementAndGet();
-                thread.start();
-            } else {
-                leftOut.incrementAndGet();
-            }
+            addOrThrow(entry);
         } catch (Throwable notEvenLogged) {
             // As in Log.
+        }
+    }
+
+    /** As above; throws if there was no memory for it, and may be said again then. */
+    public void addOrThrow(Runnable entry) {
+        if (waiting.get() >= most) {
+            leftOut.incrementAndGet();
+            return;
+        }
+        thread.queue(new Entry(entry));
+        waiting.incrementAndGet();
+        try {
+            thread.start();
+        } catch (Throwable notStarted) {
+            // It waits: the next that starts the thread has it logged.
         }
     }
 

@@ -355,6 +355,8 @@ public final class LockClient {
                 redis.close();
                 Threads.join(watchdog.threads(), mailbox.reader(), settings.commandTimeout());
                 watchdog.giveUp();
+                // What ended while it closed.
+                log.await(settings.commandTimeout());
             } finally {
                 hasClosed.countDown();
             }

@@ -37,6 +37,15 @@ public final class EventNotifier {
     private static final String TO_LISTENERS = "listener";
     private static final String TO_HANDLES = "handles";
 
+    /** Made before it is needed: there is no memory then. */
+    private static final Runnable UNTOLD = new Runnable() {
+        @Override
+        public void run() {
+            Loggers.INTERNAL.error(
+                    "There was no memory to tell the lock listeners of an outage or of the end of a hold");
+        }
+    };
+
     /** Those that are told of losses, which is all; the last is the one that writes recordings. */
     private final LockListener[] listeners;
     /** Those that are told of all else; the last is the same. */
@@ -143,7 +152,7 @@ public final class EventNotifier {
         });
     }
 
-    /** Reports and logs a loss. */
+    /** Reports and logs a loss. If it throws for want of memory, it may be said again. */
     public void lost(LockLost loss, LossSubject subject) {
         if (subject.isOfHandle()) {
             tellHandle(new Runnable() {
@@ -171,7 +180,8 @@ public final class EventNotifier {
                 }
             });
         }
-        log.add(new Runnable() {
+        // Last: whoever reports the loss again, since this met an error, finds no line of it in the log.
+        log.addOrThrow(new Runnable() {
             @Override
             public void run() {
                 Loggers.LOSS.warn(
@@ -184,8 +194,16 @@ public final class EventNotifier {
         });
     }
 
-    /** Reports and logs that a hold ends soon, since it may not last for ever. */
+    /** Reports and logs that a hold ends soon, since it may not last for ever; without memory it does not. */
     public void expiring(Hold hold, long now) {
+        try {
+            tellExpiring(hold, now);
+        } catch (OutOfMemoryError e) {
+            log.add(UNTOLD);
+        }
+    }
+
+    private void tellExpiring(Hold hold, long now) {
         long maxHoldMillis = hold.maxHoldMillis();
         Duration left = since(now, hold.endNanos());
         LockExpiring event = LockExpiring.of(hold.keys().name(), hold.token, hold.owner.description(), left);
@@ -266,7 +284,7 @@ public final class EventNotifier {
             });
         } catch (OutOfMemoryError e) {
             // The caller has the outage to deal with, and must not get this error as well.
-            Loggers.INTERNAL.error("There was no memory to tell the lock listeners of an outage");
+            log.add(UNTOLD);
         }
     }
 

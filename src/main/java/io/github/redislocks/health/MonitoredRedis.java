@@ -163,12 +163,18 @@ public final class MonitoredRedis {
         String text = String.valueOf(failure.getMessage());
         if (hasOneSlot && text.contains("CROSSSLOT")) {
             hasOneSlot = false;
-            events.log()
-                    .add(() -> Loggers.CONNECTION.warn(
-                            "Redis at {} keeps to the slots of a cluster, though it did not say so: {}. From now on holds are"
-                                    + " renewed one by one.",
-                            redis.address(),
-                            text));
+            events.log().add(new OneByOne(redis.address(), text));
+        }
+    }
+
+    private record OneByOne(String server, String text) implements Runnable {
+        @Override
+        public void run() {
+            Loggers.CONNECTION.warn(
+                    "Redis at {} keeps to the slots of a cluster, though it did not say so: {}. From now on holds are"
+                            + " renewed one by one.",
+                    server,
+                    text);
         }
     }
 
@@ -191,15 +197,24 @@ public final class MonitoredRedis {
         return false;
     }
 
+    /** What was granted, the caller has to know: it must not get an error from this. */
     private void tellTooFew(String key, Reply reply) {
-        String server = redis.serverOf(key);
-        String why = tooFew(reply);
-        events.log()
-                .add(() -> Loggers.CONNECTION.warn(
-                        "Redis at {}: {}. Until more do, no lock can be had, and holds end at their deadlines. Check the"
-                                + " replicas and the links to them, or want fewer by replicaAcks.",
-                        server,
-                        why));
+        try {
+            events.log().add(new TooFew(redis.serverOf(key), tooFew(reply)));
+        } catch (OutOfMemoryError untold) {
+            // The next calls that find too few tell nothing: they see that it has been so.
+        }
+    }
+
+    private record TooFew(String server, String why) implements Runnable {
+        @Override
+        public void run() {
+            Loggers.CONNECTION.warn(
+                    "Redis at {}: {}. Until more do, no lock can be had, and holds end at their deadlines. Check the"
+                            + " replicas and the links to them, or want fewer by replicaAcks.",
+                    server,
+                    why);
+        }
     }
 
     /** The outage of the replicas of a key's server: since when too few of them have confirmed holds. */

@@ -67,8 +67,17 @@ public final class OutageNews implements Availability.Witness {
         }
     }
 
+    /** What was answered, the caller has to know: it must not get an error from this. */
     @Override
     public void heard(long now) {
+        try {
+            tellEnd(now);
+        } catch (OutOfMemoryError untold) {
+            // As in Log.
+        }
+    }
+
+    private void tellEnd(long now) {
         long since = outage.end();
         if (since != 0) {
             String server = address.get();

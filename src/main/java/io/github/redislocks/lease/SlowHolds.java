@@ -50,7 +50,6 @@ public final class SlowHolds implements Task {
             if (slowAt > now) {
                 next = Math.min(next, slowAt);
             } else {
-                told.put(hold, true);
                 tell(hold, now);
             }
         }
@@ -59,13 +58,30 @@ public final class SlowHolds implements Task {
         return nextNanos;
     }
 
+    /** If an error prevents it, it is told at the next walk. */
     private void tell(Hold hold, long now) {
-        log.add(() -> Loggers.SLOW.warn(
-                "The lock \"{}\" (token {}) has been held for {} ms by {} ({})",
-                hold.keys().name(),
-                hold.token,
-                (now - hold.acquiredNanos) / 1_000_000,
-                hold.owner.description(),
-                hold.owner.id));
+        boolean noted = false;
+        told.put(hold, true);
+        try {
+            log.addOrThrow(new Entry(hold, now));
+            noted = true;
+        } finally {
+            if (!noted) {
+                told.remove(hold);
+            }
+        }
+    }
+
+    private record Entry(Hold hold, long nowNanos) implements Runnable {
+        @Override
+        public void run() {
+            Loggers.SLOW.warn(
+                    "The lock \"{}\" (token {}) has been held for {} ms by {} ({})",
+                    hold.keys().name(),
+                    hold.token,
+                    (nowNanos - hold.acquiredNanos) / 1_000_000,
+                    hold.owner.description(),
+                    hold.owner.id);
+        }
     }
 }

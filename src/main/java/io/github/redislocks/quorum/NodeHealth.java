@@ -1,11 +1,13 @@
 package io.github.redislocks.quorum;
 
+import io.github.redislocks.concurrent.LateLog;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.health.Outage;
 import io.github.redislocks.health.OutageNews;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.BooleanSupplier;
@@ -22,6 +24,7 @@ final class NodeHealth {
     private final Outage silence = new Outage(Long.MAX_VALUE);
     private final Supplier<String> address;
     private final OutageNews news;
+    private final LateLog log;
     private final long awayNanos;
 
     /**
@@ -31,7 +34,14 @@ final class NodeHealth {
     NodeHealth(Supplier<String> address, long awayNanos, BooleanSupplier closing, Threads threads) {
         this.address = address;
         this.awayNanos = awayNanos;
-        this.news = new OutageNews("A master of the quorum", address, closing, new EventNotifier(List.of(), threads));
+        EventNotifier events = new EventNotifier(List.of(), threads);
+        this.log = events.log();
+        this.news = new OutageNews("A master of the quorum", address, closing, events);
+    }
+
+    /** Lets what was found so far be logged, for a time. */
+    void awaitLogged(Duration limit) {
+        log.await(limit);
     }
 
     /** Whether nothing has failed since it answered last. */

@@ -9,6 +9,7 @@ import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.Settings;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
@@ -372,6 +373,7 @@ public final class QuorumNode extends PolledMaster {
                 boolean unused = Uninterruptibles.until(
                         deadlineNanos, nanos -> each.awaitTermination(nanos, TimeUnit.NANOSECONDS));
             }
+            health.awaitLogged(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime())));
         } finally {
             redis.close();
         }

@@ -176,16 +176,23 @@ public final class SlowWaits implements Task {
 
         private void tell(String holder) {
             long waitedMillis = (clock.nanoTime() - oldest.beganNanos()) / 1_000_000;
-            log.add(() -> Loggers.SLOW.warn(
+            log.add(new Entry(oldest, slow, waitedMillis, holder));
+        }
+
+        @Override
+        public void end() {}
+    }
+
+    private record Entry(Attempt oldest, int slow, long waitedMillis, String holder) implements Runnable {
+        @Override
+        public void run() {
+            Loggers.SLOW.warn(
                     "The lock \"{}\" has been waited for by {}{} for {} ms: {}",
                     oldest.keys.name(),
                     oldest.owner.description(),
                     slow == 1 ? "" : ", the first of " + slow + " calls here,",
                     waitedMillis,
-                    holder));
+                    holder);
         }
-
-        @Override
-        public void end() {}
     }
 }

@@ -1,6 +1,7 @@
 package io.github.redislocks.health;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.events.EventNotifier;
@@ -42,6 +43,19 @@ class OutageNewsTest {
                         "(?s).*?(WARN|INFO) connection - Redis (is away|is back|refuses|at host:6379 has been replaced)",
                         "$2;")
                 .replaceAll(";[^;]*\\n", ";");
+    }
+
+    @Test
+    void heard_withoutMemoryToTellIt_doesNotThrow() {
+        OutageNews scarce = new OutageNews(
+                "Redis",
+                () -> {
+                    throw new OutOfMemoryError("of the test");
+                },
+                closed::get,
+                events);
+        scarce.away(silent, 1 * SECOND, 2 * SECOND);
+        assertThatCode(() -> scarce.heard(3 * SECOND)).doesNotThrowAnyException();
     }
 
     @Test
