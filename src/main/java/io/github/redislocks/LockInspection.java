@@ -8,6 +8,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -148,6 +149,7 @@ public final class LockInspection {
     public static final class Owner {
 
         private static final String HANDLE = "h";
+        private static final Pattern FORM = Pattern.compile("(?s).*[^:]:h?\\d{1,18}");
 
         private final String clientId;
         private final String id;
@@ -164,8 +166,17 @@ public final class LockInspection {
             return new Owner(clientId, Long.toString(threadId), null);
         }
 
-        /** A thread or a handle, by its text: {@code host:pid:random:7}, {@code host:pid:random:h7}. */
+        /**
+         * A thread or a handle, by its text: {@code host:pid:random:7}, {@code host:pid:random:h7}.
+         *
+         * @throws IllegalArgumentException if it is neither
+         */
         public static Owner parse(String text) {
+            if (!FORM.matcher(text).matches()) {
+                throw new IllegalArgumentException("\"" + Printed.of(text) + "\" is no owner of a lock, which has the"
+                        + " form host:pid:random:thread or host:pid:random:h7. If it is in the key of a lock, another"
+                        + " program uses that key: give the locks another keyPrefix.");
+            }
             int colon = text.lastIndexOf(':');
             return new Owner(text.substring(0, colon), text.substring(colon + 1), null);
         }
@@ -207,13 +218,27 @@ public final class LockInspection {
 
         /** The name of its host. */
         public String host() {
-            return clientId.substring(0, clientId.indexOf(':'));
+            return part(0);
         }
 
-        /** The number of its process. */
+        /**
+         * The number of its process.
+         *
+         * @throws IllegalStateException if the id of its client names none, as no client of this library has it
+         */
         public long pid() {
-            int start = clientId.indexOf(':') + 1;
-            return Long.parseLong(clientId.substring(start, clientId.indexOf(':', start)));
+            String number = part(1);
+            if (!number.matches("\\d{1,18}")) {
+                throw new IllegalStateException(
+                        "The owner \"" + Printed.of(toString()) + "\" names no process: its client"
+                                + " is none of this library, whose ids have the form host:pid:random.");
+            }
+            return Long.parseLong(number);
+        }
+
+        private String part(int index) {
+            String[] parts = clientId.split(":", -1);
+            return index < parts.length ? parts[index] : "";
         }
 
         @Override
@@ -234,7 +259,7 @@ public final class LockInspection {
 
         /** With the name of its thread, if that is known. */
         private String description() {
-            return threadName == null ? toString() : this + " (\"" + threadName + "\")";
+            return threadName == null ? toString() : this + " (\"" + Printed.of(threadName) + "\")";
         }
     }
 

@@ -303,11 +303,14 @@ public final class RedisLocks implements Locks {
      * }</pre>
      *
      * <p>For operators: scans all keys of the database with {@code SCAN}, 25 with each request, as the stream is read;
-     * the user needs the right {@code +scan}. A lock that is taken or released during the scan may be listed or not. On
-     * a quorum each lock that is found is inspected by a request of its own.
+     * the user needs the right {@code +scan}. A lock that is taken or released during the scan may be listed or not, as
+     * may one in a slot of a cluster that is just being moved; keys of other programs are left out. If a server
+     * restarts or is replaced meanwhile, its scan begins again, and a {@link LockUnavailableException} tells if that
+     * happens five times. On a quorum each lock that is found is inspected by a request of its own.
      *
-     * @param pattern a glob of lock names, as {@code KEYS} takes them: {@code *} any characters, {@code ?} one,
-     *     {@code [a-c]} one of these, a backslash before what is meant literally
+     * @param pattern a glob of lock names, as {@code KEYS} takes them: {@code *} any bytes, {@code ?} one,
+     *     {@code [a-c]} one of these, a backslash before what is meant literally; a character beyond ASCII has several
+     *     bytes
      * @return each lock once, in no order; reading it may throw a {@link LockUnavailableException} if a server does not
      *     answer or refuses
      * @throws IllegalArgumentException if the pattern is empty or not well formed

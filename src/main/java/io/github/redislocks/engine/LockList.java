@@ -8,16 +8,23 @@ import io.github.redislocks.health.UnavailableMessages;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Inspections;
 import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Glob;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.waiting.Attempts;
+import java.util.Collections;
 import java.util.HashSet;
+import java.util.Iterator;
+import java.util.List;
+import java.util.NoSuchElementException;
 import java.util.Set;
 import java.util.Spliterators;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
+import org.jspecify.annotations.Nullable;
 
 /** Lists the locks that are held, kept or waited for, by a scan of each server. */
 public final class LockList {
@@ -47,16 +54,63 @@ public final class LockList {
     /** The locks whose names match a glob; sends nothing before the stream is read. */
     public Stream<LockSummary> list(String pattern) {
         String keys = LockKeys.matching(settings.keyPrefix(), pattern);
-        Set<String> seen = new HashSet<>();
-        Stream<LockSummary> found = redis.servers().stream()
-                .flatMap(server ->
-                        StreamSupport.stream(Spliterators.spliteratorUnknownSize(scan(server, keys), 0), false))
-                .flatMap(part -> Inspections.list(part).stream())
-                .filter(summary -> seen.add(summary.lockName()));
+        Iterator<LockSummary> found = new Found(keys, new Glob(pattern), redis.servers());
+        Stream<LockSummary> all = StreamSupport.stream(Spliterators.spliteratorUnknownSize(found, 0), false);
         // Only most masters of a quorum together know who holds a lock.
-        return redis.hasLines()
-                ? found
-                : found.map(one -> ofMany(one.lockName())).filter(LockList::isOfUse);
+        return redis.hasLines() ? all : all.map(one -> ofMany(one.lockName())).filter(LockList::isOfUse);
+    }
+
+    /**
+     * The locks on all servers, each once, of which the next part is asked for when all before it have been taken. No
+     * flatMap of streams, which reads all of a server for the first lock. One thread at a time uses it, also if the
+     * stream is parallel.
+     */
+    private final class Found implements Iterator<LockSummary> {
+
+        private final String keys;
+        private final Glob glob;
+        private final Iterator<? extends Redis> servers;
+        private final Set<String> seen = new HashSet<>();
+        private Iterator<Reply> parts = Collections.emptyIterator();
+        private Iterator<LockSummary> part = Collections.emptyIterator();
+        private @Nullable LockSummary next;
+
+        Found(String keys, Glob glob, List<? extends Redis> servers) {
+            this.keys = keys;
+            this.glob = glob;
+            this.servers = servers.iterator();
+        }
+
+        @Override
+        public boolean hasNext() {
+            while (next == null && read()) {
+                LockSummary one = part.next();
+                next = glob.matches(one.lockName()) && seen.add(one.lockName()) ? one : null;
+            }
+            return next != null;
+        }
+
+        /** Whether there is one more, perhaps of the next part or server. */
+        private boolean read() {
+            while (!part.hasNext() && (parts.hasNext() || servers.hasNext())) {
+                if (parts.hasNext()) {
+                    part = Inspections.list(parts.next()).iterator();
+                } else {
+                    parts = scan(servers.next(), keys);
+                }
+            }
+            return part.hasNext();
+        }
+
+        @Override
+        public LockSummary next() {
+            LockSummary one = hasNext() ? next : null;
+            if (one == null) {
+                throw new NoSuchElementException();
+            }
+            next = null;
+            return one;
+        }
     }
 
     private LockSummary ofMany(String name) {
@@ -76,6 +130,11 @@ public final class LockList {
             @Override
             Call call(String from) {
                 return Scripts.list(keys, from);
+            }
+
+            @Override
+            String runId(Reply part) {
+                return part.text(1);
             }
 
             @Override

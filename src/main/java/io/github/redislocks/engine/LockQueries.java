@@ -57,7 +57,16 @@ public final class LockQueries {
 
     public LockInspection inspect(LockKeys keys) {
         Reply reply = look(keys, Scripts.inspect(keys));
-        return new LocalThreads(keys, holds.all(), attempts.all()).addTo(Inspections.of(keys.name(), reply));
+        return new LocalThreads(keys, holds.all(), attempts.all()).addTo(read(keys, reply));
+    }
+
+    private LockInspection read(LockKeys keys, Reply reply) {
+        try {
+            return Inspections.of(keys.name(), reply);
+        } catch (IllegalArgumentException e) {
+            RedisException cause = new RedisException.Refused(String.valueOf(e.getMessage()), e);
+            throw unavailable.toDo(keys, "could not be looked at", "Nothing has changed.", 0, cause);
+        }
     }
 
     /** The threads of this client that wait for the lock, or have been granted it and not returned yet. */

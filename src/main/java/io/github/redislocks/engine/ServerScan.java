@@ -12,9 +12,13 @@ import java.util.NoSuchElementException;
 
 /**
  * A scan of all keys of one server, a part with each request, so that no other call waits long. The next part is asked
- * for when it is wanted. Its replies begin with the next cursor.
+ * for when it is wanted. Its replies begin with the next cursor. A cursor means nothing to another process: if the
+ * server restarts or is replaced, and the replies tell, the scan begins again.
  */
 abstract class ServerScan implements Iterator<Reply> {
+
+    /** How often one server may be another than before until the scan is given up. */
+    static final int MOST_BEGINNINGS = 5;
 
     private static final String BEGIN_AND_END = "0";
 
@@ -24,6 +28,8 @@ abstract class ServerScan implements Iterator<Reply> {
     private final Attempts attempts;
     private String cursor = BEGIN_AND_END;
     private boolean begun;
+    private String runId = "";
+    private int beginnings;
 
     ServerScan(Clock clock, long timeoutNanos, Redis server, Attempts attempts) {
         this.clock = clock;
@@ -34,6 +40,11 @@ abstract class ServerScan implements Iterator<Reply> {
 
     /** What asks for the part from a cursor on. */
     abstract Call call(String from);
+
+    /** Which process a part comes from; empty if that is not known. */
+    String runId(Reply part) {
+        return "";
+    }
 
     /** What is thrown if a part could not be had. */
     abstract LockUnavailableException unavailable(String address, long triedNanos, RedisException cause);
@@ -54,9 +65,25 @@ abstract class ServerScan implements Iterator<Reply> {
             Reply part = server.run(call(cursor), timeoutNanos);
             begun = true;
             cursor = part.text(0);
+            String id = runId(part);
+            if (!id.equals(runId)) {
+                runId = id;
+                beginAgain();
+            }
             return part;
         } catch (RedisException e) {
             throw unavailable(server.address(), clock.nanoTime() - sent, e);
+        }
+    }
+
+    /** Unless this is the first part, which is of the beginning. */
+    private void beginAgain() {
+        if (beginnings++ > 0) {
+            begun = false;
+            cursor = BEGIN_AND_END;
+        }
+        if (beginnings > MOST_BEGINNINGS) {
+            throw new RedisException.Unanswered("it was another server than before each time", true, null);
         }
     }
 }

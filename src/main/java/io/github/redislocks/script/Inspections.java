@@ -48,25 +48,33 @@ public final class Inspections {
         return LockInspection.of(lockName, holder, keptFor, queue, (int) reply.number(4), waiting);
     }
 
-    /** Reads one part of a list of locks. */
+    /** Reads one part of a list of locks. A hash that belongs to no owner is no lock, and is left out. */
     public static List<LockSummary> list(Reply reply) {
         List<LockSummary> locks = new ArrayList<>();
-        for (int i = 1; i < reply.values().size(); i += 8) {
-            Duration lasts = Duration.ofMillis(Math.max(0, reply.number(i + 4)));
-            boolean kept = reply.number(i + 5) == 1;
-            String owner = reply.text(i + 1);
-            Optional<LockInspection.Holder> holder = owner.isEmpty() || kept
-                    ? Optional.empty()
-                    : Optional.of(LockInspection.Holder.of(
-                            LockInspection.Owner.parse(owner), (int) reply.number(i + 2), reply.number(i + 3), lasts));
-            locks.add(LockSummary.of(
-                    new LockKeys(reply.text(i)).name(),
-                    holder,
-                    kept ? Optional.of(lasts) : Optional.empty(),
-                    (int) reply.number(i + 6),
-                    (int) reply.number(i + 7)));
+        for (int i = 2; i < reply.values().size(); i += 8) {
+            try {
+                locks.add(summary(reply, i));
+            } catch (IllegalArgumentException noOwner) {
+                // Another program's.
+            }
         }
         return locks;
+    }
+
+    private static LockSummary summary(Reply reply, int i) {
+        boolean kept = reply.number(i + 5) == 1;
+        Duration lasts = Duration.ofMillis(Math.max(0, reply.number(i + 4)));
+        String owner = reply.text(i + 1);
+        Optional<LockInspection.Holder> holder = owner.isEmpty() || kept
+                ? Optional.empty()
+                : Optional.of(LockInspection.Holder.of(
+                        LockInspection.Owner.parse(owner), (int) reply.number(i + 2), reply.number(i + 3), lasts));
+        return LockSummary.of(
+                new LockKeys(reply.text(i)).name(),
+                holder,
+                kept ? Optional.of(lasts) : Optional.empty(),
+                (int) reply.number(i + 6),
+                (int) reply.number(i + 7));
     }
 
     /** Reads the owner and age at an index of the reply. */

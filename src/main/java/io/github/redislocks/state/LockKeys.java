@@ -23,6 +23,9 @@ public record LockKeys(String lock) {
     /** Characters that have a special meaning in a SCAN pattern. */
     private static final Pattern GLOB = Pattern.compile("[*?\\[\\]\\\\]");
 
+    /** What a glob has before the first {@code ?} or {@code [}. */
+    private static final Pattern BEFORE_ONE_OF = Pattern.compile("(?:\\\\.|[^?\\[\\\\])*", Pattern.DOTALL);
+
     private static final Pattern ENCODED = Pattern.compile("%([0-9A-F]{2})");
 
     public static LockKeys of(String prefix, String name) {
@@ -63,7 +66,8 @@ public record LockKeys(String lock) {
     }
 
     /**
-     * The SCAN pattern for the keys of the locks whose names match a glob.
+     * A SCAN pattern for the keys of the locks whose names match a glob, and perhaps of others: {@code ?} and
+     * {@code [..]} stand for one byte of a name, which may be three of a key. {@link Glob} says which names match.
      *
      * @param pattern as the names are matched by {@code KEYS}: {@code *}, {@code ?}, {@code [a-c]}, and a backslash
      *     before what is to be taken literally
@@ -78,7 +82,10 @@ public record LockKeys(String lock) {
             throw new IllegalArgumentException("The pattern \"" + pattern + "\" has an unpaired surrogate: no lock has"
                     + " such a name. Use well-formed text.");
         }
-        return new LockKeys(GLOB.matcher(prefix).replaceAll("\\\\$0") + ":{" + encode(pattern) + "}*").lock();
+        Matcher before = BEFORE_ONE_OF.matcher(pattern);
+        boolean some = before.lookingAt() && before.end() < pattern.length();
+        String sent = some ? encode(before.group()) + "*" : encode(pattern);
+        return new LockKeys(GLOB.matcher(prefix).replaceAll("\\\\$0") + ":{" + sent + "}*").lock();
     }
 
     /**

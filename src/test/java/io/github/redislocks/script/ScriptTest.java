@@ -1071,6 +1071,14 @@ class ScriptTest {
     }
 
     @Test
+    void list_besideAKeyOfAnotherProgram_leavesItOut() {
+        long token = acquire(1, "a:1").number(0);
+        String other = LockKeys.of(prefix, "other").lock();
+        run(new Call(POKE, List.of(other, other, other, other), List.of("no lock")));
+        assertThat(list("*")).containsExactly("lock by a:1, 1, " + token + ", 3 0 0");
+    }
+
+    @Test
     void list_heldLock_saysByWhomAndHowManyWait() {
         long token = acquire(1, "a:1").number(0);
         run(Scripts.reenter(hold(1, "a:1", 1), 1, 35_000));

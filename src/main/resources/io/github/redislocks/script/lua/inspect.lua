@@ -9,7 +9,8 @@ local now = time[1] * 1000000 + time[2]
 local held = redis.call('hmget', KEYS[1], 'owner', 'holds', 'token', 'kept')
 local reply
 if held[1] then
-    reply = {held[4] and 'KEPT' or 'HELD', held[1], tonumber(held[2]), tonumber(held[3]), redis.call('pttl', KEYS[1])}
+    local holds, token = tonumber(held[2]) or 0, tonumber(held[3]) or 0
+    reply = {held[4] and 'KEPT' or 'HELD', held[1], holds, token, redis.call('pttl', KEYS[1])}
 else
     reply = {'FREE', '', 0, 0, 0}
 end
@@ -17,13 +18,13 @@ reply[6] = redis.call('zcard', KEYS[2])
 local places = redis.call('zrange', KEYS[2], 0, ARGV[1] - 1, 'withscores')
 reply[7] = #places / 2
 for i = 1, #places, 2 do
-    reply[#reply + 1] = string.match(places[i], '^(.*):%d+$')
+    reply[#reply + 1] = string.match(places[i], '^(.*):%d+$') or places[i]
     reply[#reply + 1] = math.max(0, now - tonumber(places[i + 1]))
 end
 for _, member in ipairs(redis.call('zrange', KEYS[3], 0, ARGV[1] - 1)) do
     local id, order, owner = string.match(member, '^(%S+) (%d+) (%S+):%d+$')
-    reply[#reply + 1] = id
-    reply[#reply + 1] = owner
-    reply[#reply + 1] = math.max(0, now - tonumber(order))
+    reply[#reply + 1] = id or '?'
+    reply[#reply + 1] = owner or member
+    reply[#reply + 1] = math.max(0, now - tonumber(order or 0))
 end
 return reply

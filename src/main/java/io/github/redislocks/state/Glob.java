@@ -1,0 +1,109 @@
+package io.github.redislocks.state;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A pattern of lock names, with the rules of {@code KEYS}, byte by byte. In Redis a name is encoded, so that what the
+ * server finds by a pattern of keys has to be matched once more by the name.
+ */
+public final class Glob {
+
+    /** What each byte must be one of, in their order; null for any number of bytes. */
+    private final List<@Nullable BitSet> parts = new ArrayList<>();
+
+    private final byte[] pattern;
+    private int next;
+
+    public Glob(String pattern) {
+        this.pattern = pattern.getBytes(StandardCharsets.UTF_8);
+        while (next < this.pattern.length) {
+            parts.add(part());
+        }
+    }
+
+    private int take() {
+        return pattern[next++] & 0xff;
+    }
+
+    private @Nullable BitSet part() {
+        int first = take();
+        return switch (first) {
+            case '*' -> null;
+            case '?' -> anyByte();
+            case '[' -> oneOf();
+            case '\\' -> exactly(next < pattern.length ? take() : first);
+            default -> exactly(first);
+        };
+    }
+
+    private static BitSet anyByte() {
+        BitSet any = new BitSet();
+        any.set(0, 256);
+        return any;
+    }
+
+    private static BitSet exactly(int one) {
+        BitSet bits = new BitSet();
+        bits.set(one);
+        return bits;
+    }
+
+    /** The rest of {@code [a-c]}; as in Redis one that is not closed ends with the pattern. */
+    private BitSet oneOf() {
+        BitSet bits = new BitSet();
+        boolean not = next < pattern.length && pattern[next] == '^';
+        next += not ? 1 : 0;
+        while (next < pattern.length) {
+            int from = take();
+            if (from == ']') {
+                break;
+            }
+            if (from == '\\' && next < pattern.length) {
+                bits.set(take());
+            } else if (next + 1 < pattern.length && pattern[next] == '-') {
+                next++;
+                int to = take();
+                bits.set(Math.min(from, to), Math.max(from, to) + 1);
+            } else {
+                bits.set(from);
+            }
+        }
+        if (not) {
+            bits.flip(0, 256);
+        }
+        return bits;
+    }
+
+    /** Whether it matches a name. */
+    public boolean matches(String name) {
+        byte[] text = name.getBytes(StandardCharsets.UTF_8);
+        int part = 0;
+        int star = -1;
+        int retry = 0;
+        int at = 0;
+        while (at < text.length) {
+            if (part < parts.size() && parts.get(part) == null) {
+                star = part++;
+                retry = at;
+            } else if (part < parts.size() && accepts(parts.get(part), text[at])) {
+                part++;
+                at++;
+            } else if (star >= 0) {
+                // The last star takes one byte more; those before it need not.
+                part = star + 1;
+                at = ++retry;
+            } else {
+                return false;
+            }
+        }
+        return parts.subList(part, parts.size()).stream().allMatch(left -> left == null);
+    }
+
+    private static boolean accepts(@Nullable BitSet part, byte one) {
+        return part != null && part.get(one & 0xff);
+    }
+}
