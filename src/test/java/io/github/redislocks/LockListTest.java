@@ -12,6 +12,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -92,6 +93,27 @@ class LockListTest {
                 RedisLocks locks = RedisLocks.connect(servers.uri())) {
             hold(locks, 30);
             assertThat(names(locks, "*")).containsExactlyInAnyOrder(orders(30));
+        }
+    }
+
+    @Test
+    void cluster_whileASlotIsMoved_listsTheLocksOfTheOthers() {
+        try (ClusterServers servers = ClusterServers.start();
+                RedisLocks locks = RedisLocks.connect(servers.uri())) {
+            hold(locks, 30);
+            String moved = "redis-locks:{order:3}";
+            int slot = ClusterServers.slot(moved);
+            RedisServer from = servers.masterOf(moved);
+            RedisServer to = servers.masters().stream()
+                    .filter(master -> master.port() != from.port())
+                    .findFirst()
+                    .orElseThrow();
+            servers.beginMigration(slot, from, to);
+            servers.moveKeys(slot, from, to, 1);
+            String[] others = Stream.of(orders(30))
+                    .filter(name -> ClusterServers.slot("redis-locks:{" + name + "}") != slot)
+                    .toArray(String[]::new);
+            assertThat(names(locks, "*")).contains(others);
         }
     }
 
