@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.redislocks.fixture.RedisServer;
-import io.github.redislocks.state.Glob;
+import io.github.redislocks.state.NameGlob;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -81,7 +81,7 @@ class LockListFaultTest {
         for (String pattern : List.of(
                 "*", "a?b", "a[%]b", "a[{]b", "a[^x]b", "a[a-z]b", "*B", "*7B", "?", "[{}]", "\\{", "a\\%b", "*[",
                 "%*")) {
-            Glob glob = new Glob(pattern);
+            NameGlob glob = new NameGlob(pattern);
             assertThat(names(pattern))
                     .as(pattern)
                     .containsExactlyInAnyOrder(
@@ -136,7 +136,7 @@ class LockListFaultTest {
                 "*a*b",
                 "a*a*b",
                 "[\\a-c]")) {
-            Glob glob = new Glob(pattern);
+            NameGlob glob = new NameGlob(pattern);
             Set<String> expected = new TreeSet<>(jedis.keys(pattern));
             Set<String> matched =
                     new TreeSet<>(texts.stream().filter(glob::matches).toList());

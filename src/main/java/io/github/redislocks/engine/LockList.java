@@ -11,8 +11,8 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Inspections;
 import io.github.redislocks.script.Scripts;
-import io.github.redislocks.state.Glob;
 import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.NameGlob;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.waiting.Attempts;
 import java.util.Collections;
@@ -54,7 +54,7 @@ public final class LockList {
     /** The locks whose names match a glob; sends nothing before the stream is read. */
     public Stream<LockSummary> list(String pattern) {
         String keys = LockKeys.matching(settings.keyPrefix(), pattern);
-        Iterator<LockSummary> found = new Found(keys, new Glob(pattern), redis.servers());
+        Iterator<LockSummary> found = new Found(keys, new NameGlob(pattern), redis.servers());
         Stream<LockSummary> all = StreamSupport.stream(Spliterators.spliteratorUnknownSize(found, 0), false);
         // Only most masters of a quorum together know who holds a lock.
         return redis.hasLines() ? all : all.map(one -> ofMany(one.lockName())).filter(LockList::isOfUse);
@@ -68,14 +68,14 @@ public final class LockList {
     private final class Found implements Iterator<LockSummary> {
 
         private final String keys;
-        private final Glob glob;
+        private final NameGlob glob;
         private final Iterator<? extends Redis> servers;
         private final Set<String> seen = new HashSet<>();
         private Iterator<Reply> parts = Collections.emptyIterator();
         private Iterator<LockSummary> part = Collections.emptyIterator();
         private @Nullable LockSummary next;
 
-        Found(String keys, Glob glob, List<? extends Redis> servers) {
+        Found(String keys, NameGlob glob, List<? extends Redis> servers) {
             this.keys = keys;
             this.glob = glob;
             this.servers = servers.iterator();

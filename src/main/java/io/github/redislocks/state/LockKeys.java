@@ -67,7 +67,7 @@ public record LockKeys(String lock) {
 
     /**
      * A SCAN pattern for the keys of the locks whose names match a glob, and perhaps of others: {@code ?} and
-     * {@code [..]} stand for one byte of a name, which may be three of a key. {@link Glob} says which names match.
+     * {@code [..]} stand for one byte of a name, which may be three of a key. {@link NameGlob} says which names match.
      *
      * @param pattern as the names are matched by {@code KEYS}: {@code *}, {@code ?}, {@code [a-c]}, and a backslash
      *     before what is to be taken literally

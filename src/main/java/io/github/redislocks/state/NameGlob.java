@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * A pattern of lock names, with the rules of {@code KEYS}, byte by byte. In Redis a name is encoded, so that what the
  * server finds by a pattern of keys has to be matched once more by the name.
  */
-public final class Glob {
+public final class NameGlob {
 
     /** What each byte must be one of, in their order; null for any number of bytes. */
     private final List<@Nullable BitSet> parts = new ArrayList<>();
@@ -18,7 +18,7 @@ public final class Glob {
     private final byte[] pattern;
     private int next;
 
-    public Glob(String pattern) {
+    public NameGlob(String pattern) {
         this.pattern = pattern.getBytes(StandardCharsets.UTF_8);
         while (next < this.pattern.length) {
             parts.add(part());
