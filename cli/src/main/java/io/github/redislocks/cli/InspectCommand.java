@@ -1,6 +1,5 @@
 package io.github.redislocks.cli;
 
-import com.fasterxml.jackson.jr.ob.JSON;
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.RedisLocks;
 import java.io.IOException;
@@ -27,7 +26,7 @@ final class InspectCommand extends CliCommand {
     @Override
     int run(RedisLocks locks, PrintWriter out) throws IOException {
         LockInspection seen = locks.inspect(name);
-        out.println(json ? JSON.std.asString(fields(seen)) : text(seen));
+        out.println(json ? Json.of(fields(seen)) : text(seen));
         return ExitCodes.OK;
     }
 

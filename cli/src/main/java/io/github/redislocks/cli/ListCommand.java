@@ -1,6 +1,5 @@
 package io.github.redislocks.cli;
 
-import com.fasterxml.jackson.jr.ob.JSON;
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockSummary;
 import io.github.redislocks.RedisLocks;
@@ -42,7 +41,7 @@ final class ListCommand extends CliCommand {
             Iterator<LockSummary> each = locks.list(pattern).iterator();
             // Nobody may read any more, as in list --json | head.
             while (each.hasNext() && !out.checkError()) {
-                out.println(JSON.std.asString(fields(each.next())));
+                out.println(Json.of(fields(each.next())));
             }
             return ExitCodes.OK;
         }

@@ -89,6 +89,19 @@ class LooksTest {
         }
     }
 
+    /** Whatever the encoding of the locale, such as that of a cron job. */
+    @Test
+    void json_ofANameOfAnyCharacters_isAscii() throws Exception {
+        String name = "json:büro 🐟";
+        try (LockHandle held = locks.acquire(name)) {
+            assertThat(held.isHeld()).isTrue();
+            for (Cli json : List.of(run("list", "--json", "json:b*"), run("inspect", "--json", name))) {
+                assertThat(json.out()).isASCII();
+                assertThat(JSON.std.mapFrom(json.out())).containsEntry("lock", name);
+            }
+        }
+    }
+
     @Test
     void list_none_saysSo() {
         assertThat(run("list", "nothing").out()).isEqualTo("No lock like nothing is held, kept or waited for.\n");
