@@ -2,7 +2,6 @@ package io.github.redislocks.cli;
 
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.RedisLocks;
-import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.time.Instant;
@@ -24,7 +23,7 @@ final class InspectCommand extends CliCommand {
     private boolean json;
 
     @Override
-    int run(RedisLocks locks, PrintWriter out) throws IOException {
+    int run(RedisLocks locks, PrintWriter out) {
         LockInspection seen = locks.inspect(name);
         out.println(json ? Json.of(fields(seen)) : text(seen));
         return ExitCodes.OK;

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.jr.ob.JSON;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.Map;
 
 /** JSON for other programs: ASCII, since the output has the encoding of a locale, and JSON that of UTF-8. */
@@ -16,7 +17,11 @@ final class Json {
 
     private Json() {}
 
-    static String of(Map<String, Object> fields) throws IOException {
-        return ASCII.asString(fields);
+    static String of(Map<String, Object> fields) {
+        try {
+            return ASCII.asString(fields);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 }
