@@ -2,6 +2,7 @@ package io.github.redislocks.spring;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionStage;
@@ -33,14 +34,30 @@ final class LaterResults {
     /** With a body that may be of such a type. */
     private static final String ENTITY = "org.springframework.http.HttpEntity";
 
+    private static final ClassValue<Boolean> OF_CLASS = new ClassValue<>() {
+        @Override
+        protected Boolean computeValue(Class<?> type) {
+            return isLaterClass(type);
+        }
+    };
+
     private LaterResults() {}
 
     /** Whether work goes on, or begins, when such a result has been returned. */
     static boolean isLater(ResolvableType type) {
         Class<?> raw = type.toClass();
-        if (isOne(raw, Set.of(ENTITY))) {
+        if (raw == Optional.class || isOne(raw, Set.of(ENTITY))) {
             return Arrays.stream(type.getGenerics()).anyMatch(LaterResults::isLater);
         }
+        return isLater(raw);
+    }
+
+    /** The same of the class of a result. */
+    static boolean isLater(Class<?> type) {
+        return OF_CLASS.get(type);
+    }
+
+    private static boolean isLaterClass(Class<?> raw) {
         return TYPES.stream().anyMatch(each -> each.isAssignableFrom(raw))
                 || isOne(raw, NAMES)
                 || ReactiveAdapterRegistry.getSharedInstance().getAdapter(raw) != null;

@@ -12,6 +12,7 @@ import java.util.LinkedHashSet;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.ExecutionException;
@@ -89,9 +90,9 @@ final class LockedInterceptor implements MethodInterceptor {
         // Else it would be taken anew, and what encloses this call would go on under a lock that it had lost.
         EnclosingLocks.ensureHeld(source, lock);
         // Who has the lock took it before the transaction, or was let in.
-        boolean open = OpenTransactions.isOpen() && !lock.isHeldByCurrentThread();
-        boolean onItsOwn = open && OpenTransactions.beginsItsOwn(method.method(), type);
-        boolean inTransaction = open && !onItsOwn;
+        boolean inTransaction = OpenTransactions.isOpenFor(method.method(), type)
+                && !lock.isHeldByCurrentThread()
+                && !OpenTransactions.beginsItsOwn(invocation, this, method.method(), type, beans);
         if (inTransaction && method.isRefusedInTransaction()) {
             throw refused(method, name);
         }
@@ -99,9 +100,7 @@ final class LockedInterceptor implements MethodInterceptor {
         @SuppressWarnings("NullAway") // It does not see that the type argument of the call may be null.
         LockedCall<@Nullable Object, Exception> work = () -> {
             ran[0] = true;
-            return onItsOwn
-                    ? proceedOnItsOwn(invocation, method, source, lock)
-                    : proceed(invocation, method, source, lock);
+            return proceed(invocation, method, source, lock);
         };
         try {
             return inTransaction ? callUntilCompletion(work, method, lock) : call(work, method, lock);
@@ -120,7 +119,8 @@ final class LockedInterceptor implements MethodInterceptor {
                 "@Locked on " + method + " wants the lock \"" + name + "\" inside a transaction"
                         + " that is open already. A lock must be taken before the transaction begins and released after it has"
                         + " been committed, else the next holder reads what was there before. Put @Locked on the method that"
-                        + " begins the transaction, or around it; or choose inTransaction = UNLOCK_AFTER_COMPLETION, which keeps"
+                        + " begins the transaction, or around it; if a proxy around this one begins it, give what makes that"
+                        + " proxy, such as a BeanNameAutoProxyCreator, a smaller order; or choose inTransaction = UNLOCK_AFTER_COMPLETION, which keeps"
                         + " the lock until the open transaction has ended.");
     }
 
@@ -157,34 +157,6 @@ final class LockedInterceptor implements MethodInterceptor {
                 null);
     }
 
-    /** Inside an open transaction, which must be suspended by one that begins inside the lock, and ends there. */
-    private static @Nullable Object proceedOnItsOwn(
-            MethodInvocation invocation, LockedMethod method, Locks source, FencedLock lock) throws Exception {
-        long before = OpenTransactions.countSuspensions();
-        Object result;
-        try {
-            result = proceed(invocation, method, source, lock);
-        } catch (Exception e) {
-            if (OpenTransactions.countSuspensions() == before) {
-                IllegalStateException notItsOwn = notItsOwn(method, lock);
-                notItsOwn.addSuppressed(e);
-                throw notItsOwn;
-            }
-            throw e;
-        }
-        if (OpenTransactions.countSuspensions() == before) {
-            throw notItsOwn(method, lock);
-        }
-        return result;
-    }
-
-    private static IllegalStateException notItsOwn(LockedMethod method, FencedLock lock) {
-        return new IllegalStateException("@Locked on " + method + " has run under the lock \"" + lock.getName()
-                + "\" inside the transaction of another proxy, which would commit it after the lock was released."
-                + " So it is rolled back. A lock must be taken before the transaction begins: give what makes that proxy,"
-                + " such as a BeanNameAutoProxyCreator, a smaller order, or use @EnableTransactionManagement.");
-    }
-
     private static @Nullable Object proceed(
             MethodInvocation invocation, LockedMethod method, Locks source, FencedLock lock) throws Exception {
         if (method.wantsToken()) {
@@ -193,9 +165,7 @@ final class LockedInterceptor implements MethodInterceptor {
         EnclosingLocks.enter(source, lock);
         try {
             Object result = invocation.proceed();
-            if (method.mayEndLater() && result instanceof Future<?> work) {
-                awaitEnd(work);
-            }
+            awaitEndOf(result, method, lock);
             return result;
         } catch (Exception | Error e) {
             throw e;
@@ -206,7 +176,21 @@ final class LockedInterceptor implements MethodInterceptor {
         }
     }
 
-    /** Waits for the work of an {@code @Async} method that has returned before its end, as its caller is going to. */
+    /** Whatever the method declares: waits for work that goes on, as of {@code @Async}; throws if it cannot. */
+    private static void awaitEndOf(@Nullable Object result, LockedMethod method, FencedLock lock) {
+        Object work = result instanceof Optional<?> some ? some.orElse(null) : result;
+        if (work instanceof CompletionStage<?> stage) {
+            awaitEnd(stage.toCompletableFuture());
+        } else if (work instanceof Future<?> future) {
+            awaitEnd(future);
+        } else if (work != null && LaterResults.isLater(work.getClass())) {
+            throw new IllegalStateException("@Locked on " + method + " has returned a "
+                    + work.getClass().getName() + ", whose work begins or goes on after the lock \"" + lock.getName()
+                    + "\" was released. Use Locks.withLockAsync(…) in it; or have it do the work, and return what came"
+                    + " of it.");
+        }
+    }
+
     private static void awaitEnd(Future<?> work) {
         try {
             Object unused = work.get();

@@ -7,7 +7,6 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Future;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
@@ -48,7 +47,7 @@ final class LockedMethod {
                         && !Modifier.isStatic(method.getModifiers())
                         && !Modifier.isFinal(method.getModifiers()),
                 "is private, static or final, and Spring cannot step in before such a method. Make it an ordinary one.");
-        checkEndsWithItsWork(ResolvableType.forMethodReturnType(method, type));
+        checkEndsWithItsWork(type);
         this.name = name(resolve.apply(locked.value()));
         this.waitFor = duration("waitFor", resolve.apply(locked.waitFor()), time -> time);
         check(waitFor == null || !waitFor.isNegative(), "has a negative waitFor. Write \"0\" for a free lock only.");
@@ -81,9 +80,11 @@ final class LockedMethod {
         }
     }
 
-    private void checkEndsWithItsWork(ResolvableType returned) {
+    private void checkEndsWithItsWork(Class<?> type) {
+        ResolvableType returned = ResolvableType.forMethodReturnType(method, type);
+        // Of the class of the bean it is for what that inherits, too.
         boolean async = AnnotatedElementUtils.hasAnnotation(method, Async.class)
-                || AnnotatedElementUtils.hasAnnotation(method.getDeclaringClass(), Async.class);
+                || AnnotatedElementUtils.hasAnnotation(type, Async.class);
         boolean later = LaterResults.isLater(returned) || KotlinDetector.isSuspendingFunction(method);
         check(
                 async || !later,
@@ -192,11 +193,6 @@ final class LockedMethod {
     @Nullable
     Object skipped() {
         return method.getReturnType() == Optional.class ? Optional.empty() : null;
-    }
-
-    /** Whether its thread is to wait for what the method returns: of {@code @Async}, which does so as well. */
-    boolean mayEndLater() {
-        return Future.class.isAssignableFrom(method.getReturnType());
     }
 
     boolean declares(Class<? extends Throwable> type) {

@@ -2,13 +2,16 @@ package io.github.redislocks.spring;
 
 import io.github.redislocks.FencedLock;
 import java.lang.reflect.Method;
+import org.aopalliance.aop.Advice;
+import org.aopalliance.intercept.MethodInvocation;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.ClassUtils;
 
 /**
  * The transaction of the calling thread, if Spring's transactions are on the class path. To load this class needs none
- * of theirs: what implements their interfaces is in {@link TransactionEnds}.
+ * of theirs: what implements or asks more is in {@link TransactionEnds} and {@link InnerTransactions}.
  */
 final class OpenTransactions {
 
@@ -23,16 +26,23 @@ final class OpenTransactions {
         return KNOWN && TransactionSynchronizationManager.isActualTransactionActive();
     }
 
-    /** Whether a method begins a transaction of its own also where one is open, and so ends it under its lock. */
-    static boolean beginsItsOwn(Method method, Class<?> type) {
-        return TransactionEnds.beginsItsOwn(method, type);
+    /**
+     * Whether a method would run in one. A transaction that has ended is known until all have been told; a method with
+     * an annotation of transactions could join that still.
+     */
+    static boolean isOpenFor(Method method, Class<?> type) {
+        return isOpen()
+                && (TransactionSynchronizationManager.isSynchronizationActive()
+                        || InnerTransactions.isAnnotated(method, type));
     }
 
     /**
-     * How often a transaction of the calling thread was suspended since this was asked first in that one, or before.
+     * Whether a method begins a transaction of its own also where one is open, and so ends it under its lock, which is
+     * an advice of the proxy that is called.
      */
-    static long countSuspensions() {
-        return TransactionEnds.countSuspensions();
+    static boolean beginsItsOwn(
+            MethodInvocation invocation, Advice lock, Method method, Class<?> type, BeanFactory beans) {
+        return InnerTransactions.beginsItsOwn(invocation, lock, method, type, beans);
     }
 
     /**

@@ -2,23 +2,16 @@ package io.github.redislocks.spring;
 
 import io.github.redislocks.FencedLock;
 import io.github.redislocks.RedisReentrantLock;
-import java.lang.reflect.Method;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.config.SingletonBeanRegistry;
 import org.springframework.transaction.ConfigurableTransactionManager;
-import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
-import org.springframework.transaction.annotation.AnnotationTransactionAttributeSource;
-import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /** What is done before transactions are committed and when they have ended; needs Spring's transactions. */
 final class TransactionEnds {
-
-    private static final AnnotationTransactionAttributeSource ANNOTATIONS =
-            new AnnotationTransactionAttributeSource(false);
 
     private TransactionEnds() {}
 
@@ -50,30 +43,6 @@ final class TransactionEnds {
             if (made != null) {
                 askBeforeCommits(made);
             }
-        }
-    }
-
-    /** As {@link OpenTransactions#beginsItsOwn}: what Spring itself finds. */
-    static boolean beginsItsOwn(Method method, Class<?> type) {
-        TransactionAttribute found = ANNOTATIONS.getTransactionAttribute(method, type);
-        return found != null && found.getPropagationBehavior() == TransactionDefinition.PROPAGATION_REQUIRES_NEW;
-    }
-
-    /** As {@link OpenTransactions#countSuspensions}. */
-    static long countSuspensions() {
-        TransactionSynchronizationManager.registerSynchronization(new Suspensions());
-        return Suspensions.COUNT.get();
-    }
-
-    /** Counts. All are equal, so that a transaction has one of them. */
-    private record Suspensions() implements TransactionSynchronization {
-
-        /** By thread, and of all its transactions. */
-        private static final ThreadLocal<Long> COUNT = ThreadLocal.withInitial(() -> 0L);
-
-        @Override
-        public void suspend() {
-            COUNT.set(COUNT.get() + 1);
         }
     }
 

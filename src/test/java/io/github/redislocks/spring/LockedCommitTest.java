@@ -2,11 +2,14 @@ package io.github.redislocks.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.Locks;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.testkit.InMemoryLocks;
+import java.util.ArrayList;
+import java.util.List;
 import javax.sql.DataSource;
 import org.h2.jdbcx.JdbcConnectionPool;
 import org.junit.jupiter.api.AfterEach;
@@ -23,12 +26,16 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Role;
 import org.springframework.core.PriorityOrdered;
+import org.springframework.core.annotation.Order;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.annotation.AnnotationTransactionAttributeSource;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.event.TransactionalEventListener;
 import org.springframework.transaction.interceptor.TransactionInterceptor;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 /** That nothing is committed under a lock of {@link Locked} that was lost; on H2. */
@@ -151,12 +158,27 @@ class LockedCommitTest {
         }
     }
 
+    static class Till {
+        @Transactional(propagation = Propagation.REQUIRES_NEW)
+        public void ring() {}
+    }
+
     static class Office {
 
         private final Sales.Counter counter;
+        private final Till till;
 
-        Office(Sales.Counter counter) {
+        Office(Sales.Counter counter, Till till) {
             this.counter = counter;
+            this.till = till;
+        }
+
+        /** Suspends whatever transaction it is in for a moment. */
+        @Locked("sale:#{#id}")
+        @Transactional(propagation = Propagation.REQUIRES_NEW)
+        public void sellAndRing(int id) {
+            till.ring();
+            counter.add(id);
         }
 
         @Locked("sale:#{#id}")
@@ -217,15 +239,20 @@ class LockedCommitTest {
         @Bean
         static BeanNameAutoProxyCreator late() {
             BeanNameAutoProxyCreator late = new BeanNameAutoProxyCreator();
-            late.setBeanNames("office");
+            late.setBeanNames("office", "till");
             late.setInterceptorNames("begin");
             late.setProxyTargetClass(true);
             return late;
         }
 
         @Bean
-        Office office(Sales.Counter counter) {
-            return new Office(counter);
+        Till till() {
+            return new Till();
+        }
+
+        @Bean
+        Office office(Sales.Counter counter, Till till) {
+            return new Office(counter, till);
         }
     }
 
@@ -316,8 +343,86 @@ class LockedCommitTest {
                     .hasMessageContaining("Office.sell(int, boolean)")
                     .hasMessageContaining("BeanNameAutoProxyCreator");
             assertThatThrownBy(() -> office.sell(1, true)).isInstanceOf(IllegalStateException.class);
+            assertThatThrownBy(() -> office.sellAndRing(1)).isInstanceOf(IllegalStateException.class);
             assertThat(late.getBean(Sales.Counter.class).count(1)).isZero();
         }
+    }
+
+    record Sold(int id, List<String> told) {}
+
+    static class Listeners {
+
+        private final Sales.Counter counter;
+
+        Listeners(Sales.Counter counter) {
+            this.counter = counter;
+        }
+
+        /** Last: with its end Spring forgets the other transaction. */
+        @Order(2)
+        @Locked("own")
+        @Transactional(propagation = Propagation.REQUIRES_NEW)
+        @TransactionalEventListener
+        public void onItsOwn(Sold sold) {
+            counter.add(sold.id);
+            sold.told.add("own");
+        }
+
+        @Order(1)
+        @Locked("plain")
+        @TransactionalEventListener
+        public void plainly(Sold sold) {
+            sold.told.add("plain");
+        }
+
+        @Order(1)
+        @Locked(value = "until", inTransaction = Locked.InTransaction.UNLOCK_AFTER_COMPLETION)
+        @TransactionalEventListener
+        public void untilCompletion(Sold sold) {
+            sold.told.add("until");
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class WithListeners {
+        @Bean
+        Listeners listeners(Sales.Counter counter) {
+            return new Listeners(counter);
+        }
+    }
+
+    /** Spring calls them when the transaction has ended, and before it forgets it. */
+    @Test
+    void listeners_ofACommit_runUnderTheirLocks() {
+        context.close();
+        start(Config.class, WithListeners.class);
+        List<String> told = new ArrayList<>();
+        TransactionTemplate transaction = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
+        transaction.executeWithoutResult(status -> context.publishEvent(new Sold(1, told)));
+        assertThat(told).containsExactlyInAnyOrder("own", "plain", "until");
+        assertThat(counter.count(1)).isOne();
+        RedisLocks locks = context.getBean(RedisLocks.class);
+        assertThat(locks.held()).isEmpty();
+    }
+
+    /** It would join the transaction that has ended, and what it writes be committed later. */
+    @Test
+    void transaction_afterTheEndOfAnother_isRefusedIfItIsNotItsOwn() {
+        List<Throwable> thrown = new ArrayList<>();
+        TransactionTemplate transaction = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
+        transaction.executeWithoutResult(status ->
+                TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+                    @Override
+                    public void afterCompletion(int ended) {
+                        thrown.add(catchThrowable(() -> shop.sell(1, false)));
+                    }
+                }));
+        assertThat(thrown)
+                .singleElement()
+                .isInstanceOfSatisfying(
+                        IllegalStateException.class,
+                        refused -> assertThat(refused).hasMessageContaining("before the transaction begins"));
+        assertThat(counter.count(1)).isZero();
     }
 
     @Test

@@ -2,6 +2,7 @@ package io.github.redislocks.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.Locks;
 import io.github.redislocks.RedisLocks;
@@ -9,10 +10,14 @@ import io.github.redislocks.testkit.InMemoryLocks;
 import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.aopalliance.intercept.MethodInterceptor;
@@ -222,6 +227,13 @@ class LockedPlacesTest {
         }
     }
 
+    static class WithOptionalFuture {
+        @Locked("x")
+        public Optional<CompletableFuture<Void>> work() {
+            return Optional.empty();
+        }
+    }
+
     static class Supplying<T> {
         @Locked("x")
         public T work() {
@@ -240,12 +252,68 @@ class LockedPlacesTest {
                 "io.github.redislocks.spring.LockedPlacesTest$WithWebAsyncTask    | WebAsyncTask<String>",
                 "io.github.redislocks.spring.LockedPlacesTest$WithEmitter         | SseEmitter",
                 "io.github.redislocks.spring.LockedPlacesTest$WithStreamedBody    | ResponseEntity<StreamingResponseBody>",
+                "io.github.redislocks.spring.LockedPlacesTest$WithOptionalFuture  | Optional<CompletableFuture<Void>>",
                 "io.github.redislocks.spring.LockedPlacesTest$WithInheritedFuture | CompletableFuture<Void>"
             })
     void resultThatWorksLater_failsTheStart(Class<?> type, String named) {
         assertThatThrownBy(() -> start(Object.class, type, Object::new))
                 .hasStackTraceContaining(".work() cannot work: it returns " + named + ", so that")
                 .hasStackTraceContaining("Locks.withLockAsync");
+    }
+
+    /** Of whatever type: what its methods return is known when they have. */
+    static class Holding {
+
+        private final Supplier<Object> results;
+
+        Holding(Supplier<Object> results) {
+            this.results = results;
+        }
+
+        @Locked("x")
+        public Object object() {
+            return results.get();
+        }
+
+        @Locked("x")
+        public Optional<Object> optional() {
+            return Optional.of(results.get());
+        }
+    }
+
+    @Test
+    void futureThatNoTypeTellsOf_keepsTheLockUntilItsEnd() throws Exception {
+        BlockingQueue<CompletableFuture<Object>> begun = new LinkedBlockingQueue<>();
+        Holding holding = start(
+                Holding.class,
+                Object.class,
+                () -> new Holding(() -> {
+                    CompletableFuture<Object> work = new CompletableFuture<>();
+                    begun.add(work);
+                    return work.minimalCompletionStage();
+                }));
+        for (Callable<Object> call : List.<Callable<Object>>of(holding::object, holding::optional)) {
+            FutureTask<Object> called = new FutureTask<>(call);
+            Thread caller = new Thread(called);
+            caller.start();
+            CompletableFuture<Object> work = begun.take();
+            await().until(() -> caller.getState() == Thread.State.WAITING || !caller.isAlive());
+            assertThat(locks().inspect("x").holder()).as("while it works").isPresent();
+            work.complete("done");
+            assertThat(called.get()).isNotNull();
+            assertThat(locks().inspect("x").holder()).isEmpty();
+        }
+    }
+
+    @Test
+    void resultThatWorksLater_andThatNoTypeTellsOf_isRefused() {
+        Holding holding = start(Holding.class, Object.class, () -> new Holding(IntStream::empty));
+        for (Callable<Object> call : List.<Callable<Object>>of(holding::object, holding::optional)) {
+            assertThatThrownBy(call::call)
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("IntPipeline")
+                    .hasMessageContaining("Locks.withLockAsync");
+        }
     }
 
     static class WithPlainResults {
@@ -424,6 +492,24 @@ class LockedPlacesTest {
         assertThat(job.held(() -> locks().reentrantLock("job").isHeldByCurrentThread())
                         .join())
                 .as("held by the thread that works")
+                .isTrue();
+    }
+
+    static class Later {
+        @Locked("job")
+        public CompletableFuture<Boolean> held(Supplier<Boolean> held) {
+            return CompletableFuture.completedFuture(held.get());
+        }
+    }
+
+    @Async
+    static class InheritedLater extends Later {}
+
+    @Test
+    void async_ofTheClassThatInherits_isKnown() {
+        Later later = start(Later.class, AsyncAsUsual.class, InheritedLater::new);
+        assertThat(later.held(() -> locks().reentrantLock("job").isHeldByCurrentThread())
+                        .join())
                 .isTrue();
     }
 

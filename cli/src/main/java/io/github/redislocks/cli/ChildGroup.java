@@ -47,6 +47,7 @@ final class ChildGroup {
             line.add(0, setsid.toString());
         }
         ProcessBuilder builder = new ProcessBuilder(line).inheritIO();
+        Typed.restoreLocale(builder.environment());
         builder.environment().putAll(environment);
         Process process = builder.start();
         return new ChildGroup(process, setsid == null ? null : new ProcessGroup(process.pid()));

@@ -37,6 +37,11 @@ abstract class CliCommand implements Callable<Integer> {
     /** What it ends with. */
     abstract int run(RedisLocks locks, PrintWriter out) throws IOException, InterruptedException;
 
+    /** Whether nobody reads any more, as in {@code top | head}, which the standard output of Java keeps to itself. */
+    static boolean isUnread(PrintWriter out) {
+        return out.checkError() || System.out.checkError();
+    }
+
     final ParameterException wrong(String message) {
         return new ParameterException(spec.commandLine(), message);
     }

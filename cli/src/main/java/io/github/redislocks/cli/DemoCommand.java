@@ -22,7 +22,8 @@ import picocli.CommandLine.Spec;
         description = {
             "Sells a stock by four processes, first without a lock and then under it, while one of them is killed with the"
                     + " lock in its hand, and prints both sales side by side. Takes about 12 seconds.",
-            "Its keys begin with redis-locks-demo: and are gone at its end. Ends with 1 if the sale under the lock broke a"
+            "Its keys begin with redis-locks-demo: and are gone at its end, or within a day if it is ended by a"
+                    + " signal. Ends with 1 if the sale under the lock broke a"
                     + " rule."
         })
 final class DemoCommand implements Callable<Integer> {

@@ -1,9 +1,7 @@
 package io.github.redislocks.cli;
 
-import com.fasterxml.jackson.jr.ob.JSON;
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.RedisLocks;
-import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.time.Instant;
@@ -25,9 +23,9 @@ final class InspectCommand extends CliCommand {
     private boolean json;
 
     @Override
-    int run(RedisLocks locks, PrintWriter out) throws IOException {
+    int run(RedisLocks locks, PrintWriter out) {
         LockInspection seen = locks.inspect(name);
-        out.println(json ? JSON.std.asString(fields(seen)) : text(seen));
+        out.println(json ? Json.of(fields(seen)) : text(seen));
         return ExitCodes.OK;
     }
 

@@ -1,15 +1,12 @@
 package io.github.redislocks.cli;
 
-import com.fasterxml.jackson.jr.ob.JSON;
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockSummary;
 import io.github.redislocks.RedisLocks;
-import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Comparator;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -37,13 +34,10 @@ final class ListCommand extends CliCommand {
     private boolean json;
 
     @Override
-    int run(RedisLocks locks, PrintWriter out) throws IOException {
+    int run(RedisLocks locks, PrintWriter out) {
         if (json) {
-            Iterator<LockSummary> each = locks.list(pattern).iterator();
-            // Nobody may read any more, as in list --json | head.
-            while (each.hasNext() && !out.checkError()) {
-                out.println(JSON.std.asString(fields(each.next())));
-            }
+            // By an iterator all of a server would be read before the first line.
+            locks.list(pattern).takeWhile(next -> !isUnread(out)).forEach(lock -> out.println(Json.of(fields(lock))));
             return ExitCodes.OK;
         }
         List<LockSummary> all = locks.list(pattern)

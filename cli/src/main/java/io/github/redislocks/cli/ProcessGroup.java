@@ -20,6 +20,9 @@ record ProcessGroup(Path shell, long id) {
     private static final Path SHELL = Path.of("/bin/sh");
 
     private static final Path PROCESSES = Path.of("/proc");
+    private static final int STATE = 1;
+    private static final int GROUP = 3;
+    private static final int THREADS = 18;
     private static final String SEND = "for s in $1; do kill -s \"$s\" -- \"-$2\" || exit 1; done 2>/dev/null";
 
     ProcessGroup(long id) {
@@ -72,15 +75,22 @@ record ProcessGroup(Path shell, long id) {
         }
     }
 
-    /** Reads {@code pid (name) state parent group ...}, where the name may have blanks and brackets. */
     private boolean isMember(Path stat) {
         try {
-            String line = Files.readString(stat, StandardCharsets.ISO_8859_1);
-            String[] fields = line.substring(line.lastIndexOf(')') + 1).split(" ", 5);
-            return fields.length == 5 && Long.parseLong(fields[3]) == id && !fields[1].matches("[ZXx]");
+            return isMember(Files.readString(stat, StandardCharsets.ISO_8859_1));
         } catch (IOException ended) {
             return false;
         }
+    }
+
+    /** Reads {@code pid (name) state parent group ...}, where the name may have blanks and brackets. */
+    private boolean isMember(String stat) {
+        String[] fields = stat.substring(stat.lastIndexOf(')') + 1).split(" ");
+        if (fields.length <= THREADS || Long.parseLong(fields[GROUP]) != id) {
+            return false;
+        }
+        // A zombie whose first thread has ended by itself may have others that work.
+        return !fields[STATE].matches("[ZXx]") || fields[STATE].equals("Z") && Long.parseLong(fields[THREADS]) > 1;
     }
 
     /** Through interrupts, which are kept. */

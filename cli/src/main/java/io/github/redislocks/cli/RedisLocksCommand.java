@@ -63,6 +63,7 @@ final class RedisLocksCommand implements Callable<Integer> {
                 // An argument such as @body.json is one of the command that is run.
                 .setExpandAtFiles(false)
                 .registerConverter(Duration.class, Times::parse)
+                .setExecutionStrategy(Typed::execute)
                 .setParameterExceptionHandler(RedisLocksCommand::explain)
                 .setExecutionExceptionHandler((e, command, parsed) -> failed(e, command));
     }

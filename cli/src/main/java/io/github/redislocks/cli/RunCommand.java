@@ -186,7 +186,7 @@ final class RunCommand implements Callable<Integer> {
             return ExitCodes.OK;
         }
         if (!quiet && !signalled) {
-            err().println("redis-locks: \"" + name + "\" is busy"
+            err().println("redis-locks: \"" + Shown.of(name) + "\" is busy"
                     + locks.inspect(name)
                             .holder()
                             .map(holder -> ": held by " + InspectCommand.owner(holder.owner()))
@@ -230,7 +230,7 @@ final class RunCommand implements Callable<Integer> {
     }
 
     private int lost(String more) {
-        err().println("redis-locks: the lock \"" + name + "\" was lost" + more);
+        err().println("redis-locks: the lock \"" + Shown.of(name) + "\" was lost" + more);
         return ExitCodes.LOST;
     }
 

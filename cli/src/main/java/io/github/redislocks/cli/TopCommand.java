@@ -49,8 +49,7 @@ final class TopCommand extends CliCommand {
                 .thenComparing(lock -> lock.holder()
                         .map(holder -> holder.since().toEpochMilli())
                         .orElse(Long.MAX_VALUE));
-        // Until Ctrl-C, or until nobody reads any more, as in top | head.
-        for (long left = times == null ? Long.MAX_VALUE : times; left > 0 && !out.checkError(); left--) {
+        for (long left = times == null ? Long.MAX_VALUE : times; left > 0 && !isUnread(out); left--) {
             List<LockSummary> all = locks.list(pattern).sorted(order).toList();
             out.println((terminal ? CLEAR : "") + all.size() + " locks in use");
             out.println(ListCommand.table(all.subList(0, Math.min(rows, all.size()))));

@@ -31,26 +31,27 @@ class UnlockCommand extends CliCommand {
 
     @Override
     int run(RedisLocks locks, PrintWriter out) {
+        String shown = Shown.of(name);
         LockInspection seen = locks.inspect(name);
         if (isFree(seen)) {
-            out.println("Nobody holds \"" + name + "\".");
+            out.println("Nobody holds \"" + shown + "\".");
             return ExitCodes.OK;
         }
         String whose = whose(seen);
         if (!yes) {
-            if (!confirmed("\"" + name + "\" is " + whose + ". End that? [y/N] ")) {
+            if (!confirmed("\"" + shown + "\" is " + whose + ". End that? [y/N] ")) {
                 out.println("Nothing was changed.");
                 return ExitCodes.OK;
             }
             // The answer may have taken its time, and was about that hold only.
             LockInspection now = locks.inspect(name);
             if (!isFree(now) && !isSame(seen, now)) {
-                out.println("Nothing was changed: meanwhile \"" + name + "\" is " + whose(now) + ".");
+                out.println("Nothing was changed: meanwhile \"" + shown + "\" is " + whose(now) + ".");
                 return ExitCodes.OK;
             }
         }
         boolean ended = locks.reentrantLock(name).forceUnlock();
-        out.println(ended ? "Ended: \"" + name + "\" was " + whose + "." : "It had ended meanwhile.");
+        out.println(ended ? "Ended: \"" + shown + "\" was " + whose + "." : "It had ended meanwhile.");
         return ExitCodes.OK;
     }
 

@@ -26,7 +26,7 @@ final class WaitingLine {
         try {
             Thread.sleep(FIRST_MILLIS);
             while (true) {
-                err.println("redis-locks: waiting for \"" + name + "\"" + reason(locks, name));
+                err.println("redis-locks: waiting for \"" + Shown.of(name) + "\"" + reason(locks, name));
                 err.flush();
                 Thread.sleep(NEXT_MILLIS);
             }

@@ -1,6 +1,7 @@
 package io.github.redislocks.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
 import static org.awaitility.Awaitility.await;
 
 import java.io.InputStream;
@@ -71,6 +72,30 @@ class ChildGroupTest {
         } finally {
             ProcessHandle.of(parent).ifPresent(ProcessHandle::destroyForcibly);
         }
+    }
+
+    /** Its first thread ended by itself, so that Linux shows it as a zombie. */
+    @Test
+    void group_ofWhichOneHasThreadsThatWork_lives() throws Exception {
+        assumeThat(ChildGroup.find("python3"))
+                .as("the python3 that ends a thread")
+                .isNotNull();
+        ChildGroup child = commands.start("exec python3 -c \"import ctypes, os, threading, time\n"
+                + "def work():\n"
+                + "    while not os.path.exists('go'): time.sleep(0.01)\n"
+                + "    os._exit(0)\n"
+                + "threading.Thread(target=work).start()\n"
+                + "open('ready', 'w').write(str(os.getpid()))\n"
+                + "ctypes.CDLL(None).pthread_exit(None)\"");
+        commands.awaitFile("ready");
+        await().until(() -> commands.lines("ready").size() == 1);
+        long works = Long.parseLong(commands.lines("ready").get(0));
+        await().until(() -> Commands.state(works).equals("Z"));
+        ProcessGroup group = new ProcessGroup(works);
+        assertThat(group.isAlive()).isTrue();
+        commands.go();
+        await().until(() -> !group.isAlive());
+        assertThat(child.exitCode()).isZero();
     }
 
     @Test

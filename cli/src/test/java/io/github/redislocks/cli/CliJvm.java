@@ -31,12 +31,27 @@ final class CliJvm implements AutoCloseable {
     }
 
     static CliJvm start(Path folder, Map<String, String> environment, String... args) throws IOException {
-        Path out = Files.createTempFile(folder, "out", "");
-        Path err = Files.createTempFile(folder, "err", "");
+        return start(folder, environment, line(args));
+    }
+
+    /** Its output goes to a command of a shell, whose output it is then; it has ended when both have. */
+    static CliJvm startInto(String reader, Path folder, String url, String... args) throws IOException {
+        List<String> line = new ArrayList<>(List.of("sh", "-c", "\"$@\" | " + reader, "sh"));
+        line.addAll(line(args));
+        return start(folder, Map.of("REDIS_URL", url), line);
+    }
+
+    private static List<String> line(String... args) {
         List<String> line = new ArrayList<>(
                 List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:TieredStopAtLevel=1"));
         line.addAll(List.of("-jar", System.getProperty("cli.jar")));
         line.addAll(List.of(args));
+        return line;
+    }
+
+    private static CliJvm start(Path folder, Map<String, String> environment, List<String> line) throws IOException {
+        Path out = Files.createTempFile(folder, "out", "");
+        Path err = Files.createTempFile(folder, "err", "");
         ProcessBuilder builder = new ProcessBuilder(line)
                 .redirectInput(ProcessBuilder.Redirect.from(Path.of("/dev/null").toFile()))
                 .redirectOutput(out.toFile())

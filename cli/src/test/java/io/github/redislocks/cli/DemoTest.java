@@ -1,9 +1,11 @@
 package io.github.redislocks.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.OwnServer;
 import java.nio.file.Path;
+import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -31,6 +33,21 @@ class DemoTest {
             try (Jedis jedis = new Jedis(server.uri())) {
                 assertThat(jedis.keys("redis-locks-demo:*")).isEmpty();
             }
+        }
+    }
+
+    @Test
+    void demo_thatIsEndedByASignal_leavesNoKeyForEver() throws Exception {
+        try (OwnServer server = OwnServer.start();
+                CliJvm demo = CliJvm.start(folder, server.uri(), "demo");
+                Jedis jedis = new Jedis(server.uri())) {
+            await().atMost(Duration.ofSeconds(30))
+                    .until(() -> jedis.keys("redis-locks-demo:*:ledger").size() == 1);
+            demo.process.destroy();
+            assertThat(demo.await()).isEqualTo(128 + 15);
+            assertThat(jedis.keys("redis-locks-demo:*"))
+                    .isNotEmpty()
+                    .allSatisfy(key -> assertThat(jedis.ttl(key)).as(key).isPositive());
         }
     }
 

@@ -2,13 +2,16 @@ package io.github.redislocks.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.fixture.OwnServer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
+/** What the script makes of how it is called. */
 @Timeout(60)
 class LauncherTest {
 
@@ -24,5 +27,32 @@ class LauncherTest {
         assertThat(new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
                 .startsWith("redis-locks ");
         assertThat(process.waitFor()).isZero();
+    }
+
+    /**
+     * As of a cron job: another lock than that of a shell with UTF-8 would be held, and the command given other words.
+     */
+    @Test
+    void run_withoutALocale_passesOnWhatWasTyped() throws Exception {
+        // In ASCII, as the JVM of this test may have no locale either.
+        String typed =
+                "exec ./redis-locks run \"$(printf 'b\\303\\274ro')\" -- sh -c \"$0\" sh \"$(printf 'z\\303\\274rich')\"";
+        String print = "echo \"$1|$REDIS_LOCKS_NAME|${LC_ALL-unset}\"";
+        try (OwnServer server = OwnServer.start()) {
+            for (String locale : new String[] {"unset", "C", "POSIX"}) {
+                ProcessBuilder run = new ProcessBuilder("sh", "-c", typed, print).redirectErrorStream(true);
+                Map<String, String> environment = run.environment();
+                environment.keySet().removeIf(name -> name.equals("LANG") || name.startsWith("LC_"));
+                if (!locale.equals("unset")) {
+                    environment.put("LC_ALL", locale);
+                }
+                environment.put("REDIS_URL", server.uri());
+                environment.put("JAVA_HOME", System.getProperty("java.home"));
+                Process process = run.start();
+                assertThat(new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
+                        .isEqualTo("zürich|büro|" + locale + "\n");
+                assertThat(process.waitFor()).isZero();
+            }
+        }
     }
 }

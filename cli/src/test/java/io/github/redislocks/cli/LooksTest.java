@@ -8,9 +8,6 @@ import io.github.redislocks.FencedLock;
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.fixture.OwnServer;
-import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -25,11 +22,16 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import picocli.CommandLine;
+import org.junit.jupiter.api.io.TempDir;
+import redis.clients.jedis.Jedis;
 
 /** What the commands that look at locks print, and what they say to wrong input. */
 @Timeout(60)
 class LooksTest {
+
+    private static final int LISTED = 2_000;
+    /** With each request. */
+    private static final int SCANNED = 25;
 
     private static OwnServer server;
     private static RedisLocks locks;
@@ -86,6 +88,19 @@ class LooksTest {
                     .isInstanceOfSatisfying(
                             java.util.Map.class,
                             holder -> assertThat(holder.get("token")).isEqualTo(held.fencingToken()));
+        }
+    }
+
+    /** Whatever the encoding of the locale, such as that of a cron job. */
+    @Test
+    void json_ofANameOfAnyCharacters_isAscii() throws Exception {
+        String name = "json:büro 🐟";
+        try (LockHandle held = locks.acquire(name)) {
+            assertThat(held.isHeld()).isTrue();
+            for (Cli json : List.of(run("list", "--json", "json:b*"), run("inspect", "--json", name))) {
+                assertThat(json.out()).isASCII();
+                assertThat(JSON.std.mapFrom(json.out())).containsEntry("lock", name);
+            }
         }
     }
 
@@ -155,31 +170,28 @@ class LooksTest {
         }
     }
 
-    /** As by {@code redis-locks top | head -1}. */
+    /** In processes, since the standard output of Java swallows that nobody reads. */
     @Test
-    void topAndList_whoseReaderHasGone_end() throws Exception {
-        try (LockHandle held = locks.acquire("unread")) {
-            assertThat(held.isHeld()).isTrue();
-            for (String[] args : new String[][] {{"top", "--every=1ms"}, {"list", "--json"}}) {
-                CommandLine line = RedisLocksCommand.commandLine().setOut(new PrintWriter(new Closed()));
-                assertThat(line.execute(args[0], "--url=" + server.uri(), args[1]))
-                        .isZero();
+    void topAndList_whoseReaderHasGone_end(@TempDir Path folder) throws Exception {
+        String longName = "unread".repeat(50);
+        try (OwnServer own = OwnServer.start();
+                RedisLocks many = RedisLocks.connect(own.uri());
+                Jedis jedis = new Jedis(own.uri())) {
+            for (int i = 0; i < LISTED; i++) {
+                many.acquire(longName + i);
+            }
+            try (CliJvm list = CliJvm.startInto("head -1", folder, own.uri(), "list", "--json")) {
+                assertThat(list.await()).as(list.err()).isZero();
+                assertThat(list.out().lines()).hasSize(1);
+            }
+            // The lines that a pipe takes without a reader are a tenth of all.
+            String scans = jedis.info("commandstats").replaceAll("(?s).*cmdstat_scan:calls=(\\d+).*", "$1");
+            assertThat(Integer.parseInt(scans)).isLessThan(LISTED / SCANNED);
+            try (CliJvm top = CliJvm.startInto("head -1", folder, own.uri(), "top", "--every=1ms", "none")) {
+                assertThat(top.await()).as(top.err()).isZero();
+                assertThat(top.out()).isEqualTo("0 locks in use\n");
             }
         }
-    }
-
-    private static final class Closed extends Writer {
-
-        @Override
-        public void write(char[] text, int from, int length) throws IOException {
-            throw new IOException("Broken pipe");
-        }
-
-        @Override
-        public void flush() {}
-
-        @Override
-        public void close() {}
     }
 
     @Test

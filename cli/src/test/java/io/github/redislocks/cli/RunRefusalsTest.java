@@ -42,6 +42,23 @@ class RunRefusalsTest {
         assertThat(folder).isEmptyDirectory();
     }
 
+    /** As Java reads what is not in the encoding of its locale: two names would become one. */
+    @Test
+    void characterThatJavaCouldNotRead_isRefused() {
+        for (String[] words : new String[][] {
+            {"run", "b\ufffdro", "--", "true"},
+            {"run", "x", "--", "echo", "z\ufffd"},
+            {"unlock", "--force", "--yes", "b\ufffdro"},
+            {"list", "--url=redis://:secret\ufffd@localhost", "b\ufffd*"}
+        }) {
+            Cli refused = Cli.run(AWAY, words);
+            assertThat(refused.exitCode()).isEqualTo(2);
+            assertThat(refused.err())
+                    .contains("could not read", "LC_ALL=C.UTF-8")
+                    .doesNotContain("secret");
+        }
+    }
+
     @Test
     void loss_beforeTheCommandWasStarted_isALoss() {
         StringWriter err = new StringWriter();

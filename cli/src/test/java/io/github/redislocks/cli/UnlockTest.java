@@ -1,6 +1,7 @@
 package io.github.redislocks.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.RedisLocks;
@@ -75,5 +76,33 @@ class UnlockTest {
         }
         assertThat(Cli.run(server.uri(), "unlock", "--force", "--yes", "forced").out())
                 .isEqualTo("Nobody holds \"forced\".\n");
+    }
+
+    /** It could clear the terminal, or have the question be about another lock. */
+    @Test
+    void name_thatControlsATerminal_isAskedAndToldAsPlainText() throws Exception {
+        String odd = "odd\u001b[2J\nfree";
+        StringWriter told = new StringWriter();
+        PrintWriter out = new PrintWriter(told);
+        UnlockCommand unlock = new UnlockCommand() {
+            @Override
+            boolean confirmed(String question) {
+                told.append(question);
+                return true;
+            }
+        };
+        LockHandle held = locks.acquire(odd);
+        told.append(Cli.run(server.uri(), "run", "--if-busy=fail", odd, "--", "true")
+                .err());
+        WaitingLine line = new WaitingLine(locks, odd, out);
+        await().until(() -> told.toString().contains("waiting for"));
+        line.close();
+        assertThat(new CommandLine(unlock).setOut(out).execute("--url=" + server.uri(), "--force", odd))
+                .isZero();
+        assertThat(held.release()).isFalse();
+        told.append(Cli.run(server.uri(), "unlock", "--force", "--yes", odd).out());
+        assertThat(told.toString())
+                .doesNotContain("\u001b", "\nfree")
+                .contains("odd\\u001b[2J\\u000afree\" is busy", "End that?", "Ended:", "Nobody holds");
     }
 }

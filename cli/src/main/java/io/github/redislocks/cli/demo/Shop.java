@@ -8,6 +8,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.params.SetParams;
 
 /** What the processes of one sale share in Redis: the stock, the ledger, the start signal and the lock. */
 final class Shop implements AutoCloseable {
@@ -16,6 +17,8 @@ final class Shop implements AutoCloseable {
     static final String LOCK = "stock";
 
     private static final int OPENING_SECONDS = 30;
+    /** If nobody clears it, as after a signal. */
+    private static final long KEPT_SECONDS = 3_600;
 
     private final String prefix;
     private final String uri;
@@ -59,11 +62,13 @@ final class Shop implements AutoCloseable {
     }
 
     void setStock(int items) {
-        redis().set(key("left"), Integer.toString(items));
+        redis().set(key("left"), Integer.toString(items), SetParams.setParams().ex(KEPT_SECONDS));
     }
 
     void record(Entry entry) {
-        redis().rpush(key("ledger"), entry.text());
+        if (redis().rpush(key("ledger"), entry.text()) == 1) {
+            redis().expire(key("ledger"), KEPT_SECONDS);
+        }
     }
 
     int sold() {
@@ -81,6 +86,7 @@ final class Shop implements AutoCloseable {
         for (int i = 0; i < processes; i++) {
             redis().rpush(key("opening"), "open");
         }
+        redis().expire(key("opening"), KEPT_SECONDS);
     }
 
     void awaitOpening() {
