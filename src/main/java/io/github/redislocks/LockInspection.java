@@ -163,7 +163,8 @@ public final class LockInspection {
     public static final class Owner {
 
         private static final String HANDLE = "h";
-        private static final Pattern FORM = Pattern.compile("(?s).*[^:]:h?\\d{1,18}");
+        private static final String RESIDENCE = "r";
+        private static final Pattern FORM = Pattern.compile("(?s).*[^:]:[hr]?\\d{1,18}");
 
         private final String clientId;
         private final String id;
@@ -181,9 +182,10 @@ public final class LockInspection {
         }
 
         /**
-         * A thread or a handle, by its text: {@code host:pid:random:7}, {@code host:pid:random:h7}.
+         * A thread or a handle, by its text: {@code host:pid:random:7}, {@code host:pid:random:h7};
+         * {@code host:pid:random:r7} is that of a client that keeps a lock.
          *
-         * @throws IllegalArgumentException if it is neither
+         * @throws IllegalArgumentException if it is none of them
          */
         public static Owner parse(String text) {
             if (!FORM.matcher(text).matches()) {
@@ -210,9 +212,17 @@ public final class LockInspection {
             return id.startsWith(HANDLE);
         }
 
-        /** Its {@code Thread.threadId()}; empty if it is a handle. */
+        /**
+         * Whether it is a whole client, which keeps the lock for its threads by its {@link RedisLocks.Builder#residency
+         * residency}. Only that client knows whether one of them has it.
+         */
+        public boolean isResidence() {
+            return id.startsWith(RESIDENCE);
+        }
+
+        /** Its {@code Thread.threadId()}; empty if it is a handle or a residence. */
         public OptionalLong threadId() {
-            return isHandle() ? OptionalLong.empty() : OptionalLong.of(Long.parseLong(id));
+            return isHandle() || isResidence() ? OptionalLong.empty() : OptionalLong.of(Long.parseLong(id));
         }
 
         /**

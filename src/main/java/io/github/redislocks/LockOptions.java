@@ -42,6 +42,9 @@ public final class LockOptions {
         @Nullable
         Duration maxHold;
 
+        @Nullable
+        Duration residency;
+
         boolean interruptOnLoss;
 
         @Override
@@ -54,7 +57,7 @@ public final class LockOptions {
         }
 
         List<@Nullable Object> all() {
-            return Arrays.asList(lease, renewed, retryFor, localReentry, fair, maxHold, interruptOnLoss);
+            return Arrays.asList(lease, renewed, retryFor, localReentry, fair, maxHold, residency, interruptOnLoss);
         }
     }
 
@@ -67,6 +70,17 @@ public final class LockOptions {
             throw new IllegalArgumentException("The fixedLease is " + lease + ", and the maxHold of the same options "
                     + maxHold + ": a hold cannot last longer than its maxHold. Name a fixedLease of at most that, or"
                     + " no maxHold, since nobody renews a fixed lease.");
+        }
+        boolean kept = values.residency != null && !values.residency.isZero();
+        if (kept && values.fair) {
+            throw new IllegalArgumentException("The residency is " + values.residency + ", of a fair lock: the threads"
+                    + " of a client that keeps a lock go before those of others, and a fair lock serves all by their"
+                    + " arrival. Name no residency, or fair(false).");
+        }
+        if (kept && maxHold != null && !maxHold.isZero()) {
+            throw new IllegalArgumentException("The residency is " + values.residency + ", and the maxHold of the same"
+                    + " options " + maxHold + ": what a client keeps is renewed whoever has it, so no hold would end by"
+                    + " itself. Name only one of them.");
         }
         this.values = values;
     }
@@ -152,6 +166,19 @@ public final class LockOptions {
     }
 
     /**
+     * Sets for how long the client keeps the lock when no thread holds it any more, instead of the client's
+     * {@link RedisLocks.Builder#residency}.
+     *
+     * @param time 1 ms to 24 h; zero to release the lock at its unlock
+     * @throws IllegalArgumentException if it is shorter or longer, or if these options have {@link #fair} or a
+     *     {@link #maxHold}
+     */
+    public LockOptions residency(Duration time) {
+        Duration checked = Settings.checkResidency(time);
+        return with(copy -> copy.residency = checked);
+    }
+
+    /**
      * Sets whether a loss of the lock interrupts the thread that runs an action under it, in
      * {@link Locks#callWithHandle(String, LockOptions, HandleCall)} and {@link Locks#runWithHandle(String, LockOptions,
      * HandleRun)}: once, and never after the action has ended. Other methods refuse these options, since they do not
@@ -197,6 +224,9 @@ public final class LockOptions {
         if (values.maxHold != null) {
             settings = settings.withMaxHold(values.maxHold);
         }
+        if (values.residency != null) {
+            settings = settings.withResidency(values.residency);
+        }
         return settings;
     }
 
@@ -219,6 +249,7 @@ public final class LockOptions {
         add(text, "localReentry", values.localReentry);
         add(text, "fair", values.fair ? Boolean.TRUE : null);
         add(text, "maxHold", values.maxHold);
+        add(text, "residency", values.residency);
         add(text, "interruptOnLoss", values.interruptOnLoss ? Boolean.TRUE : null);
         return text.append(']').toString();
     }

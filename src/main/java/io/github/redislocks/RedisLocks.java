@@ -329,7 +329,7 @@ public final class RedisLocks implements Locks {
      * since. Asks no server. Approximate while locks are acquired and released.
      */
     public long countHeld() {
-        return client.holds.count();
+        return client.countHeld();
     }
 
     /**
@@ -602,6 +602,24 @@ public final class RedisLocks implements Locks {
          */
         public Builder localReentry(boolean local) {
             settings = settings.withLocalReentry(local);
+            return this;
+        }
+
+        /**
+         * Sets for how long this client keeps a lock that none of its threads holds any more. Until then its threads
+         * lock and unlock it without a request; another client that wants it asks for it, and gets it when the present
+         * hold has ended. A process that dies with a lock that it keeps costs the others the rest of the lease, as one
+         * that held it.
+         *
+         * <p>Fair locks, locks with a {@link #maxHold} and calls that name a lease are not kept, nor are handles and
+         * several locks at once. See docs/residency.md for what differs.
+         *
+         * @param time 1 ms to 24 h, about the time between two uses of a lock by one process; zero, the default, to
+         *     release each lock at its unlock
+         * @throws IllegalArgumentException if it is shorter or longer
+         */
+        public Builder residency(Duration time) {
+            settings = settings.withResidency(time);
             return this;
         }
 

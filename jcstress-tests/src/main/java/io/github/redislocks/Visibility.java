@@ -1,6 +1,6 @@
 package io.github.redislocks;
 
-import io.github.redislocks.engine.MemoryEdge;
+import io.github.redislocks.concurrent.MemoryEdge;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Expect;
 import org.openjdk.jcstress.annotations.JCStressMeta;

@@ -10,6 +10,9 @@ public final class StackSpace {
     /** Well above the about 40 frames of a request to Redis. */
     private static final int DEPTH = 64;
 
+    /** Well above the about 12 frames of what asks nobody. */
+    private static final int LOCAL_DEPTH = 16;
+
     private StackSpace() {}
 
     /**
@@ -18,7 +21,16 @@ public final class StackSpace {
      * @throws StackOverflowError if there is not, before anything has begun
      */
     public static void ensure() {
-        if (frame(DEPTH, 1, 2, 3, 4, 5, 6, 7, 8) == 0) {
+        ensure(DEPTH);
+    }
+
+    /** As {@link #ensure()}, for what sends no request; it takes a quarter of the time. */
+    public static void ensureLocal() {
+        ensure(LOCAL_DEPTH);
+    }
+
+    private static void ensure(int depth) {
+        if (frame(depth, 1, 2, 3, 4, 5, 6, 7, 8) == 0) {
             throw new AssertionError("A sum of positive numbers is not 0");
         }
     }

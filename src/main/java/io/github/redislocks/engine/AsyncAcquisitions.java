@@ -5,6 +5,7 @@ import io.github.redislocks.LockNotAcquired;
 import io.github.redislocks.concurrent.Backoff;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.DutyLoop;
+import io.github.redislocks.concurrent.MemoryEdge;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.health.MonitoredRedis;

@@ -1,8 +1,10 @@
 package io.github.redislocks.engine;
 
 import io.github.redislocks.LockLost;
+import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.MemoryEdge;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.health.UnavailableMessages;
@@ -17,6 +19,7 @@ import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.LocalHold;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
@@ -77,7 +80,12 @@ public final class Conditions {
     }
 
     /** Signals the waiter of a Condition that has waited longest, or all of its waiters. An interrupt is kept. */
-    public void signal(String id, Hold hold, boolean all, WaitLimit limit) {
+    public void signal(String id, Hold held, boolean all, WaitLimit limit) {
+        if (held instanceof LocalHold local && !local.residence.foundOthers()) {
+            // Nobody waited when the client got the lock, and whoever waited since has ended that.
+            return;
+        }
+        Hold hold = held.inRedis();
         long number = attempts.nextNumber();
         long began = clock.nanoTime();
         Call call = Scripts.signal(hold, number, id, all);
@@ -86,15 +94,15 @@ public final class Conditions {
                 Reply reply = monitored.run(call, settings.commandTimeoutNanos());
                 if (Answer.isGone(reply)) {
                     losses.lose(hold, LockLost.Reason.TAKEN);
-                    throw Losses.exception(hold);
+                    throw Losses.exception(held);
                 }
                 for (Object place : reply.values()) {
                     moved(id, place.toString());
                 }
                 return;
             } catch (RedisException e) {
-                if (!losses.isValid(hold)) {
-                    throw Losses.exception(hold);
+                if (!losses.isValid(held)) {
+                    throw Losses.exception(held);
                 }
                 long now = clock.nanoTime();
                 boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
@@ -159,6 +167,7 @@ public final class Conditions {
         }
 
         private final Hold hold;
+        private final Hold inRedis;
         private final WaitLimit limit;
         private final String condition;
         private final @Nullable Instant until;
@@ -174,6 +183,7 @@ public final class Conditions {
         private ConditionWait(String condition, Hold hold, WaitLimit limit, @Nullable Instant until) {
             this.condition = condition;
             this.hold = hold;
+            this.inRedis = hold.inRedis();
             this.limit = limit;
             this.until = until;
         }
@@ -193,6 +203,7 @@ public final class Conditions {
             } catch (Throwable e) {
                 // Without a method call, for which there may be no stack space.
                 hold.stranded = stage == Stage.GIVING_UP;
+                inRedis.stranded = stage == Stage.GIVING_UP;
                 if (settlement != null && settlement.made != null) {
                     // An error has kept the thread from returning with the hold.
                     settlement.made.stranded = true;
@@ -227,6 +238,10 @@ public final class Conditions {
                 attempts.end(attempt);
                 throw Losses.exception(hold);
             }
+            if (hold.isLocal() && inRedis.beginRelease(began) == 0) {
+                losses.isValid(inRedis);
+                throw lost(attempt);
+            }
             stage = Stage.GIVING_UP;
             MemoryEdge.publish();
             Attempt successor = handoff.successor(hold);
@@ -247,13 +262,12 @@ public final class Conditions {
                         pause();
                         continue;
                     }
-                    if (answer == Answer.Word.GONE && !reply.resent() && !repeated && hold.releaseFailed()) {
-                        attempts.end(attempt);
-                        losses.ended(hold);
-                        throw Losses.exception(hold);
+                    if (answer == Answer.Word.GONE && !reply.resent() && !repeated && inRedis.releaseFailed()) {
+                        losses.ended(inRedis);
+                        throw lost(attempt);
                     }
                     handoff.handOn(hold.keys(), hold.attempt, successor, hold.turnStartNanos, answer, sent);
-                    holds.remove(hold);
+                    removed();
                     stage = Stage.WAITING;
                     // A grant to this attempt has a greater token than that of the hold that was given up.
                     attempt.queued(began, hold.token, -1);
@@ -300,6 +314,7 @@ public final class Conditions {
             long now = clock.nanoTime();
             if (e instanceof RedisException.Refused && !repeated) {
                 // Refused before it changed anything.
+                inRedis.notReleased(deadline);
                 hold.notReleased(deadline);
                 stage = Stage.HOLDING;
                 // The watchdog has not looked after the hold meanwhile.
@@ -308,8 +323,8 @@ public final class Conditions {
                 throw stillHeld(began, e);
             }
             if (now - began > limit.retryForNanos()) {
-                holds.remove(hold);
-                handoff.releaseLater(hold, Scripts.release(hold, successor, false, false), successor);
+                handoff.releaseLater(inRedis, Scripts.release(inRedis, successor, false, false), successor);
+                removed();
                 throw unavailable.toDo(
                         hold.keys(),
                         "was given up in a Condition",
@@ -317,6 +332,25 @@ public final class Conditions {
                         now - began,
                         e);
             }
+        }
+
+        /** The hold has ended here, with the residence that it was under. */
+        private void removed() {
+            holds.remove(inRedis);
+            if (hold instanceof LocalHold local) {
+                local.residence.ended(inRedis);
+                local.residence.passOn(clock.nanoTime());
+            }
+        }
+
+        /** What is thrown after the release turned out to have come too late. */
+        private LockLostException lost(Attempt attempt) {
+            attempts.end(attempt);
+            LockLost.Reason reason = inRedis.lossReason();
+            if (hold.isLocal() && hold.lostInRelease(reason == null ? LockLost.Reason.EXPIRED : reason)) {
+                losses.ended(hold);
+            }
+            return Losses.exception(hold);
         }
 
         private LockUnavailableException stillHeld(long began, RedisException e) {

@@ -2,6 +2,7 @@ package io.github.redislocks.engine;
 
 import com.github.benmanes.caffeine.cache.RemovalCause;
 import io.github.redislocks.LockLost;
+import io.github.redislocks.concurrent.MemoryEdge;
 import io.github.redislocks.concurrent.ThreadIds;
 import io.github.redislocks.quorum.RenewPoll;
 import io.github.redislocks.quorum.UnansweredVotes;

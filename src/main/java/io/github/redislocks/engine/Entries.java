@@ -5,6 +5,8 @@ import io.github.redislocks.LockLost;
 import io.github.redislocks.LockNotAcquired;
 import io.github.redislocks.concurrent.Backoff;
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.MemoryEdge;
+import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.health.Availability;
 import io.github.redislocks.health.MonitoredRedis;
@@ -21,14 +23,17 @@ import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.LocalHold;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Owners;
+import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Attempts;
 import io.github.redislocks.waiting.Handoff;
+import io.github.redislocks.waiting.Residences;
 import io.github.redislocks.waiting.WaitingParts;
 import io.github.redislocks.watchdog.Watchdog;
 import org.jspecify.annotations.Nullable;
@@ -40,6 +45,10 @@ import org.jspecify.annotations.Nullable;
 final class Entries {
 
     private static final long REENTRY_PAUSE_NANOS = 10_000_000;
+    /** For how many nanoseconds there are to be tokens when Redis has been asked for a lease. */
+    private static final long TOKEN_NANOS = 50_000;
+
+    private static final int TOKEN_SPINS = 10_000;
 
     private final Clock clock;
     private final Settings settings;
@@ -52,6 +61,7 @@ final class Entries {
     private final Losses losses;
     private final Watchdog watchdog;
     private final Handoff handoff;
+    private final Residences residences;
     private final Acquisitions acquisitions;
     private final EventNotifier events;
 
@@ -74,6 +84,7 @@ final class Entries {
         this.losses = parts.losses();
         this.watchdog = parts.watchdog();
         this.handoff = parts.handoff();
+        this.residences = parts.residences();
         this.acquisitions = acquisitions;
         this.events = events;
     }
@@ -84,6 +95,9 @@ final class Entries {
      */
     @Nullable
     Hold enteredHere(LockObject lock, long leaseMillis, boolean renewed) {
+        if (lock.residence != null) {
+            return enteredResidence(lock, lock.residence, leaseMillis, renewed);
+        }
         if (!lock.own.localReentry()) {
             return null;
         }
@@ -91,15 +105,72 @@ final class Entries {
         if (hold == null || !hold.covers(clock.nanoTime(), leaseMillis, renewed)) {
             return null;
         }
+        return again(hold, leaseMillis, renewed);
+    }
+
+    private static Hold again(Hold hold, long leaseMillis, boolean renewed) {
         checkCount(hold);
         hold.reentered(leaseMillis, renewed, hold.nextRenewalNanos());
         return hold;
     }
 
+    /** As above, or acquires the lock without a request if this client keeps it; null if that is not possible. */
+    private @Nullable Hold enteredResidence(LockObject lock, Residence residence, long leaseMillis, boolean renewed) {
+        LocalHold held = residence.heldBy(Thread.currentThread());
+        if (held != null) {
+            return held.covers(clock.nanoTime(), leaseMillis, renewed) ? again(held, leaseMillis, renewed) : null;
+        }
+        if (!isForResidence(lock, leaseMillis, renewed) || residence.lease() == null) {
+            return null;
+        }
+        StackSpace.ensureLocal();
+        if (!residence.tryTurn()) {
+            return null;
+        }
+        long began = clock.nanoTime();
+        boolean done = false;
+        try {
+            Owner caller = owners.caller();
+            Hold other = holds.get(lock.keys, caller);
+            if (other == null || other.isLost()) {
+                Hold local = take(residence, residence.lease(), caller, other);
+                if (local != null) {
+                    done = true;
+                    if (events.isHeard()) {
+                        events.acquired(lock.keys, local, began, events.begun(lock.keys));
+                    }
+                    return local;
+                }
+            }
+            return null;
+        } finally {
+            if (!done) {
+                residence.endTurn();
+                residences.turnEnded(residence);
+            }
+        }
+    }
+
+    /** Whether a call wants what a residence can give. A lease of its own it cannot. */
+    private static boolean isForResidence(LockObject lock, long leaseMillis, boolean renewed) {
+        return renewed && leaseMillis == lock.own.leaseMillis();
+    }
+
+    /** Makes the calling thread, which has the turn, the holder, if the lease can be relied upon and may be kept. */
+    private @Nullable Hold take(Residence residence, @Nullable Hold lease, Owner caller, @Nullable Hold below) {
+        if (lease == null || !losses.isValid(lease) || residences.isOver(residence, lease, clock.nanoTime(), true)) {
+            return null;
+        }
+        return residence.take(lease, caller, clock, below);
+    }
+
     /** The calling thread's hold, valid or lost; null if there is none. */
     @Nullable
     Hold hold(LockObject lock) {
-        return holds.get(lock.keys, owners.caller());
+        Hold local = lock.residence == null
+                ? residences.heldBy(lock.keys, Thread.currentThread())
+                : lock.residence.heldBy(Thread.currentThread());
+        return local == null ? holds.get(lock.keys, owners.caller()) : local;
     }
 
     private static void checkCount(Hold hold) {
@@ -118,6 +189,11 @@ final class Entries {
                 return held;
             }
             Attempt.Request request = new Attempt.Request(leaseMillis, renewed, lock.fair, lock.own.maxHoldMillis());
+            if (lock.residence != null && isForResidence(lock, leaseMillis, renewed)) {
+                return events.isHeard()
+                        ? acquireHeard(lock, lock.residence, request, limit, held)
+                        : acquireUnder(lock, lock.residence, request, limit, held);
+            }
             return events.isHeard()
                     ? acquireHeard(lock, owners.caller(), request, limit, held)
                     : acquireAnew(lock, owners.caller(), request, limit, held);
@@ -159,7 +235,9 @@ final class Entries {
         LockNotAcquired.Outcome outcome = LockNotAcquired.Outcome.FAILED;
         Hold hold = null;
         try {
-            hold = acquireAnew(lock, owner, request, limit, lost);
+            hold = owner instanceof Residence residence
+                    ? acquireUnder(lock, residence, request, limit, lost)
+                    : acquireAnew(lock, owner, request, limit, lost);
             outcome = LockNotAcquired.Outcome.BUSY;
         } catch (InterruptedException e) {
             outcome = LockNotAcquired.Outcome.INTERRUPTED;
@@ -173,6 +251,134 @@ final class Entries {
             }
         }
         return hold;
+    }
+
+    /** Acquires a lock that the client keeps, or wants to keep, for the calling thread. Null if it was busy. */
+    private @Nullable Hold acquireUnder(
+            LockObject lock, Residence residence, Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
+            throws InterruptedException {
+        watchdog.wakeAt(clock.nanoTime() + Timing.heartbeatMillis(request.leaseMillis()) * 1_000_000);
+        StackSpace.ensure();
+        if (!limit.waits()) {
+            Residence.Found found = residence.tryTurnOrSay();
+            if (found != Residence.Found.TURN) {
+                // A thread that waits in Redis for the lock does not have it, and this one does not wait behind it.
+                return found == Residence.Found.HOLDER
+                        ? null
+                        : acquireAnew(lock, owners.caller(), request, limit, lost);
+            }
+        } else if (!hasTurn(lock, residence, limit)) {
+            return null;
+        }
+        boolean done = false;
+        try {
+            Hold local = takeConfirmed(residence, residence.lease(), limit, lost);
+            while (local == null) {
+                // It is not there, or may not be kept.
+                residences.giveUp(residence);
+                Hold lease = lease(lock, residence, request, limit);
+                if (lease == null) {
+                    return null;
+                }
+                local = residence.take(lease, owners.caller(), clock, lost);
+            }
+            done = true;
+            return local;
+        } finally {
+            if (!done) {
+                residence.endTurn();
+                residences.turnEnded(residence);
+            }
+        }
+    }
+
+    private boolean hasTurn(LockObject lock, Residence residence, WaitLimit limit) throws InterruptedException {
+        if (residence.tryTurn()) {
+            return true;
+        }
+        long began = clock.nanoTime();
+        boolean turn = false;
+        try {
+            turn = residence.awaitTurn(limit, clock);
+        } catch (InterruptedException e) {
+            limit.thrown();
+            throw e;
+        } finally {
+            if (!turn) {
+                // Who ended its turn may have left it to this thread to give the lock up.
+                residences.turnEnded(residence);
+            }
+        }
+        if (residence.lease() == null) {
+            checkOutage(lock, residence, turn, limit, began);
+        }
+        return turn;
+    }
+
+    /**
+     * Throws, and ends the turn, if what kept the thread waiting was an outage: for as long as it had time, or for
+     * longer than it bears. The thread that had the turn met it, and knew of no holder.
+     */
+    private void checkOutage(LockObject lock, Residence residence, boolean turn, WaitLimit limit, long began) {
+        Availability server = monitored.of(lock.keys.lock());
+        long now = clock.nanoTime();
+        long age = server.age(now);
+        if (age > 0 && (!turn || limit.isPast(age))) {
+            if (turn) {
+                residence.endTurn();
+            }
+            throw unavailable.notAcquired(lock.keys, now - began, false, server.cause());
+        }
+    }
+
+    /** As {@link #take}; asks Redis if there is no token else. */
+    private @Nullable Hold takeConfirmed(
+            Residence residence, @Nullable Hold lease, WaitLimit limit, @Nullable Hold lost) {
+        Hold local = take(residence, lease, owners.caller(), lost);
+        if (local != null
+                || lease == null
+                || residence.hasToken(lease, clock.nanoTime())
+                || !losses.isValid(lease)
+                || residences.isOver(residence, lease, clock.nanoTime(), true)) {
+            return local;
+        }
+        // So that there are tokens afterwards: one for each microsecond.
+        long from = residence.nextTokenNanos(lease) + TOKEN_NANOS;
+        for (int i = 0; i < TOKEN_SPINS && clock.nanoTime() < from; i++) {
+            Thread.onSpinWait();
+        }
+        confirm(lease, limit, lease.leaseMillis());
+        return take(residence, lease, owners.caller(), lost);
+    }
+
+    /** Asks whether a lease is there, and extends it. */
+    private void confirm(Hold lease, WaitLimit limit, long millis) {
+        long sent = clock.nanoTime();
+        long timeout = Math.min(
+                limit.timeoutNanos(sent, settings.commandTimeoutNanos()), Math.max(1, lease.deadlineNanos() - sent));
+        try {
+            if (Answer.isKept(monitored.run(Scripts.reenter(lease, 0, millis).with(settings.acks()), timeout))) {
+                boolean unused = lease.extend(clock.nanoTime(), sent, millis);
+            } else {
+                losses.lose(lease, LockLost.Reason.TAKEN);
+            }
+        } catch (RedisException e) {
+            // The acquisition that follows meets it as well.
+        }
+    }
+
+    private @Nullable Hold lease(LockObject lock, Residence residence, Attempt.Request request, WaitLimit limit)
+            throws InterruptedException {
+        residence.waits();
+        try {
+            Hold lease = acquireAnew(lock, residence, request, limit, null);
+            if (lease != null) {
+                residence.begin(lease);
+            }
+            return lease;
+        } finally {
+            residence.rests();
+        }
     }
 
     /**
@@ -193,6 +399,9 @@ final class Entries {
                         acquisitions.of(attempt, limit, lost, !lock.crowded && redis.hasLines());
                 Hold hold = acquisition.contend();
                 lock.crowded = !acquisition.stayedOnFastPath();
+                if (owner instanceof Residence residence) {
+                    residence.foundOthers(!acquisition.tookFree());
+                }
                 MemoryEdge.publish();
                 return hold;
             } catch (RedisException.Unacknowledged e) {
@@ -227,6 +436,16 @@ final class Entries {
     /** Counts a re-entry; false if the hold turned out to be lost, so that the caller has to acquire the lock anew. */
     private boolean reenter(LockObject lock, Hold hold, WaitLimit limit, long leaseMillis, boolean renewed)
             throws InterruptedException {
+        if (hold.isLocal()) {
+            if (!hold.covers(clock.nanoTime(), leaseMillis, renewed)) {
+                confirm(hold.inRedis(), limit, leaseMillis);
+            }
+            if (losses.isValid(hold)) {
+                again(hold, leaseMillis, renewed);
+                return true;
+            }
+            return false;
+        }
         checkCount(hold);
         long began = clock.nanoTime();
         int before = lock.own.localReentry() ? 0 : hold.count();

@@ -3,6 +3,7 @@ package io.github.redislocks.engine;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.MemoryEdge;
 import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.health.MonitoredRedis;
@@ -16,10 +17,13 @@ import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.LocalHold;
+import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.waiting.Handoff;
 import io.github.redislocks.waiting.LocalQueue;
+import io.github.redislocks.waiting.Residences;
 import io.github.redislocks.waiting.WaitingParts;
 import io.github.redislocks.watchdog.Watchdog;
 import java.util.function.Consumer;
@@ -51,6 +55,7 @@ final class Exits {
     private final LocalQueue localQueue;
     private final Handoff handoff;
     private final Losses losses;
+    private final Residences residences;
     private final Watchdog watchdog;
     private final EventNotifier events;
 
@@ -63,6 +68,7 @@ final class Exits {
         this.localQueue = parts.localQueue();
         this.handoff = parts.handoff();
         this.losses = parts.losses();
+        this.residences = parts.residences();
         this.watchdog = parts.watchdog();
         this.events = events;
     }
@@ -72,6 +78,8 @@ final class Exits {
         checkValid(hold);
         if (hold.count() > 1) {
             exit(lock, hold, byNanos);
+        } else if (hold instanceof LocalHold local) {
+            passOn(lock, local, byNanos);
         } else {
             release(lock, hold, 0, byNanos);
         }
@@ -92,7 +100,7 @@ final class Exits {
      */
     boolean undo(LockObject lock, Hold hold, long byNanos) {
         if (hold.count() > 1) {
-            if (!lock.own.localReentry() && isTaken(hold, byNanos)) {
+            if (isCounted(lock, hold) && isTaken(hold, byNanos)) {
                 losses.lose(hold, LockLost.Reason.TAKEN);
             }
             exited(hold);
@@ -113,6 +121,10 @@ final class Exits {
 
     /** Ends the renewal of a hold: it lasts for its lease from now on, or if Redis does not answer, as it is. */
     void fix(LockObject lock, Hold hold, long byNanos) {
+        if (hold.isLocal()) {
+            // It lasts for as long as the client keeps the lock.
+            return;
+        }
         boolean extended = false;
         try {
             long sent = clock.nanoTime();
@@ -200,7 +212,7 @@ final class Exits {
 
     private void exit(LockObject lock, Hold hold, long byNanos) {
         try {
-            if (!lock.own.localReentry() && isTaken(hold, byNanos)) {
+            if (isCounted(lock, hold) && isTaken(hold, byNanos)) {
                 losses.lose(hold, LockLost.Reason.TAKEN);
             }
         } catch (Error e) {
@@ -220,6 +232,11 @@ final class Exits {
         if (wasRenewed && !hold.isRenewed()) {
             watch(hold);
         }
+    }
+
+    /** Whether Redis counts the re-entries. */
+    private static boolean isCounted(LockObject lock, Hold hold) {
+        return !lock.own.localReentry() && !hold.isLocal();
     }
 
     /** Has a hold that is not renewed any more asked for once: it may not be watched yet. */
@@ -267,9 +284,67 @@ final class Exits {
         }
     }
 
+    /** Ends a thread's hold under a residence, which is kept, or released if others want it. */
+    private void passOn(LockObject lock, LocalHold local, long byNanos) {
+        Residence residence = local.residence;
+        long now = clock.nanoTime();
+        boolean ended = false;
+        try {
+            StackSpace.ensureLocal();
+            long until = local.beginRelease(now);
+            if (until == 0) {
+                losses.isValid(local);
+                throw unlockLost(local);
+            }
+            Hold lease = local.inRedis();
+            if (residences.isOver(residence, lease, now, residence.isWanted())) {
+                releaseLease(lock, local, lease, now, byNanos);
+            } else {
+                residences.kept(residence, now);
+            }
+            ended = true;
+            residence.passOn(now);
+            residences.turnEnded(residence);
+        } catch (LockLostException e) {
+            ended = true;
+            throw e;
+        } finally {
+            if (!ended) {
+                local.stranded = true;
+                local.inRedis().stranded = true;
+                watchdog.stranded = true;
+                watchdog.wakeAt(0);
+            }
+        }
+        if (events.isHeard()) {
+            events.released(lock.keys, local, now);
+        }
+    }
+
+    private void releaseLease(LockObject lock, LocalHold local, Hold lease, long now, long byNanos) {
+        StackSpace.ensure();
+        try {
+            long until = lease.beginRelease(now);
+            if (until == 0) {
+                losses.isValid(lease);
+                throw unlockLost(lease);
+            }
+            MemoryEdge.publish();
+            release(lock, lease, now, until, byNanos);
+            local.residence.ended(lease);
+        } catch (LockLostException e) {
+            LockLost.Reason reason = lease.lossReason();
+            if (local.lostInRelease(reason == null ? LockLost.Reason.EXPIRED : reason)) {
+                losses.ended(local);
+            }
+            throw unlockLost(local);
+        }
+    }
+
     /** Whether a hold may end with others by one request: nobody here waits for its lock. */
     boolean mayEndWithOthers(LockObject lock, Hold hold) {
         return hold.count() == 1
+                && !hold.isLocal()
                 && !hold.isToKeep()
                 && losses.isValid(hold)
                 && localQueue.successor(lock.keys, hold.attempt) == null;
@@ -365,7 +440,9 @@ final class Exits {
         // Not earlier: close() waits for holds that are being released, and a successor that has left must be taken
         // out of Redis first.
         holds.remove(hold);
-        events.released(lock.keys, hold, sent);
+        if (!(hold.owner instanceof Residence)) {
+            events.released(lock.keys, hold, sent);
+        }
     }
 
     /** Ends a hold in Redis and hands the lock on; false if the hold was gone there already. */

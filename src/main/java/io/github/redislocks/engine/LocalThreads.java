@@ -3,13 +3,16 @@ package io.github.redislocks.engine;
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LocalHold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.Residence;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** What a client knows of its own threads at a lock, and Redis does not: their names, and how many share a place. */
 final class LocalThreads {
@@ -19,13 +22,20 @@ final class LocalThreads {
     /** For how many a place stands, by the owner that has it or may take it. */
     private final Map<String, Integer> threads = new HashMap<>();
 
-    LocalThreads(LockKeys keys, Iterable<Hold> holds, Iterable<Attempt> attempts) {
+    /** The thread that has the lock under a residence, of which Redis knows nothing; or null. */
+    private final @Nullable LocalHold holding;
+
+    LocalThreads(LockKeys keys, Iterable<Hold> holds, Iterable<Attempt> attempts, @Nullable Residence residence) {
+        this.holding = residence == null ? null : residence.holding();
         for (Hold hold : holds) {
             if (hold.lock().equals(keys.lock())) {
                 name(hold.owner);
             }
         }
         List<String> sharers = new ArrayList<>();
+        if (holding != null) {
+            name(holding.owner);
+        }
         for (Attempt attempt : attempts) {
             if (!attempt.keys.lock().equals(keys.lock())) {
                 continue;
@@ -37,8 +47,9 @@ final class LocalThreads {
                 sharers.add(attempt.owner.id);
             }
         }
+        int behind = residence == null ? 0 : residence.queuedThreads().size();
         for (String sharer : sharers) {
-            threads.put(sharer, sharers.size());
+            threads.put(sharer, sharers.size() + behind);
         }
     }
 
@@ -53,9 +64,7 @@ final class LocalThreads {
     LockInspection addTo(LockInspection seen) {
         Optional<LockInspection.Holder> holder = seen.holder();
         if (holder.isPresent()) {
-            LockInspection.Holder had = holder.get();
-            holder = Optional.of(
-                    LockInspection.Holder.of(named(had.owner()), had.holds(), had.token(), had.remainingLease()));
+            holder = Optional.of(known(holder.get()));
         }
         List<LockInspection.Waiting> conditions = new ArrayList<>();
         for (LockInspection.Waiting waiting : seen.conditions()) {
@@ -63,6 +72,15 @@ final class LocalThreads {
         }
         return LockInspection.of(
                 seen.lockName(), holder, seen.keptFor(), known(seen.queue()), seen.queueLength(), conditions);
+    }
+
+    private LockInspection.Holder known(LockInspection.Holder had) {
+        LocalHold local = holding;
+        if (local != null && had.owner().toString().equals(local.residence.id)) {
+            LockInspection.Owner thread = named(LockInspection.Owner.parse(local.owner.id));
+            return LockInspection.Holder.of(thread, local.count(), local.token, had.remainingLease());
+        }
+        return LockInspection.Holder.of(named(had.owner()), had.holds(), had.token(), had.remainingLease());
     }
 
     private List<LockInspection.Waiter> known(List<LockInspection.Waiter> waiters) {

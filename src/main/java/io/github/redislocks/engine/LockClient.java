@@ -27,6 +27,7 @@ import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owners;
+import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Attempts;
@@ -35,6 +36,7 @@ import io.github.redislocks.waiting.Heartbeats;
 import io.github.redislocks.waiting.LocalQueue;
 import io.github.redislocks.waiting.Lookout;
 import io.github.redislocks.waiting.Mailbox;
+import io.github.redislocks.waiting.Residences;
 import io.github.redislocks.waiting.Settlements;
 import io.github.redislocks.waiting.SlowWaits;
 import io.github.redislocks.waiting.Together;
@@ -78,6 +80,7 @@ public final class LockClient {
     public final Attempts attempts;
     public final Mailbox mailbox;
     public final Handoff handoff;
+    public final Residences residences;
     public final Owners owners;
     public final Settlements settlements;
     public final Acquisitions acquisitions;
@@ -126,17 +129,21 @@ public final class LockClient {
                 this::hasten,
                 attempts::hurry,
                 this::forced,
+                recalls(),
                 settings.watchDeletions() ? this::changed : null,
                 threads);
         this.handoff = new Handoff(clock, settings, monitored, holds, localQueue, attempts, mailbox, watchdog, losses);
+        this.residences = new Residences(id, clock, settings, holds, localQueue, mailbox, handoff, losses, watchdog);
         this.settlements = new Settlements(clock, settings, epoch, monitored, holds, attempts, handoff, watchdog);
         RedisAccess access = new RedisAccess(clock, settings, epoch, serverTimes, monitored, unavailable);
-        WaitingParts parts = new WaitingParts(attempts, localQueue, mailbox, handoff, settlements, losses, watchdog);
+        WaitingParts parts =
+                new WaitingParts(attempts, localQueue, mailbox, handoff, settlements, losses, residences, watchdog);
         this.acquisitions = new Acquisitions(access, parts);
         this.async =
                 new AsyncAcquisitions(clock, attempts, acquisitions, monitored, unavailable, watchdog, events, threads);
         this.renewals = renewals(Renewals.LOSSES);
-        this.queries = new LockQueries(id, clock, settings, monitored, unavailable, holds, attempts, losses);
+        this.queries =
+                new LockQueries(id, clock, settings, monitored, unavailable, holds, attempts, losses, residences);
         this.together = new Together(access, parts);
         this.engine = new LockEngine(access, parts, redis, holds, owners, acquisitions, events);
         this.conditions = new Conditions(access, parts, holds);
@@ -146,6 +153,20 @@ public final class LockClient {
 
     private void hasten(long attempt) {
         handoff.hasten(attempt);
+    }
+
+    private Mailbox.Recalled recalls() {
+        return new Mailbox.Recalled() {
+            @Override
+            public void recalled(String lock, long attempt) {
+                residences.recalled(lock, attempt);
+            }
+
+            @Override
+            public void tried(String lock, String clientId, long attempt) {
+                residences.tried(lock, clientId, attempt);
+            }
+        };
     }
 
     private void forced(long attempt, long token) {
@@ -194,7 +215,8 @@ public final class LockClient {
     }
 
     private List<Task> tasks() {
-        List<Task> tasks = new ArrayList<>(List.of(renewals, heartbeats(), new Lookout(holds, attempts, losses)));
+        List<Task> tasks =
+                new ArrayList<>(List.of(renewals, heartbeats(), new Lookout(holds, attempts, losses), residences));
         if (settings.slowWaitNanos() > 0) {
             tasks.add(new SlowWaits(clock, attempts, settings.slowWaitNanos(), SlowWaits.MOST, log));
         }
@@ -224,6 +246,10 @@ public final class LockClient {
         if (fair) {
             engine.checkLines("fair locks");
         }
+        if (own.residencyNanos() > 0) {
+            engine.checkLines("residency");
+            listen();
+        }
         renewals.isInUse(own.leaseMillis());
         if (own.maxHoldMillis() > 0) {
             // Which cuts longer leases.
@@ -243,7 +269,7 @@ public final class LockClient {
         }
         List<Sync> parts = new ArrayList<>(sorted.size());
         for (String name : sorted) {
-            parts.add(lock(name, fair, own));
+            parts.add(lock(name, fair, own.withResidency(Duration.ZERO)));
         }
         return new SeveralLocks(parts, own, clock, owners, engine, together, handoff, watchdog);
     }
@@ -264,11 +290,16 @@ public final class LockClient {
         return queries.inspect(LockKeys.of(settings.keyPrefix(), name));
     }
 
+    /** About how many locks are held here, or were lost and not unlocked since. */
+    public long countHeld() {
+        return Math.max(0, holds.count() - residences.countIdle());
+    }
+
     /** The names of the locks that are held here. */
     public SortedSet<String> held() {
         SortedSet<String> names = new TreeSet<>();
         for (Hold hold : holds.all()) {
-            if (losses.isValid(hold)) {
+            if (losses.isValid(hold) && !Residence.isIdle(hold)) {
                 names.add(hold.keys().name());
             }
         }
@@ -376,6 +407,7 @@ public final class LockClient {
     /** Waits until no lock is held, until the end of draining or an interrupt of the closing thread. */
     private void drain() {
         attempts.drain();
+        residences.close();
         while (clock.nanoTime() < drainEndNanos.get()
                 && (hasHolds() || !attempts.isEmpty())
                 && !Thread.currentThread().isInterrupted()) {
@@ -421,7 +453,7 @@ public final class LockClient {
     public String toString() {
         int held = 0;
         for (Hold hold : holds.all()) {
-            if (hold.isOpen()) {
+            if (hold.isOpen() && !Residence.isIdle(hold)) {
                 held++;
             }
         }

@@ -1,7 +1,9 @@
 package io.github.redislocks.engine;
 
 import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
+import org.jspecify.annotations.Nullable;
 
 /** Which lock it is, and how one object of it is to be acquired. */
 abstract class LockObject {
@@ -15,9 +17,13 @@ abstract class LockObject {
      */
     boolean crowded;
 
-    LockObject(LockKeys keys, boolean fair, Settings own) {
+    /** The client as the owner, which keeps the lock for its threads; null if it does not. */
+    final @Nullable Residence residence;
+
+    LockObject(LockKeys keys, boolean fair, Settings own, @Nullable Residence residence) {
         this.keys = keys;
         this.fair = fair;
         this.own = own;
+        this.residence = residence;
     }
 }

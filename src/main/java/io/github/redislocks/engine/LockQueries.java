@@ -17,8 +17,10 @@ import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.waiting.Attempts;
+import io.github.redislocks.waiting.Residences;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
@@ -35,6 +37,7 @@ public final class LockQueries {
     private final Holds holds;
     private final Attempts attempts;
     private final Losses losses;
+    private final Residences residences;
 
     public LockQueries(
             String clientId,
@@ -44,7 +47,8 @@ public final class LockQueries {
             UnavailableMessages unavailable,
             Holds holds,
             Attempts attempts,
-            Losses losses) {
+            Losses losses,
+            Residences residences) {
         this.clientId = clientId;
         this.clock = clock;
         this.settings = settings;
@@ -53,11 +57,13 @@ public final class LockQueries {
         this.holds = holds;
         this.attempts = attempts;
         this.losses = losses;
+        this.residences = residences;
     }
 
     public LockInspection inspect(LockKeys keys) {
         Reply reply = look(keys, Scripts.inspect(keys));
-        return new LocalThreads(keys, holds.all(), attempts.all()).addTo(read(keys, reply));
+        return new LocalThreads(keys, holds.all(), attempts.all(), residences.known(keys.lock()))
+                .addTo(read(keys, reply));
     }
 
     private LockInspection read(LockKeys keys, Reply reply) {
@@ -78,6 +84,10 @@ public final class LockQueries {
                     && attempt.keys.lock().equals(keys.lock())) {
                 addThread(attempt, threads);
             }
+        }
+        Residence residence = residences.known(keys.lock());
+        if (residence != null) {
+            threads.addAll(residence.queuedThreads());
         }
         return threads;
     }
@@ -100,7 +110,14 @@ public final class LockQueries {
         }
     }
 
+    /** Of a lock that another client keeps, true: only that client knows whether a thread has it. */
     public boolean isLocked(LockKeys keys) {
+        Residence residence = residences.known(keys.lock());
+        Hold lease = residence == null ? null : residence.lease();
+        if (residence != null && lease != null && losses.isValid(lease)) {
+            attempts.checkOpen();
+            return residence.holding() != null;
+        }
         return Inspections.token(look(keys, Scripts.locked(keys))).isPresent();
     }
 
@@ -149,7 +166,7 @@ public final class LockQueries {
     @Nullable
     public Owner localOwner(LockKeys keys) {
         for (Hold hold : holds.all()) {
-            if (hold.lock().equals(keys.lock()) && losses.isValid(hold)) {
+            if (hold.lock().equals(keys.lock()) && losses.isValid(hold) && !Residence.isIdle(hold)) {
                 return hold.owner;
             }
         }

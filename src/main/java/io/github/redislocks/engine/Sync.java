@@ -4,6 +4,7 @@ import io.github.redislocks.lease.Losses;
 import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
 import java.time.Duration;
@@ -18,8 +19,8 @@ public final class Sync extends LockObject {
 
     final LockEngine engine;
 
-    Sync(LockEngine engine, LockKeys keys, boolean fair, Settings own) {
-        super(keys, fair, own);
+    Sync(LockEngine engine, LockKeys keys, boolean fair, Settings own, @Nullable Residence residence) {
+        super(keys, fair, own, residence);
         this.engine = engine;
         checkLease(own.lease(), own.leaseMillis());
     }

@@ -6,7 +6,9 @@ import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LocalHold;
 import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Residence;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -39,6 +41,10 @@ public final class Losses {
         if (hold.isValid(now)) {
             return true;
         }
+        if (hold.isLocal()) {
+            // Which ends this one with it.
+            isValid(hold.inRedis());
+        }
         if (hold.loseIfPast(now)) {
             ended(hold);
         }
@@ -65,15 +71,37 @@ public final class Losses {
         }
         boolean done = false;
         try {
-            lastLostAttempt(hold.attempt);
-            if (!hold.isReleasedTooLate()) {
-                turns.exit(hold.keys(), hold.attempt);
+            if (hold.owner instanceof Residence residence) {
+                ended(residence, hold, reason);
+            } else {
+                lastLostAttempt(hold.attempt);
+                if (hold instanceof LocalHold local) {
+                    local.residence.lost(local);
+                } else {
+                    endTurn(hold);
+                }
+                events.lost(hold.loss(reason), hold);
             }
-            events.lost(hold.loss(reason), hold);
             done = true;
         } finally {
             hold.endTelling(done);
         }
+    }
+
+    private void endTurn(Hold hold) {
+        if (!hold.isReleasedTooLate()) {
+            turns.exit(hold.keys(), hold.attempt);
+        }
+    }
+
+    /** The end of a residence: nobody is told, unless a thread had the lock. */
+    private void ended(Residence residence, Hold lease, LockLost.Reason reason) {
+        LocalHold local = residence.holding();
+        if (local != null && local.isUnder(lease) && local.lose(reason)) {
+            ended(local);
+        }
+        endTurn(lease);
+        residence.lost(lease);
     }
 
     /** Tells once that a hold ends soon, since it may not last for ever. */

@@ -12,6 +12,7 @@ import io.github.redislocks.script.TokenMemory;
 import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.watchdog.Batch;
@@ -321,9 +322,17 @@ public final class Renewals implements Task {
             return Scripts.renew(first, leaseMillis, fence);
         }
 
-        /** What is told of keys comes by the mailbox; for a hold that is just to be watched that is no question yet. */
+        /**
+         * What is told of keys comes by the mailbox, and so do recalls; for a hold that is just to be watched that is
+         * no question yet.
+         */
         @Override
         public boolean wantsPing() {
+            for (Hold hold : holds) {
+                if (hold.owner instanceof Residence) {
+                    return true;
+                }
+            }
             return settings.watchDeletions() && clock.nanoTime() - holds.get(0).acquiredNanos >= patienceNanos();
         }
 

@@ -4,6 +4,7 @@ import io.github.redislocks.concurrent.LateLog;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.Residence;
 import io.github.redislocks.watchdog.Batch;
 import io.github.redislocks.watchdog.Task;
 import java.util.IdentityHashMap;
@@ -42,11 +43,12 @@ public final class SlowHolds implements Task {
         }
         // What is acquired from now on is not slow earlier.
         long next = now + slowNanos;
-        for (Hold hold : holds.all()) {
-            long slowAt = hold.acquiredNanos + slowNanos;
-            if (!hold.isOpen() || told.containsKey(hold)) {
+        for (Hold inRedis : holds.all()) {
+            Hold hold = Residence.used(inRedis);
+            if (hold == null || !hold.isOpen() || told.containsKey(hold)) {
                 continue;
             }
+            long slowAt = hold.acquiredNanos + slowNanos;
             if (slowAt > now) {
                 next = Math.min(next, slowAt);
             } else {

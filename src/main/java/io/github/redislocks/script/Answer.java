@@ -38,6 +38,8 @@ public sealed interface Answer {
     enum Word implements Answer {
         /** Another owner has the lock, and no place was asked for. */
         BUSY,
+        /** As {@link #BUSY}, and the owner is a client that may hold the lock for nobody. */
+        RESIDENT,
         /** There may be waiters, so that the long script has to be used. */
         LINE,
         /** The request ran after its date, and changed nothing. */
@@ -110,7 +112,7 @@ public sealed interface Answer {
             case "WAITING" -> reply.values().isEmpty() ? Word.OTHER : new Waiting(reply.number(0));
             case "FREED" -> new Freed(reply.values().contains(1L));
             case "KEPT" -> Word.KEPT;
-            case "BUSY" -> Word.BUSY;
+            case "BUSY" -> reply.values().size() > 2 ? Word.RESIDENT : Word.BUSY;
             case "LINE" -> Word.LINE;
             case Call.LATE -> Word.LATE;
             case "STALE" -> Word.STALE;

@@ -7,6 +7,7 @@ import io.github.redislocks.redis.Script;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Timing;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,6 +34,7 @@ public final class Scripts {
     private static final Script RENEW_ALL = script("renew_all");
     private static final Script HEARTBEAT = script("heartbeat");
     private static final Script LEAVE = script("leave");
+    private static final Script ANSWER = script("answer");
     private static final Script AWAIT = script("await");
     private static final Script SIGNAL = script("signal");
     private static final Script REJOIN = script("rejoin");
@@ -45,6 +47,9 @@ public final class Scripts {
 
     /** So many that a node with most slots of a cluster is very unlikely to be taken for a node with all slots. */
     private static final int SLOTS_CHECKED = 128;
+
+    /** Of an attempt that does not wait, and whose client is told what a residence answers. */
+    private static final String TRY = "try";
 
     private static final String NO_PLACE = "";
     /** A placeholder for a time that is known only when the call is sent. */
@@ -74,11 +79,20 @@ public final class Scripts {
 
     /** Takes the lock if it is free and nobody waits; a shorter script with fewer arguments than {@link #acquire}. */
     public static Call take(Attempt attempt, Call.NotAfter notAfter) {
+        return take(attempt, notAfter, false);
+    }
+
+    /** As above; a try that finds a residence has its client asked. */
+    public static Call take(Attempt attempt, Call.NotAfter notAfter, boolean tries) {
+        String number = Long.toString(attempt.number);
+        String lease = lease(attempt.leaseMillis);
         return new Call(
                 Request.OfOneServer.TAKE,
                 TAKE,
                 List.of(attempt.keys.lock(), attempt.keys.fence()),
-                List.of(attempt.owner.id, Long.toString(attempt.number), lease(attempt.leaseMillis), DATED),
+                tries
+                        ? List.of(attempt.owner.id, number, lease, DATED, TRY)
+                        : List.of(attempt.owner.id, number, lease, DATED),
                 null,
                 notAfter,
                 3);
@@ -111,6 +125,11 @@ public final class Scripts {
 
     /** Last lost attempt: the highest of this client whose hold was lost after lock() had returned, or 0. */
     public static Call acquire(Attempt attempt, long notAfterMicros, boolean takePlace, long lastLostAttempt) {
+        return acquire(attempt, notAfterMicros, takePlace, lastLostAttempt, attempt.fair ? "queue" : "barge");
+    }
+
+    private static Call acquire(
+            Attempt attempt, long notAfterMicros, boolean takePlace, long lastLostAttempt, String mode) {
         long claim = takePlace ? claim(attempt) : 0;
         return new Call(
                 new Request.Acquire(attempt.owner.id, attempt.number, attempt.leaseMillis, claim, lastLostAttempt),
@@ -123,7 +142,12 @@ public final class Scripts {
                         Long.toString(notAfterMicros),
                         takePlace ? Long.toString(claim) : NO_PLACE,
                         Long.toString(lastLostAttempt),
-                        attempt.fair ? "queue" : "barge"));
+                        mode));
+    }
+
+    /** As above, dated by the clock of the server; a try that finds a residence has its client asked. */
+    public static Call acquire(Attempt attempt, Call.NotAfter notAfter, long lastLostAttempt) {
+        return acquire(attempt, 0, false, lastLostAttempt, TRY).dated(3, notAfter);
     }
 
     /** As above, dated by the clock of the server to which the call is sent. */
@@ -158,7 +182,7 @@ public final class Scripts {
             @Nullable Attempt successor,
             boolean keep) {
         List<String> args = new ArrayList<>(List.of(
-                hold.owner.id,
+                waiting.owner.id,
                 Long.toString(hold.attempt),
                 Long.toString(waiting.number),
                 Long.toString(notAfterMicros),
@@ -174,7 +198,16 @@ public final class Scripts {
                                 Long.toString(successor.leaseMillis),
                                 Long.toString(claim(successor)),
                                 keep ? "1" : "0"));
+        if (hold.isLocal()) {
+            args.add(hold.inRedis().owner.id);
+            args.add(Long.toString(hold.token));
+        }
         return new Call(AWAIT, hold.keys().all(), args);
+    }
+
+    /** Tells the attempt of another client that it may ask again for a lock that was a residence. */
+    public static Call answer(String lock, String clientId, long attempt) {
+        return new Call(ANSWER, List.of(lock), List.of(clientId, Long.toString(attempt)));
     }
 
     public static Call signal(Hold hold, long number, String condition, boolean all) {
@@ -288,6 +321,13 @@ public final class Scripts {
                         Long.toString(successor.leaseMillis),
                         takePlace ? Long.toString(claim(successor)) : NO_PLACE,
                         keep ? "1" : "0");
+        if (hold.owner instanceof Residence residence && residence.lastToken() > hold.token) {
+            args = new ArrayList<>(args);
+            while (args.size() < 7) {
+                args.add("");
+            }
+            args.add(Long.toString(residence.lastToken()));
+        }
         return new Call(
                 new Request.Release(hold.owner.id, hold.attempt),
                 RELEASE,

@@ -61,6 +61,7 @@ final class RedisLocksConnector implements DisposableBean {
         set("token-memory", properties.tokenMemory(), builder::tokenMemory);
         set("local-reentry", properties.localReentry(), builder::localReentry);
         set("max-hold", properties.maxHold(), builder::maxHold);
+        set("residency", properties.residency(), builder::residency);
         set("watch-deletions", properties.watchDeletions(), builder::watchDeletions);
         set("slow-wait", properties.slowWait(), builder::slowWait);
         set("slow-hold", properties.slowHold(), builder::slowHold);

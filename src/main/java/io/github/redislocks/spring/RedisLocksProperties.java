@@ -31,6 +31,7 @@ record RedisLocksProperties(
         @Nullable Duration tokenMemory,
         @Nullable Boolean localReentry,
         @Nullable Duration maxHold,
+        @Nullable Duration residency,
         @Nullable Boolean watchDeletions,
         @Nullable Duration slowWait,
         @Nullable Duration slowHold,

@@ -275,6 +275,11 @@ public final class Attempt {
         return stage == Way.CONTENDING || (toldFree && !isBehind());
     }
 
+    /** Whether a message has said to ask since the caller's thread last asked. */
+    public boolean isToldFree() {
+        return toldFree;
+    }
+
     /** Notes that the caller's thread asks now, so that an earlier message is out of date. */
     public void asks() {
         toldFree = false;

@@ -120,6 +120,25 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         this.state = grant.deadlineNanos();
     }
 
+    /** Makes a hold of a thread of the client that has the lock in Redis; see {@link LocalHold}. */
+    Hold(Hold residence, Owner owner, long token, boolean previousLost, long now, @Nullable Hold below) {
+        this.lock = residence.lock;
+        this.owner = owner;
+        this.attempt = residence.attempt;
+        this.token = token;
+        this.previousLost = previousLost;
+        this.acquiredNanos = now;
+        this.turnStartNanos = residence.turnStartNanos;
+        this.below = below;
+        this.inDoubt = false;
+        this.renewedFrom = 1;
+        this.nextRenewalNanos = Long.MAX_VALUE;
+        this.leaseMillis = residence.leaseMillis;
+        this.renewedMillis = residence.leaseMillis;
+        this.wantedMillis = residence.leaseMillis;
+        this.state = Long.MAX_VALUE;
+    }
+
     private static int seconds(long nanos) {
         return (int) TimeUnit.NANOSECONDS.toSeconds(nanos);
     }
@@ -132,6 +151,16 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
     @Override
     public Object holder() {
         return owner.holder;
+    }
+
+    /** The hold that Redis has: this one, unless it is that of a thread under a residence of its client. */
+    public Hold inRedis() {
+        return this;
+    }
+
+    /** Whether Redis does not know of it, since it is that of a thread under a residence of its client. */
+    public boolean isLocal() {
+        return false;
     }
 
     /** The thread that has it; null if a handle has it. */
@@ -294,6 +323,7 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         boolean valid = extend(now, sentNanos + Timing.validityNanos(leaseMillis));
         if (valid) {
             leasedUntil(sentNanos + leaseMillis * 1_000_000);
+            owner.confirmed(sentNanos);
         }
         return valid;
     }
@@ -402,6 +432,11 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
     /** Ends the hold as lost although its release goes on. */
     public boolean releasedTooLate() {
         return STATE.compareAndSet(this, RELEASING, LOST - UNCONFIRMED_IN_RELEASE);
+    }
+
+    /** Ends the hold as lost in the middle of its release. */
+    public boolean lostInRelease(LockLost.Reason reason) {
+        return STATE.compareAndSet(this, RELEASING, lost(reason));
     }
 
     /** The state of a hold that was lost for a reason and whose loss has not been told. */

@@ -62,6 +62,9 @@ public class Owner {
         return 0;
     }
 
+    /** Redis has answered, to a request of that time, that its hold is there. */
+    void confirmed(long sentNanos) {}
+
     /** What people are told of it. */
     public String description() {
         Thread thread = thread();

@@ -24,6 +24,8 @@ public final class Settings {
     public static final Duration MAX_LEASE = Duration.ofHours(24);
     /** The longest time for which a hold can be limited. */
     public static final Duration LONGEST_MAX_HOLD = Duration.ofDays(30);
+    /** The shortest time for which a client keeps a lock that nobody uses. */
+    public static final Duration LEAST_RESIDENCY = Duration.ofMillis(1);
     /** How long {@code lock()} goes on trying during an outage. */
     public static final Duration DEFAULT_RETRY_FOR = Duration.ofSeconds(10);
     /** The shortest time after which a wait or a hold is said to be slow. */
@@ -59,6 +61,7 @@ public final class Settings {
         Duration tokenMemory = DEFAULT_TOKEN_MEMORY;
         boolean localReentry;
         Duration maxHold = Duration.ZERO;
+        Duration residency = Duration.ZERO;
         boolean watchDeletions;
         Duration slowWait = Duration.ZERO;
         Duration slowHold = Duration.ZERO;
@@ -78,6 +81,7 @@ public final class Settings {
     private final long commandTimeoutNanos;
     private final long retryForNanos;
     private final long maxHoldMillis;
+    private final long residencyNanos;
     private final @Nullable Acks acks;
 
     private Settings(Values values) {
@@ -86,6 +90,7 @@ public final class Settings {
         this.commandTimeoutNanos = values.commandTimeout.toNanos();
         this.retryForNanos = values.retryFor.toNanos();
         this.maxHoldMillis = values.maxHold.toMillis();
+        this.residencyNanos = values.residency.toNanos();
         this.acks = values.replicaAcks == 0
                 ? null
                 : new Acks(values.replicaAcks, TimeUnit.NANOSECONDS.convert(values.replicaAcksTimeout));
@@ -182,6 +187,12 @@ public final class Settings {
         return with(values -> values.maxHold = time);
     }
 
+    /** A copy with another time for which the client keeps a lock that nobody uses; zero if it keeps none. */
+    public Settings withResidency(Duration time) {
+        checkResidency(time);
+        return with(values -> values.residency = time);
+    }
+
     /** A copy in which Redis tells at once of the keys of held locks that others change, or not. */
     public Settings withWatchDeletions(boolean watched) {
         return with(values -> values.watchDeletions = watched);
@@ -208,6 +219,11 @@ public final class Settings {
             throw new IllegalArgumentException("The command timeout is " + commandTimeout + ", and the lease " + lease
                     + ": an answer that comes after the lease is worth nothing, and unlock() would wait for it. Name a"
                     + " command timeout of " + longest + " or less, or a longer lease.");
+        }
+        if (!values.residency.isZero() && !values.maxHold.isZero()) {
+            throw new IllegalArgumentException("residency is " + values.residency + ", and maxHold " + values.maxHold
+                    + ": what a client keeps is renewed whoever has it, so no hold would end by itself. Name only one of"
+                    + " them, or the other in the LockOptions of single locks.");
         }
         Duration timeout = values.replicaAcksTimeout;
         if (values.replicaAcks > 0 && (timeout.compareTo(LEAST_TIMEOUT) < 0 || timeout.compareTo(commandTimeout) > 0)) {
@@ -253,6 +269,17 @@ public final class Settings {
         if (!time.isZero() && (time.compareTo(MIN_LEASE) < 0 || time.compareTo(LONGEST_MAX_HOLD) > 0)) {
             throw new IllegalArgumentException("maxHold is " + time + ": it must lie between " + MIN_LEASE + " and "
                     + LONGEST_MAX_HOLD + ". Use Duration.ZERO to have holds renewed for as long as their work takes.");
+        }
+        return time;
+    }
+
+    /** Checks a time for which the client keeps a lock that nobody uses, and returns it. */
+    public static Duration checkResidency(Duration time) {
+        Objects.requireNonNull(time, "residency");
+        if (!time.isZero() && (time.compareTo(LEAST_RESIDENCY) < 0 || time.compareTo(MAX_LEASE) > 0)) {
+            throw new IllegalArgumentException("residency is " + time + ": it must lie between " + LEAST_RESIDENCY
+                    + " and " + MAX_LEASE + ". Name about the time between two uses of a lock by one process, such as"
+                    + " PT1S, or Duration.ZERO to release each lock at its unlock().");
         }
         return time;
     }
@@ -339,6 +366,11 @@ public final class Settings {
 
     public boolean localReentry() {
         return values.localReentry;
+    }
+
+    /** For how long the client keeps a lock that nobody uses; 0 if it keeps none. */
+    public long residencyNanos() {
+        return residencyNanos;
     }
 
     /** How long a hold may last; 0 if for ever. */

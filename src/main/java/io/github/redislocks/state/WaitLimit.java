@@ -50,6 +50,11 @@ public final class WaitLimit {
         return waits;
     }
 
+    /** Whether an interrupt ends the wait. */
+    public boolean isInterruptible() {
+        return interruptible;
+    }
+
     /** How long one request may take now. */
     public long timeoutNanos(long now, long commandTimeoutNanos) {
         if (!isTimed()) {

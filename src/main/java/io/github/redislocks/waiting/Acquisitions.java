@@ -37,6 +37,7 @@ public final class Acquisitions {
     private final Handoff handoff;
     private final Losses losses;
     private final Settlements settlements;
+    private final Residences residences;
     private final Watchdog watchdog;
 
     public Acquisitions(RedisAccess access, WaitingParts parts) {
@@ -52,6 +53,7 @@ public final class Acquisitions {
         this.handoff = parts.handoff();
         this.losses = parts.losses();
         this.settlements = parts.settlements();
+        this.residences = parts.residences();
         this.watchdog = parts.watchdog();
     }
 
@@ -107,6 +109,7 @@ public final class Acquisitions {
         private final WaitLimit limit;
         private final Settlements.Settlement settlement;
         private boolean fastPath;
+        private boolean tookFree;
 
         /** Whether a request that can acquire the lock has been sent. */
         private boolean asked;
@@ -117,6 +120,11 @@ public final class Acquisitions {
         private long lapsedSinceNanos;
 
         private long askAtNanos;
+        /** Whether a try has had the client of a residence asked. */
+        private boolean tried;
+        /** Whether the mailbox was open when the last request was made. */
+        private boolean listened;
+
         private @Nullable Backoff backoff;
         private @Nullable RedisException failure;
         /** Whether the last request has failed. */
@@ -134,6 +142,11 @@ public final class Acquisitions {
          */
         public boolean stayedOnFastPath() {
             return fastPath;
+        }
+
+        /** Whether a request of its own found the lock free, and nobody in line or in a Condition. */
+        public boolean tookFree() {
+            return tookFree;
         }
 
         /** Returns the hold, or null if the lock was busy for as long as the caller had time. */
@@ -161,6 +174,7 @@ public final class Acquisitions {
             if (attempt.isBehind() && !localQueue.enter(attempt)) {
                 attempt.lookAgain(clock.nanoTime());
                 watchdog.wakeAt(attempt.nextHeartbeatNanos());
+                residences.isWantedHere(attempt.keys);
             }
         }
 
@@ -211,6 +225,9 @@ public final class Acquisitions {
             }
             long now = clock.nanoTime();
             boolean mayAsk = verdict == null && attempt.mayAsk();
+            if (tried && attempt.isToldFree()) {
+                askAtNanos = now;
+            }
             long grace = epoch.graceNanos(now);
             if (mayAsk && grace == 0 && askAtNanos <= now && wantsToAsk(now)) {
                 ask();
@@ -310,15 +327,23 @@ public final class Acquisitions {
                 monitored.retried();
             }
             asked = true;
+            tookFree = false;
             attempt.asks();
         }
 
         /** What asks for the lock now. */
         final Call call(ServerTimes.Date notAfter) {
-            boolean takePlace = limit.waits() && mailbox.isOpen();
+            boolean listens = mailbox.isOpen();
+            listened = listens;
+            if (!limit.waits() && listens && !tried) {
+                return (fastPath
+                                ? Scripts.take(attempt, notAfter, true)
+                                : Scripts.acquire(attempt, notAfter, losses.lastLostAttempt()))
+                        .with(settings.acks());
+            }
             Call call = fastPath
                     ? Scripts.take(attempt, notAfter)
-                    : Scripts.acquire(attempt, notAfter, takePlace, losses.lastLostAttempt());
+                    : Scripts.acquire(attempt, notAfter, limit.waits() && listens, losses.lastLostAttempt());
             return call.with(settings.acks());
         }
 
@@ -330,6 +355,7 @@ public final class Acquisitions {
         private void answered(Answer answer, long sent) {
             if (answer instanceof Answer.Granted granted) {
                 attempt.known();
+                tookFree = fastPath;
                 long deadline = sent + Timing.validityNanos(attempt.leaseMillis);
                 Attempt.Grant grant =
                         new Attempt.Grant(granted.token(), granted.previousLost(), deadline, clock.nanoTime(), true);
@@ -342,11 +368,20 @@ public final class Acquisitions {
             } else if (answer == Answer.Word.LINE) {
                 fastPath = false;
                 asked = false;
-            } else if (answer == Answer.Word.BUSY && limit.waits()) {
+            } else if ((answer == Answer.Word.BUSY || answer == Answer.Word.RESIDENT) && limit.waits()) {
                 told = Told.BUSY;
                 fastPath = false;
                 openMailbox();
-            } else if (answer == Answer.Word.BUSY) {
+            } else if (answer == Answer.Word.RESIDENT && !tried) {
+                told = Told.BUSY;
+                attempt.unknown();
+                if (listened) {
+                    tried = true;
+                    askAtNanos = Long.MAX_VALUE;
+                } else {
+                    openMailbox();
+                }
+            } else if (answer == Answer.Word.BUSY || answer == Answer.Word.RESIDENT) {
                 told = Told.DECLINED;
                 // The request asked for no place, so there is nothing to leave, unless an earlier copy may still run.
                 attempt.unknown();

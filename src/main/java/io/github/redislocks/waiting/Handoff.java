@@ -12,6 +12,7 @@ import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.watchdog.PendingCommand;
@@ -260,13 +261,17 @@ public final class Handoff implements Renewals.Rescue {
 
     /** Continues a release that the owner's thread could not end, or not even begin. Called by the watchdog. */
     @Override
-    public void rescue(Hold hold) {
+    public void rescue(Hold left) {
+        Hold hold = left.inRedis();
         hold.beginRelease(clock.nanoTime());
         if (hold.isReleasing()) {
             releaseLater(hold, releaseOf(hold, false), hold.successor());
             holds.remove(hold);
         }
         hold.stranded = false;
+        if (hold.owner instanceof Residence residence) {
+            residence.rescued(hold);
+        }
     }
 
     /**

@@ -23,6 +23,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Mailbox implements Ping {
 
+    /** Behind an attempt, in place of a token: another client wants the lock. The scripts know these words. */
+    private static final String RECALL = "recall";
+    /** Another client tries it, and is to be answered. */
+    private static final String TRY = "try";
+    /** The answer. */
+    private static final String ASK = "ask";
+
     private final String channel;
     private final Redis redis;
     private final Clock clock;
@@ -36,6 +43,7 @@ public final class Mailbox implements Ping {
     private final Consumer<Attempt> onDoubt;
 
     private final Forced onForced;
+    private final Recalled onRecalled;
     /** Told of changed keys, or null. */
     private final Redis.@Nullable Watcher watcher;
     /** Whether the server was seen to refuse to tell of changed keys; used by the reader only. */
@@ -72,6 +80,7 @@ public final class Mailbox implements Ping {
             LongConsumer onGrantToNobody,
             Consumer<Attempt> onDoubt,
             Forced onForced,
+            Recalled onRecalled,
             Redis.@Nullable Watcher watcher,
             Threads threads) {
         this.reader = new DutyLoop(threads, "mailbox", this::read);
@@ -84,6 +93,7 @@ public final class Mailbox implements Ping {
         this.onGrantToNobody = onGrantToNobody;
         this.onDoubt = onDoubt;
         this.onForced = onForced;
+        this.onRecalled = onRecalled;
         this.watcher = watcher;
     }
 
@@ -93,6 +103,16 @@ public final class Mailbox implements Ping {
 
         /** The hold of an attempt, with its token. */
         void forced(long attempt, long token);
+    }
+
+    /** Told that another client wants a lock that this one has as a residence. */
+    public interface Recalled {
+
+        /** By its key, and the attempt that led to the residence. */
+        void recalled(String lock, long attempt);
+
+        /** As above, for the attempt of a client that does not wait and is to be answered. */
+        void tried(String lock, String clientId, long attempt);
     }
 
     @Override
@@ -231,14 +251,35 @@ public final class Mailbox implements Ping {
         }
     }
 
+    /** Whether a message is about a residence: of this client, or of another that this one has asked. */
+    private boolean deliverOfResidence(String[] parts, long number) {
+        if (parts[1].equals(RECALL)) {
+            onRecalled.recalled(parts[2], number);
+        } else if (parts[1].equals(TRY)) {
+            String[] asker = parts[2].split(" ", 3);
+            onRecalled.tried(asker[2], asker[1], Long.parseLong(asker[0]));
+        } else if (parts[1].equals(ASK)) {
+            Attempt attempt = attempts.apply(number);
+            if (attempt != null) {
+                attempt.wakeToAsk();
+            }
+        } else {
+            return false;
+        }
+        return true;
+    }
+
     private void deliver(String message) {
         heardNanos = clock.nanoTime();
         pingedNanos = 0;
         if (message.isEmpty()) {
             return;
         }
-        String[] parts = message.split(" ", -1);
+        String[] parts = message.split(" ", 3);
         long number = Long.parseLong(parts[0]);
+        if (deliverOfResidence(parts, number)) {
+            return;
+        }
         Attempt attempt = attempts.apply(number);
         long token = Long.parseLong(parts[1]);
         if (token == 0 && !parts[2].equals("0")) {

@@ -100,7 +100,7 @@ abstract class Sentences {
         /** By this view of the lock, which may be free or not; its place, or the lock, is taken on return. */
         Holder(Subject by) throws InterruptedException {
             int places = locks.places();
-            boolean free = !by.isLocked();
+            boolean free = !locks.isHeld();
             actor = start(() -> {
                 by.lock();
                 try {
@@ -165,7 +165,7 @@ abstract class Sentences {
 
     /** Whoever was at work is gone, and nobody is left behind. */
     void assertFree() {
-        assertThat(lock.isLocked()).as("locked").isFalse();
+        assertThat(locks.isHeld()).as("locked").isFalse();
         assertThat(lock.hasQueuedThreads()).as("has queued threads").isFalse();
         assertThat(there.hasQueuedThreads()).as("has queued threads").isFalse();
         assertThat(lock.getHoldCount()).as("holds").isZero();
@@ -177,7 +177,7 @@ abstract class Sentences {
      * this.
      */
     void awaitFree() {
-        awaitThat().until(() -> !lock.isLocked() && !lock.hasQueuedThreads() && !there.hasQueuedThreads());
+        awaitThat().until(() -> !locks.isHeld() && !lock.hasQueuedThreads() && !there.hasQueuedThreads());
         assertFree();
     }
 

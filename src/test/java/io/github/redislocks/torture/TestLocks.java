@@ -33,12 +33,14 @@ interface TestLocks extends AutoCloseable {
         /** Of several locks it takes the first only. */
         PARTIAL;
 
-        TestLocks connect(String uri, int maxConnections, boolean watches, Consumer<LockLost> listener) {
+        TestLocks connect(
+                String uri, int maxConnections, boolean watches, Duration residency, Consumer<LockLost> listener) {
             TestLocks library = new Library(RedisLocks.builder()
                     .uri(uri)
                     .lease(LEASE)
                     .maxConnections(maxConnections)
                     .watchDeletions(watches)
+                    .residency(residency)
                     .onLockLost(listener)
                     .build());
             return this == LIBRARY ? library : new BrokenLocks(library, this);

@@ -6,6 +6,7 @@ import io.github.redislocks.fixture.WorkerJvm;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -59,6 +60,8 @@ final class Worker {
         }
     }
 
+    private static final Duration RESIDENCY = Duration.ofSeconds(2);
+
     public static void main(String[] args) throws InterruptedException, IOException {
         // Losses are many here and all in the log.
         System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "error");
@@ -98,6 +101,11 @@ final class Worker {
         return name.startsWith("w1.");
     }
 
+    /** For how long the client of a worker keeps locks that nobody holds: another one in three does, for a time. */
+    private static Duration residency(String name) {
+        return name.startsWith("w2.") ? RESIDENCY : Duration.ZERO;
+    }
+
     /** Connects; tries again on a machine that is busy with starting JVMs, since this is not what is tested. */
     private static TestLocks connect(Order order, EventLog log) {
         Consumer<LockLost> listener = loss -> log.add(
@@ -108,7 +116,13 @@ final class Worker {
                 loss.reason().name());
         for (int left = CONNECT_TRIES; ; left--) {
             try {
-                return order.brand().connect(order.uri(), order.connections(), watches(order.name()), listener);
+                return order.brand()
+                        .connect(
+                                order.uri(),
+                                order.connections(),
+                                watches(order.name()),
+                                residency(order.name()),
+                                listener);
             } catch (LockUnavailableException e) {
                 if (left == 0) {
                     throw e;

@@ -55,6 +55,17 @@ class MailboxStepsTest extends StillClient {
                 number -> told.add("nobody " + number),
                 attempt -> told.add("doubt " + attempt.number),
                 (number, token) -> told.add("forced " + number + " " + token),
+                new Mailbox.Recalled() {
+                    @Override
+                    public void recalled(String lock, long attempt) {
+                        told.add("recalled " + lock + " " + attempt);
+                    }
+
+                    @Override
+                    public void tried(String lock, String clientId, long attempt) {
+                        told.add("tried " + lock + " by " + clientId + " " + attempt);
+                    }
+                },
                 null,
                 threads);
     }

@@ -23,6 +23,14 @@ class MailboxTest {
 
     private static final long TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
+    private static final Mailbox.Recalled NO_RECALLS = new Mailbox.Recalled() {
+        @Override
+        public void recalled(String lock, long attempt) {}
+
+        @Override
+        public void tried(String lock, String clientId, long attempt) {}
+    };
+
     private final FakeClock clock = new FakeClock();
     private final InMemoryRedis redis = new InMemoryRedis(clock.server());
     private final AtomicInteger reopened = new AtomicInteger();
@@ -39,6 +47,7 @@ class MailboxTest {
                 number -> {},
                 attempt -> {},
                 (attempt, token) -> {},
+                NO_RECALLS,
                 null,
                 Threads.DAEMONS);
     }

@@ -11,6 +11,7 @@ enum Legend {
     OURS("ours-default", "redis-locks", 0x0072B2),
     FAIR("ours-fair", "redis-locks, fair", 0x56B4E9),
     LOCAL("ours-local", "redis-locks, localReentry", 0x3A6EA5),
+    RESIDENT("ours-resident", "redis-locks, residency", 0x56B4E9),
     WATCHING("ours-watching", "redis-locks, watchDeletions", 0x3A6EA5),
     METERED("ours-metered", "redis-locks, with metrics", 0x3A6EA5),
     BEFORE("ours-before", "redis-locks, before", 0x8DA9C4),

@@ -61,8 +61,9 @@ final class InspectCommand extends CliCommand {
 
     /** A thread or a handle for people: where it is, then its id. */
     static String owner(LockInspection.Owner owner) {
-        String what =
-                owner.isHandle() ? "a handle" : "thread " + owner.threadId().orElse(0);
+        String what = owner.isResidence()
+                ? "a thread or none"
+                : owner.isHandle() ? "a handle" : "thread " + owner.threadId().orElse(0);
         String client = owner.clientName().map(name -> name + ", ").orElse("");
         return Shown.of(what + " of " + client + "process " + owner.pid() + " on " + owner.host() + " (" + owner + ")");
     }

@@ -2,8 +2,9 @@
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, lease(ms), notAfter(µs), claim(ms), or '' for no place,
 --          suspect: the highest attempt of the client whose hold was lost after the caller had it, mode: barge takes a
---          free lock even if there are waiters; queue takes it only if no place is ahead
--- returns  OK token lost now | BUSY pttl now | QUEUED last-token pttl now | LATE now
+--          free lock even if there are waiters; queue takes it only if no place is ahead; try is barge of an attempt that
+--          does not wait, and whose client listens
+-- returns  OK token lost now | BUSY pttl now, and 1 if a residence has the lock | QUEUED last-token pttl now | LATE now
 local owner, attempt, lease, claim = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[5])
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
@@ -15,9 +16,11 @@ end
 
 local call = redis.call
 local place = owner .. ':' .. attempt
+local try = ARGV[7] == 'try' and attempt .. ' ' .. string.match(owner, '^(.*):')
 local held = call('hmget', KEYS[1], 'owner', 'attempt', 'token', 'lost')
 
 --@include hold
+--@include busy
 
 -- The lock is free and has no waiters; at most its fence is there.
 if not held[1] and call('exists', KEYS[2], KEYS[5]) == 0 then
@@ -33,13 +36,14 @@ end
 if held[1] and held[1] ~= owner and not call('hget', KEYS[3], place) then
     local pttl = call('pttl', KEYS[1])
     if not claim then
-        return {'BUSY', pttl, now}
+        return busy(held, pttl, try)
     end
     call('hset', KEYS[1], 'waited', 1)
     call('hset', KEYS[3], place, plain(ARGV[5]))
     call('pexpire', KEYS[3], LINE)
     call('zadd', KEYS[2], string.format('%.0f', (tail())), place)
     call('pexpire', KEYS[2], LINE)
+    recall(held[1], held[2])
     return {'QUEUED', tonumber(held[3]), pttl, now}
 end
 
@@ -50,9 +54,10 @@ local holder = tonumber(held[2] or 0)
 if held[1] and (held[1] ~= owner or holder > tonumber(attempt)) then
     local pttl = redis.call('pttl', lock)
     if not claim then
-        return {'BUSY', pttl, now}
+        return busy(held, pttl, try)
     end
     line_up(place, 1, claim)
+    recall(held[1], held[2])
     return {'QUEUED', last_token(), pttl, now}
 end
 

@@ -42,5 +42,7 @@ if not held[1] then
     if winner == place then
         return {'GRANTED', token, previous, now}
     end
+else
+    recall(held[1], held[2])
 end
 return {'QUEUED', last_token(), redis.call('pttl', lock), now}

@@ -55,3 +55,14 @@ local function tail()
     local score = last[2] and tonumber(last[2]) + 1 or 0
     return score < now and now or score, #last > 0
 end
+
+-- Has the client of a residence give the lock up, since somebody waits for it; leaves every other owner alone. For a try,
+-- which does not wait, the client is to answer. See ADR 37.
+local function recall(owner, attempt, try)
+    local client = string.match(owner, '^(.*):r%d+$')
+    if client then
+        local message = try and ' try ' .. try .. ' ' or ' recall '
+        tell(string.match(KEYS[1], '^[^{]*') .. 'mailbox:' .. client, attempt .. message .. KEYS[1])
+    end
+    return client ~= nil
+end

@@ -35,5 +35,7 @@ if not held[1] then
     if winner == place then
         return {'GRANTED', token, lost, now}
     end
+else
+    recall(held[1], held[2])
 end
 return {'QUEUED', last_token(), redis.call('pttl', lock), now}

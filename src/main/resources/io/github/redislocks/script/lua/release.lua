@@ -1,17 +1,22 @@
 -- Ends a hold with any count (a late copy of a re-entry may have counted twice), and hands the lock on.
 -- KEYS     lock, queue, waiters, fence, conditions
--- ARGV     owner, attempt, then if there is a successor: owner, attempt, lease(ms), claim(ms) or '', keep (1|0)
+-- ARGV     owner, attempt, then if there is a successor: owner, attempt, lease(ms), claim(ms) or '', keep (1|0); else
+--          five times ''; then, of a residence, the last token that its client gave out
 -- returns  FREED crowded(1|0) | GRANTED | SUCCEEDED token lost | QUEUED last-token pttl now | GONE
 local call = redis.call
 local held = call('hmget', KEYS[1], 'owner', 'attempt', 'token', 'waited', 'lost', 'signal')
 local mine = held[1] == ARGV[1] and held[2] == ARGV[2]
-local successor = ARGV[3]
+local successor = ARGV[3] ~= '' and ARGV[3]
 local place = successor and successor .. ':' .. ARGV[4]
+
+if ARGV[8] then
+    held[3] = ARGV[8]
+end
 
 -- Nobody waits.
 if mine and not successor and not held[4] then
     call('del', KEYS[1])
-    if call('append', KEYS[4], '+') == 1 then
+    if ARGV[8] or call('append', KEYS[4], '+') == 1 then
         call('set', KEYS[4], held[3] .. '+', 'px', 100000000)
     end
     return {'FREED', 0}

@@ -1,7 +1,7 @@
 -- Takes a lock that is free and has no waiters: the usual case, kept short. The fence says so: see line.lua.
 -- KEYS     lock, fence
--- ARGV     owner, attempt, lease(ms), notAfter(µs)
--- returns  the token, which is the time | BUSY pttl now | LINE now: acquire has to be used | LATE now
+-- ARGV     owner, attempt, lease(ms), notAfter(µs), and 'try' if the attempt does not wait and its client listens
+-- returns  the token, which is the time | BUSY pttl now, and 1 if a residence has the lock | LINE now: acquire has to be used | LATE now
 local call = redis.call
 local time = call('time')
 local now = time[1] * 1000000 + time[2]
@@ -30,6 +30,19 @@ end
 
 local owner = call('hget', KEYS[1], 'owner')
 if owner and owner ~= ARGV[1] then
+    local client = string.match(owner, '^(.*):r%d+$')
+    if client then
+        if ARGV[5] then
+            -- As recall in hold.lua.
+            local try = ' try ' .. ARGV[2] .. ' ' .. string.match(ARGV[1], '^(.*):') .. ' ' .. KEYS[1]
+            redis.pcall(
+                'publish',
+                string.match(KEYS[1], '^[^{]*') .. 'mailbox:' .. client,
+                call('hget', KEYS[1], 'attempt') .. try
+            )
+        end
+        return {'BUSY', call('pttl', KEYS[1]), now, 1}
+    end
     return {'BUSY', call('pttl', KEYS[1]), now}
 end
 if last or owner then

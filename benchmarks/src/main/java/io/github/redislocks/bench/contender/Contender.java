@@ -12,6 +12,7 @@ public enum Contender {
     OURS_DEFAULT("ours-default", setting -> new Ours(setting, Ours.Kind.DEFAULT), Trait.OF_ONE_SERVER),
     OURS_FAIR("ours-fair", setting -> new Ours(setting, Ours.Kind.FAIR), Trait.TWIN),
     OURS_LOCAL("ours-local", setting -> new Ours(setting, Ours.Kind.LOCAL_REENTRY), Trait.TWIN),
+    OURS_RESIDENT("ours-resident", setting -> new Ours(setting, Ours.Kind.RESIDENT), Trait.TWIN),
     OURS_WATCHING(
             "ours-watching", setting -> new Ours(setting, Ours.Kind.WATCHING), EnumSet.of(Trait.LOCKS, Trait.RENEWS)),
     /** What do metrics cost? */

@@ -18,6 +18,8 @@ final class Ours implements LockClient {
         LOCAL_REENTRY,
         /** Redis tells of keys that are deleted. */
         WATCHING,
+        /** Keeps each lock for a second after its unlock. */
+        RESIDENT,
         /** Of several masters, which have just been started and have forgotten nothing. */
         QUORUM,
         /** All that happens is counted and timed by Micrometer. */
@@ -48,6 +50,7 @@ final class Ours implements LockClient {
         }
         locks = builder.localReentry(kind == Kind.LOCAL_REENTRY)
                 .watchDeletions(kind == Kind.WATCHING)
+                .residency(kind == Kind.RESIDENT ? Duration.ofSeconds(1) : Duration.ZERO)
                 .onLockLost(loss -> losses.increment())
                 .build();
     }

@@ -1,0 +1,183 @@
+package io.github.redislocks;
+
+import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.lease.Losses;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.LocalHold;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.Residence;
+import io.github.redislocks.state.WaitLimit;
+import java.util.HashSet;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.openjdk.jcstress.annotations.Actor;
+import org.openjdk.jcstress.annotations.Arbiter;
+import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressMeta;
+import org.openjdk.jcstress.annotations.JCStressTest;
+import org.openjdk.jcstress.annotations.Outcome;
+import org.openjdk.jcstress.annotations.State;
+import org.openjdk.jcstress.infra.results.L_Result;
+
+/**
+ * Claim: if the lease of a residence is lost while a thread comes to hold the lock under it, or leaves it, then the
+ * thread does not have the lock, or it is told of the loss; and the turn is free again.
+ *
+ * <pre>
+ *   java -jar target/jcstress.jar -t 'LossRacesLocalHold'
+ *
+ *   unseen        FORBIDDEN   a thread has the lock under a lease that was lost, and nobody is told
+ *   stuck         FORBIDDEN   nobody can have the turn any more
+ *   two ends      FORBIDDEN   the thread has released the lock, and is told that it lost it
+ *   lost          acceptable  the thread is told
+ *   released      acceptable  the thread was faster
+ *   not taken     acceptable  the loss was faster
+ * </pre>
+ *
+ * The broken twin does not look at the lease again after it can be seen as the holder.
+ */
+@Outcome(id = "unseen", expect = Expect.FORBIDDEN, desc = "A lost lease under a thread that has the lock.")
+@Outcome(id = "stuck", expect = Expect.FORBIDDEN, desc = "The turn is never free again.")
+@Outcome(id = "two ends", expect = Expect.FORBIDDEN, desc = "Released and lost.")
+@Outcome(id = "lost", expect = Expect.ACCEPTABLE, desc = "The thread is told.")
+@Outcome(id = "released", expect = Expect.ACCEPTABLE, desc = "The thread was faster.")
+@Outcome(id = "not taken", expect = Expect.ACCEPTABLE, desc = "The loss was faster.")
+public class LossRacesLocalHold {
+
+    static final Losses LOSSES = new Losses(new HandClock(), (keys, attempt) -> {}, new EventNotifier(List.of()));
+    static final HandClock CLOCK = new HandClock();
+
+    /** A residence with a lease, and a thread that may hold the lock under it. */
+    static class Kept {
+        final Owner owner = new Owner("client:7");
+        final Residence residence = new Residence("client", 1, OnTwin.keys("n"), new Holds(), new HashSet<>());
+        final Hold lease = lease(residence);
+
+        @Nullable
+        LocalHold local;
+
+        boolean released;
+
+        Kept() {
+            residence.begin(lease);
+        }
+
+        private static Hold lease(Residence residence) {
+            Attempt attempt = new Attempt(
+                    7, residence.keys, residence, new Attempt.Request(30_000, true, false), WaitLimit.endless());
+            long deadline = CLOCK.nanoTime() + 1_000_000_000;
+            return new Hold(attempt, new Attempt.Grant(5, false, deadline, 0, true), 0, Long.MAX_VALUE, null);
+        }
+
+        void take() {
+            if (residence.tryTurn()) {
+                local = residence.take(lease, owner, CLOCK, null);
+                if (local == null) {
+                    residence.endTurn();
+                }
+            }
+        }
+
+        void release() {
+            if (local != null && local.beginRelease(CLOCK.nanoTime()) != 0) {
+                released = true;
+                residence.passOn(1);
+            }
+        }
+
+        void lose() {
+            LOSSES.lose(lease, LockLost.Reason.TAKEN);
+        }
+
+        String end() {
+            if (!residence.tryTurnFirst()) {
+                return "stuck";
+            }
+            if (local == null) {
+                return "not taken";
+            }
+            if (local.isLost()) {
+                return released ? "two ends" : "lost";
+            }
+            return released ? "released" : "unseen";
+        }
+    }
+
+    @JCStressTest
+    @JCStressMeta(LossRacesLocalHold.class)
+    @State
+    public static class Core {
+        private final Kept kept = new Kept();
+
+        @Actor
+        public void thread() {
+            kept.take();
+        }
+
+        @Actor
+        public void watchdog() {
+            kept.lose();
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = kept.end();
+        }
+    }
+
+    @JCStressTest
+    @JCStressMeta(LossRacesLocalHold.class)
+    @State
+    public static class CoreReleases {
+        private final Kept kept = new Kept();
+
+        @Actor
+        public void thread() {
+            kept.take();
+            kept.release();
+        }
+
+        @Actor
+        public void watchdog() {
+            kept.lose();
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = kept.end();
+        }
+    }
+
+    @JCStressTest
+    @JCStressMeta(LossRacesLocalHold.class)
+    @State
+    public static class CoreBroken {
+        private final Gap gap = new Gap();
+        private volatile boolean open = true;
+        private volatile boolean holds;
+        private boolean took;
+        private boolean told;
+
+        @Actor
+        public void thread() {
+            if (open) {
+                gap.pass();
+                holds = true;
+                took = true;
+            }
+        }
+
+        @Actor
+        public void watchdog() {
+            open = false;
+            told = holds;
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = !took ? "not taken" : told ? "lost" : "unseen";
+        }
+    }
+}

@@ -1,0 +1,111 @@
+package io.github.redislocks;
+
+import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.Sync;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Residence;
+import io.github.redislocks.state.Settings;
+import java.time.Duration;
+import org.openjdk.jcstress.annotations.Actor;
+import org.openjdk.jcstress.annotations.Arbiter;
+import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressMeta;
+import org.openjdk.jcstress.annotations.JCStressTest;
+import org.openjdk.jcstress.annotations.Outcome;
+import org.openjdk.jcstress.annotations.State;
+import org.openjdk.jcstress.infra.results.L_Result;
+
+/**
+ * Claim: a residence that is recalled while a thread of its client locks and unlocks is given up, by the thread or by
+ * who was told of the recall. Nobody else would do it: here no watchdog runs, and no heartbeat recalls anew.
+ *
+ * <pre>
+ *   java -jar target/jcstress.jar -t 'RecallRacesUnlock'
+ *
+ *   kept       FORBIDDEN   each of the two left it to the other
+ *   given up   acceptable
+ * </pre>
+ *
+ * The broken twin does not look again after it has ended its turn.
+ */
+@Outcome(id = "kept", expect = Expect.FORBIDDEN, desc = "Each of the two left it to the other.")
+@Outcome(id = "given up", expect = Expect.ACCEPTABLE, desc = "One of the two did it.")
+public class RecallRacesUnlock {
+
+    private static final Settings KEEPING = Settings.DEFAULTS.withResidency(Duration.ofHours(1));
+
+    /** A client whose mailbox is open, so that it keeps locks. */
+    private static final class Keeper {
+        static final HandClock CLOCK = new HandClock();
+        static final LockClient CLIENT = OnTwin.Still.client("keeper", CLOCK, redis -> redis);
+
+        static {
+            CLIENT.mailbox.open(20_000_000_000L);
+        }
+    }
+
+    @JCStressTest
+    @JCStressMeta(RecallRacesUnlock.class)
+    @State
+    public static class Twin {
+        private final String name = OnTwin.name();
+        private final Sync sync = Keeper.CLIENT.lock(name, false, KEEPING);
+        private final Residence residence = Keeper.CLIENT.residences.of(OnTwin.keys(name), 1_000_000_000);
+        private final Hold lease;
+
+        public Twin() {
+            sync.lock(30_000, true);
+            sync.unlock();
+            lease = residence.lease();
+            // There are tokens by the time alone in the first millisecond.
+            Keeper.CLOCK.advance(10_000);
+        }
+
+        @Actor
+        public void thread() {
+            sync.lock(30_000, true);
+            sync.unlock();
+        }
+
+        @Actor
+        public void mailbox() {
+            Keeper.CLIENT.residences.recalled(OnTwin.key(name), lease.attempt);
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = lease != null && lease == residence.lease() ? "kept" : "given up";
+            Keeper.CLIENT.residences.giveUp(residence);
+            OnTwin.Still.forget(name);
+        }
+    }
+
+    @JCStressTest
+    @JCStressMeta(RecallRacesUnlock.class)
+    @State
+    public static class CoreBroken {
+        private final Gap gap = new Gap();
+        private volatile boolean recalled;
+        private volatile boolean turn = true;
+        private boolean byThread;
+        private boolean byMailbox;
+
+        @Actor
+        public void thread() {
+            byThread = recalled;
+            gap.pass();
+            turn = false;
+        }
+
+        @Actor
+        public void mailbox() {
+            recalled = true;
+            byMailbox = !turn;
+        }
+
+        @Arbiter
+        public void look(L_Result r) {
+            r.r1 = byThread || byMailbox ? "given up" : "kept";
+        }
+    }
+}

@@ -1,0 +1,410 @@
+package io.github.redislocks.state;
+
+import io.github.redislocks.LockLost;
+import io.github.redislocks.concurrent.Clock;
+import java.util.Collection;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.AbstractQueuedSynchronizer;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A client as the owner of one lock, which its threads pass on among themselves without a request.
+ *
+ * <p>In Redis the lock has one hold, the <i>lease</i>, with this as its owner. Here the threads stand in one queue for
+ * the <i>turn</i>. Only who has the turn may have a {@link LocalHold}, acquire the lease, or release it; so a lease is
+ * never released under a thread that relies on it. A lease may be lost at any time: whoever declares that ends the
+ * thread's hold with it, and then the turn.
+ *
+ * <pre>
+ *   turn free, no lease        as any lock that this client does not have
+ *   turn free, lease           kept: nobody has the lock, and the next thread needs no request
+ *   turn taken, no holder      a thread acquires or releases the lease, or looks at it
+ *   turn taken, holder         a thread has the lock
+ * </pre>
+ */
+public final class Residence extends Owner {
+
+    /** What the id of a residence begins with, behind that of the client. The scripts know it. */
+    static final String KIND = "r";
+
+    /** For how long after its beginning a lease gives tokens by the time alone. */
+    private static final long UNASKED_NANOS = 1_000_000;
+
+    private static final int SPINS = 100;
+    private static final long YIELD_NANOS = 20_000;
+
+    public final LockKeys keys;
+    private final Holds holds;
+    private final Turns turns = new Turns();
+    private final AtomicReference<@Nullable Hold> lease = new AtomicReference<>();
+    /** All that have a lease; shared. */
+    private final Set<Residence> leased;
+
+    private volatile @Nullable LocalHold holding;
+    /** The thread that acquires the lease; null if none does. */
+    private volatile @Nullable Thread waiter;
+    /** Whether somebody may have waited in Redis when the lease was acquired; set by who has the turn. */
+    private volatile boolean foundOthers;
+    /** The last token of a thread's hold under the lease, 0 before the first; of who has the turn. */
+    private volatile long lastToken;
+    /** When the last request was sent to which Redis answered that the lease is there. */
+    private volatile long confirmedNanos;
+    /** The highest attempt that was recalled. */
+    private final AtomicLong recalled = new AtomicLong();
+
+    private volatile long idleSinceNanos;
+    private volatile long keepNanos;
+    /** When Redis was last asked whether the lease is still there; used by the watchdog only. */
+    private long lookedNanos;
+
+    /** Makes one without a lease. Leased: a set that has it while it has one. */
+    public Residence(String clientId, long number, LockKeys keys, Holds holds, Set<Residence> leased) {
+        super(clientId + ':' + KIND + number, Residence.class);
+        this.leased = leased;
+        this.keys = keys;
+        this.holds = holds;
+    }
+
+    /** Whether a hold is that of a client that keeps the lock, and none of its threads has it. */
+    public static boolean isIdle(Hold hold) {
+        return hold.owner instanceof Residence residence && residence.holding == null;
+    }
+
+    /** The hold of whoever has the lock by a hold in Redis: itself, or a thread's under it; null if none has. */
+    @Nullable
+    public static Hold used(Hold hold) {
+        return hold.owner instanceof Residence residence ? residence.holding : hold;
+    }
+
+    /** Sets for how long a lease is kept that nobody uses. */
+    public void keepFor(long nanos) {
+        keepNanos = nanos;
+    }
+
+    /** For how long a lease is kept that nobody uses. */
+    public long keepNanos() {
+        return keepNanos;
+    }
+
+    /** When Redis was last asked whether the lease is still there; of the watchdog. */
+    public long lookedNanos() {
+        return lookedNanos;
+    }
+
+    /** Notes that Redis is asked; of the watchdog. */
+    public void looked(long now) {
+        lookedNanos = now;
+    }
+
+    /** Takes the turn if it is free and no thread has waited for it for longer than its slice. */
+    public boolean tryTurn() {
+        return turns.tryAcquire(Turns.THREAD);
+    }
+
+    /** Takes the turn if it is free, before threads that wait for it: for who gives the lease up. */
+    public boolean tryTurnFirst() {
+        return turns.tryAcquire(Turns.CLIENT);
+    }
+
+    /** What a try, which does not wait, finds. */
+    public enum Found {
+        /** The turn, which it has now. */
+        TURN,
+        /** A thread that has the lock. */
+        HOLDER,
+        /** A thread that has the turn and asks Redis for the lock, so that nobody here has it. */
+        NO_LEASE
+    }
+
+    /** Takes the turn before threads that wait for it, or says why it cannot be had. */
+    public Found tryTurnOrSay() {
+        for (int i = 1; ; i++) {
+            if (tryTurnFirst()) {
+                return Found.TURN;
+            }
+            if (holding != null) {
+                return Found.HOLDER;
+            }
+            if (lease.get() == null) {
+                return Found.NO_LEASE;
+            }
+            // Who has the turn is about to be the holder, or to end it.
+            if (i % SPINS == 0) {
+                LockSupport.parkNanos(this, YIELD_NANOS);
+            } else {
+                Thread.onSpinWait();
+            }
+        }
+    }
+
+    /** Waits for the turn; false if the time was over. */
+    public boolean awaitTurn(WaitLimit limit, Clock clock) throws InterruptedException {
+        if (limit.isTimed()) {
+            return turns.tryAcquireNanos(Turns.THREAD, Math.max(0, limit.remaining(clock.nanoTime())));
+        }
+        if (limit.isInterruptible()) {
+            turns.acquireInterruptibly(Turns.THREAD);
+        } else {
+            turns.acquire(Turns.THREAD);
+        }
+        return true;
+    }
+
+    /** Ends the turn; the next thread goes on. */
+    public void endTurn() {
+        turns.release(Turns.THREAD);
+    }
+
+    /** Whether threads wait for the turn. */
+    public boolean isWanted() {
+        return turns.hasQueuedThreads();
+    }
+
+    /** The threads that wait for the turn. */
+    public Collection<Thread> queuedThreads() {
+        return turns.hasQueuedThreads() ? turns.getQueuedThreads() : List.of();
+    }
+
+    /** What the client has in Redis, valid or not; null if nothing. */
+    @Nullable
+    public Hold lease() {
+        return lease.get();
+    }
+
+    /** Notes the lease that was acquired; for who has the turn. */
+    public void begin(Hold acquired) {
+        lastToken = 0;
+        confirmedNanos = acquired.acquiredNanos;
+        lease.set(acquired);
+        leased.add(this);
+        turns.beginSlice();
+    }
+
+    /** Notes that a lease has ended; whoever ends it, and as often as that is said. */
+    public void ended(Hold from) {
+        if (lease.compareAndSet(from, null)) {
+            leased.remove(this);
+        }
+    }
+
+    /** Notes, before its lease, whether somebody may wait for the lock in Redis. */
+    public void foundOthers(boolean found) {
+        foundOthers = found;
+    }
+
+    /** Whether somebody may have waited in Redis when the lease was acquired; for who has the turn. */
+    public boolean foundOthers() {
+        return foundOthers;
+    }
+
+    /** The last token that was given out under the lease; 0 if none was but that of the lease itself. */
+    public long lastToken() {
+        return lastToken;
+    }
+
+    /** Notes that another client wants the lock; for an attempt, which may not have led to the lease yet. */
+    public void recall(long attempt) {
+        long before = recalled.get();
+        while (before < attempt && !recalled.compareAndSet(before, attempt)) {
+            before = recalled.get();
+        }
+    }
+
+    /** Whether another client wants the lock from this lease. */
+    public boolean isRecalled(Hold from) {
+        return recalled.get() >= from.attempt;
+    }
+
+    /** The hold of the thread that has the lock; null if none has. */
+    @Nullable
+    public LocalHold holding() {
+        return holding;
+    }
+
+    /** The hold of a thread, if it has the lock. */
+    @Nullable
+    public LocalHold heldBy(Thread thread) {
+        LocalHold local = holding;
+        return local != null && local.owner.holder == thread ? local : null;
+    }
+
+    /**
+     * Makes the calling thread, which has the turn, the holder. Null if the lease has ended meanwhile, or if Redis has
+     * to be asked before there is a token.
+     */
+    @Nullable
+    public LocalHold take(Hold from, Owner owner, Clock clock, @Nullable Hold below) {
+        long now = clock.nanoTime();
+        long token = nextToken(from, now);
+        if (token == 0) {
+            return null;
+        }
+        boolean first = lastToken == 0;
+        LocalHold made = new LocalHold(this, from, owner, token, first && from.previousLost, now, below);
+        lastToken = token;
+        holding = made;
+        // Looked at again: whoever declared the loss before the line above saw no holder.
+        if (!from.isOpen() && made.lose(LockLost.Reason.EXPIRED)) {
+            holding = null;
+            return null;
+        }
+        return made;
+    }
+
+    /**
+     * The token of the lease for its first holder, then one more each time, but none that Redis' time had not passed
+     * when it last said that the lease is there: whoever has the lock after the lease got a greater one from Redis,
+     * whatever ended the lease. In the first millisecond of a lease, none that Redis' time has not passed by now. 0 if
+     * there is no such token yet.
+     */
+    private long nextToken(Hold from, long now) {
+        if (lastToken == 0) {
+            return from.token;
+        }
+        long sure = Math.max(confirmedNanos - from.acquiredNanos, Math.min(now - from.acquiredNanos, UNASKED_NANOS));
+        return lastToken < from.token + sure / 1_000 * 99 / 100 ? lastToken + 1 : 0;
+    }
+
+    /** Whether the next holder needs no answer of Redis; for who has the turn. */
+    public boolean hasToken(Hold from, long now) {
+        return nextToken(from, now) != 0;
+    }
+
+    /** When Redis has passed the time of the next token; for who has the turn. */
+    public long nextTokenNanos(Hold from) {
+        return from.acquiredNanos + (lastToken + 1 - from.token) * 1_000 * 100 / 99;
+    }
+
+    @Override
+    void confirmed(long sentNanos) {
+        confirmedNanos = Math.max(confirmedNanos, sentNanos);
+    }
+
+    /** Ends a hold that its thread has released, and the turn with it. */
+    public void passOn(long now) {
+        idleSinceNanos = now;
+        holding = null;
+        endTurn();
+    }
+
+    /**
+     * Ends a hold that was lost, and the turn with it; the record of the loss waits for its thread's unlock. Does it
+     * once, however often it is said.
+     */
+    @SuppressWarnings("ReferenceEquality")
+    public void lost(LocalHold hold) {
+        if (holding == hold) {
+            holds.put(hold);
+            holding = null;
+            endTurn();
+        }
+    }
+
+    /** Forgets a lease that was lost. */
+    public void lost(Hold from) {
+        rescued(from);
+        holds.forget(from);
+    }
+
+    /** Ends a lease, and the turn of a thread that an error stopped while it released that. */
+    public void rescued(Hold from) {
+        ended(from);
+        LocalHold local = holding;
+        if (local != null && local.isUnder(from) && local.stranded) {
+            passOn(0);
+        }
+    }
+
+    /** Since when nobody has had the lock. */
+    public long idleSinceNanos() {
+        return idleSinceNanos;
+    }
+
+    /** The calling thread acquires the lease. */
+    public void waits() {
+        waiter = Thread.currentThread();
+    }
+
+    /** No thread acquires the lease any more. */
+    public void rests() {
+        waiter = null;
+    }
+
+    @Override
+    @Nullable
+    public Thread thread() {
+        Thread waiting = waiter;
+        LocalHold local = holding;
+        return waiting != null || local == null ? waiting : local.thread();
+    }
+
+    @Override
+    public void wake() {
+        Thread waiting = waiter;
+        if (waiting != Thread.currentThread()) {
+            LockSupport.unpark(waiting);
+        }
+    }
+
+    /** Of a lock that is kept nobody need be alive. */
+    @Override
+    public boolean isAlive() {
+        LocalHold local = holding;
+        return local == null || local.owner.isAlive();
+    }
+
+    @Override
+    public String description() {
+        LocalHold local = holding;
+        return local == null ? "no thread" : local.owner.description();
+    }
+
+    /**
+     * The queue of threads. Fair in slices: while others wait, a thread that comes back may have the turn again until
+     * its slice is over. Passing it on at each unlock would wake a thread each time.
+     */
+    private static final class Turns extends AbstractQueuedSynchronizer {
+
+        static final int THREAD = 1;
+        static final int CLIENT = 2;
+
+        private static final long serialVersionUID = 1;
+
+        /** Until when others may come before the first waiter; of who has the turn. */
+        private volatile long sliceEndNanos;
+
+        @Override
+        protected boolean tryAcquire(int who) {
+            if (getState() != 0) {
+                return false;
+            }
+            if (who == CLIENT || !hasQueuedThreads()) {
+                return compareAndSetState(0, 1);
+            }
+            long now = System.nanoTime();
+            boolean first = !hasQueuedPredecessors();
+            if ((!first && now - sliceEndNanos >= 0) || !compareAndSetState(0, 1)) {
+                return false;
+            }
+            if (first) {
+                beginSlice();
+            }
+            return true;
+        }
+
+        /** Lets the thread that has the turn have it again for a time, before those that wait. */
+        void beginSlice() {
+            sliceEndNanos = System.nanoTime() + Timing.LOCAL_TURN_NANOS;
+        }
+
+        @Override
+        protected boolean tryRelease(int who) {
+            setState(0);
+            return true;
+        }
+    }
+}

@@ -1,0 +1,345 @@
+package io.github.redislocks.waiting;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.MemoryEdge;
+import io.github.redislocks.lease.Losses;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.LocalHold;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Residence;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.Timing;
+import io.github.redislocks.watchdog.Batch;
+import io.github.redislocks.watchdog.PendingCommand;
+import io.github.redislocks.watchdog.Task;
+import io.github.redislocks.watchdog.Watchdog;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The residences of a client, and the watchdog task that gives up those that nobody needs: after their time, when
+ * another client recalls them, or when somebody of this client wants a hold of its own.
+ */
+public final class Residences implements Task {
+
+    private static final Runnable NOTHING = new Runnable() {
+        @Override
+        public void run() {}
+    };
+
+    /** So many locks are kept at most that no thread has, or as many more as are used within a heartbeat. */
+    private static final int MOST = 10_000;
+
+    /** How many ticks there are in the time for which one is kept. */
+    private static final int TICKS = 10;
+
+    private static final long LEAST_TICK_NANOS = 10_000_000;
+
+    private final String clientId;
+    private final Clock clock;
+    private final Settings settings;
+    private final Holds holds;
+    private final LocalQueue localQueue;
+    private final Mailbox mailbox;
+    private final Handoff handoff;
+    private final Losses losses;
+    private final Watchdog watchdog;
+    private final AtomicLong numbers = new AtomicLong();
+    /** By the key of the lock. One lasts as long as a lock object or a lease refers to it. */
+    private final Cache<String, Residence> byLock =
+            Caffeine.newBuilder().weakValues().build();
+    /** Those that have a lease. */
+    private final Set<Residence> leased = ConcurrentHashMap.newKeySet();
+    /** Whether there was ever one: without, nothing is looked up. */
+    private volatile boolean any;
+
+    private volatile boolean closed;
+
+    public Residences(
+            String clientId,
+            Clock clock,
+            Settings settings,
+            Holds holds,
+            LocalQueue localQueue,
+            Mailbox mailbox,
+            Handoff handoff,
+            Losses losses,
+            Watchdog watchdog) {
+        this.clientId = clientId;
+        this.clock = clock;
+        this.settings = settings;
+        this.holds = holds;
+        this.localQueue = localQueue;
+        this.mailbox = mailbox;
+        this.handoff = handoff;
+        this.losses = losses;
+        this.watchdog = watchdog;
+    }
+
+    /** That of a lock, which keeps it for the given time; made if there is none. */
+    public Residence of(LockKeys keys, long keepNanos) {
+        any = true;
+        Residence residence = byLock.get(
+                keys.lock(), lock -> new Residence(clientId, numbers.incrementAndGet(), keys, holds, leased));
+        residence.keepFor(keepNanos);
+        return residence;
+    }
+
+    /** That of a lock; null if there is none. */
+    @Nullable
+    public Residence known(String lock) {
+        return any ? byLock.getIfPresent(lock) : null;
+    }
+
+    /** The hold that a thread has under a residence; null if it has none. */
+    @Nullable
+    public LocalHold heldBy(LockKeys keys, Thread thread) {
+        Residence residence = known(keys.lock());
+        return residence == null ? null : residence.heldBy(thread);
+    }
+
+    /** Another client wants a lock from the lease of an attempt. */
+    public void recalled(String lock, long attempt) {
+        Residence residence = known(lock);
+        if (residence != null) {
+            residence.recall(attempt);
+            giveUpIfIdle(residence);
+        }
+    }
+
+    /** Another client tries a lock: it is given up if no thread has it, and the client is answered after that. */
+    public void tried(String lock, String askingClient, long attempt) {
+        Runnable answer = new Runnable() {
+            @Override
+            public void run() {
+                watchdog.run(new Answering(lock, askingClient, attempt));
+            }
+        };
+        Residence residence = known(lock);
+        if (residence == null || residence.lease() == null || !residence.tryTurnFirst()) {
+            answer.run();
+            return;
+        }
+        try {
+            giveUp(residence, answer);
+        } finally {
+            residence.endTurn();
+        }
+    }
+
+    private final class Answering extends PendingCommand {
+
+        private final String client;
+        private final long attempt;
+
+        Answering(String lock, String client, long attempt) {
+            super(clock, lock, clock.nanoTime() + settings.commandTimeoutNanos());
+            this.client = client;
+            this.attempt = attempt;
+        }
+
+        @Override
+        public Call call() {
+            return Scripts.answer(key(), client, attempt);
+        }
+
+        @Override
+        public long follow(Reply reply, long sentNanos) {
+            return DONE;
+        }
+    }
+
+    /** Somebody of this client waits behind what the client has, to have a hold of its own. */
+    void isWantedHere(LockKeys keys) {
+        Residence residence = known(keys.lock());
+        if (residence != null) {
+            giveUpIfIdle(residence);
+        }
+    }
+
+    /**
+     * Whether a lease is not to be kept, since others want the lock, or could not say so; once its slice is over.
+     *
+     * @param passes whether a thread of this client would have the lock next, so that the slice counts
+     */
+    public boolean isOver(Residence residence, Hold lease, long now, boolean passes) {
+        boolean wanted = residence.foundOthers()
+                || residence.isRecalled(lease)
+                || closed
+                || !mailbox.isOpen()
+                || localQueue.successor(residence.keys, lease.attempt) != null;
+        return wanted && (!passes || now - lease.acquiredNanos >= Timing.LOCAL_TURN_NANOS);
+    }
+
+    /**
+     * To be asked after a turn has ended: whoever wanted the lock meanwhile left that to the thread that had the turn.
+     */
+    public void turnEnded(Residence residence) {
+        Hold lease = residence.lease();
+        if (lease != null
+                && residence.holding() == null
+                && isOver(residence, lease, clock.nanoTime(), residence.isWanted())) {
+            giveUpIfIdle(residence);
+        }
+    }
+
+    private void giveUpIfIdle(Residence residence) {
+        if (residence.lease() == null || !residence.tryTurnFirst()) {
+            // Who has the turn looks when it ends.
+            return;
+        }
+        try {
+            giveUp(residence);
+        } finally {
+            residence.endTurn();
+        }
+    }
+
+    /** Releases the lease, if there is one, in the background; for who has the turn. */
+    public void giveUp(Residence residence) {
+        giveUp(residence, NOTHING);
+    }
+
+    /** As above; runs something when it is released. */
+    private void giveUp(Residence residence, Runnable then) {
+        Hold lease = residence.lease();
+        if (lease == null) {
+            then.run();
+            return;
+        }
+        // What the last thread wrote, the next may read, also if it is one of another client in this JVM.
+        MemoryEdge.publish();
+        boolean begun = false;
+        try {
+            release(lease, then);
+            begun = true;
+        } finally {
+            if (!begun) {
+                lease.stranded = true;
+                watchdog.stranded = true;
+                watchdog.wakeAt(0);
+            }
+            residence.ended(lease);
+        }
+    }
+
+    private void release(Hold lease, Runnable then) {
+        long until = lease.beginRelease(clock.nanoTime());
+        if (until == 0) {
+            losses.isValid(lease);
+            losses.ended(lease);
+            then.run();
+        } else {
+            lease.names(handoff.successor(lease));
+            handoff.release(lease, false, until, new Handoff.ReleaseEnd() {
+                @Override
+                public void ended(boolean inGoodOrder) {
+                    if (!inGoodOrder) {
+                        losses.ended(lease);
+                    }
+                    holds.remove(lease);
+                    then.run();
+                }
+            });
+        }
+    }
+
+    /** How many locks are kept that no thread has. */
+    public long countIdle() {
+        long idle = 0;
+        if (any) {
+            for (Residence residence : leased) {
+                idle += residence.lease() != null && residence.holding() == null ? 1 : 0;
+            }
+        }
+        return idle;
+    }
+
+    @Override
+    public long inspect(long now, long horizon, Batch due) {
+        long next = Long.MAX_VALUE;
+        if (!any) {
+            return next;
+        }
+        List<Kept> kept = new ArrayList<>();
+        for (Residence residence : leased) {
+            Hold lease = residence.lease();
+            if (lease == null) {
+                continue;
+            }
+            next = Math.min(next, look(residence, lease, now));
+            if (residence.holding() == null && !residence.isWanted()) {
+                long since = residence.idleSinceNanos();
+                long end = endNanos(residence, since);
+                if (end <= now || closed || !mailbox.isOpen()) {
+                    giveUpIfIdle(residence);
+                } else {
+                    next = Math.min(next, end);
+                    kept.add(new Kept(residence, since));
+                }
+            }
+        }
+        if (kept.size() > MOST) {
+            giveUpOldest(kept, kept.size() - MOST);
+        }
+        return next;
+    }
+
+    /**
+     * When one that is kept since a time is given up: at the next tick, so that many that end together are one walk.
+     */
+    private static long endNanos(Residence residence, long sinceNanos) {
+        long tick = Math.max(LEAST_TICK_NANOS, residence.keepNanos() / TICKS);
+        return ((sinceNanos + residence.keepNanos()) / tick + 1) * tick;
+    }
+
+    /** A thread has unlocked what is kept now. */
+    public void kept(Residence residence, long now) {
+        watchdog.wakeAt(endNanos(residence, now));
+    }
+
+    /** One that no thread has, since a time. */
+    private record Kept(Residence residence, long sinceNanos) {}
+
+    private void giveUpOldest(List<Kept> kept, int count) {
+        kept.sort(Comparator.comparingLong(Kept::sinceNanos));
+        for (Kept oldest : kept.subList(0, count)) {
+            giveUpIfIdle(oldest.residence);
+        }
+    }
+
+    /**
+     * Has Redis asked for a lease once in the time of a heartbeat, since threads rely on it that ask nothing
+     * themselves. Returns when again.
+     */
+    private long look(Residence residence, Hold lease, long now) {
+        long wait = Timing.heartbeatMillis(lease.leaseMillis()) * 1_000_000;
+        long last = Math.max(residence.lookedNanos(), lease.acquiredNanos);
+        if (now - last < wait) {
+            return last + wait;
+        }
+        residence.looked(now);
+        lease.renewAt(now);
+        watchdog.wakeAt(now);
+        return now + wait;
+    }
+
+    /** Keeps none from now on. */
+    public void close() {
+        closed = true;
+        for (Residence residence : leased) {
+            giveUpIfIdle(residence);
+        }
+    }
+}

@@ -1,0 +1,426 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.testkit.twin.Fault;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A client that keeps its locks for 10 s, and one that keeps none. */
+class ResidencyTest extends FakeTime {
+
+    private static final Duration KEPT = Duration.ofSeconds(10);
+    private static final String FENCE = KEY + ":fence";
+
+    @Override
+    Settings options() {
+        return Settings.DEFAULTS.withResidency(KEPT);
+    }
+
+    @BeforeEach
+    void listen() {
+        await().until(() -> locks.client().mailbox.isOpen());
+    }
+
+    /** Uses the lock once, so that it is kept. */
+    private long use() {
+        lock.lock();
+        try {
+            return lock.fencingToken();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private int requests() {
+        return redis.log().count("take", "acquire", "free", "release", "renew", "reenter", "release_inner");
+    }
+
+    private boolean isKept() {
+        return !server.hash(KEY).isEmpty() && locks.held().isEmpty();
+    }
+
+    private <T> CompletableFuture<T> elsewhere(Callable<T> action) {
+        CompletableFuture<T> result = new CompletableFuture<>();
+        Thread thread = new Thread(() -> {
+            try {
+                result.complete(action.call());
+            } catch (Throwable e) {
+                result.completeExceptionally(e);
+            }
+        });
+        thread.start();
+        return result;
+    }
+
+    @Test
+    void lockOnceMore_asksNobody_andHasAGreaterToken() {
+        long last = use();
+        assertThat(isKept()).isTrue();
+        // Redis has been asked whether it is there, so that there are tokens.
+        pass(1_500);
+        redis.log().clear();
+        for (int i = 0; i < 5; i++) {
+            long token = use();
+            assertThat(token).isGreaterThan(last);
+            last = token;
+        }
+        lock.lock();
+        lock.lock();
+        assertThat(lock.getHoldCount()).isEqualTo(2);
+        lock.unlock();
+        lock.unlock();
+        assertThat(requests()).isZero();
+        assertThat(lock.isLocked()).isFalse();
+        assertThat(locks.countHeld()).isZero();
+    }
+
+    @Test
+    void token_isGivenOutOnlyIfRedisHasSaidSince_thatTheLeaseIsThere() {
+        long first = use();
+        redis.log().clear();
+        pass(100);
+        long last = first;
+        while (redis.log().count("reenter") == 0) {
+            long token = use();
+            assertThat(token).isEqualTo(last + 1);
+            last = token;
+        }
+        assertThat(last - first).as("those of the first millisecond").isEqualTo(991);
+        for (int i = 0; i < 1_000; i++) {
+            use();
+        }
+        assertThat(requests()).as("there are about a hundred thousand").isEqualTo(1);
+    }
+
+    @Test
+    void tokens_ofWhoDoesNotKnowYetThatAllWasLost_areSmallerThanThoseGivenSince() {
+        use();
+        pass(1_500);
+        server.flushAll();
+        assertThat(other.tryLock()).isTrue();
+        long theirs = other.fencingToken();
+        clock.advanceMillis(100);
+        for (int i = 0; i < 100; i++) {
+            assertThat(use()).isLessThan(theirs);
+        }
+        pass(1_500);
+        other.unlock();
+        assertThat(use()).isGreaterThan(theirs);
+    }
+
+    @Test
+    void clockThatStandsStill_costsRequests() {
+        long first = use();
+        redis.log().clear();
+        assertThat(use()).isGreaterThan(first);
+        assertThat(requests()).isPositive();
+    }
+
+    @Test
+    void release_tellsTheLastToken_whichOutlastsAClockThatIsSetBack() {
+        use();
+        pass(1_500);
+        use();
+        long last = use();
+        server.stepMillis(-60_000);
+        pass(KEPT.toMillis() + 1_001);
+        assertThat(server.hash(KEY)).as("given up").isEmpty();
+        assertThat(server.string(FENCE)).isEqualTo(last + "+");
+        assertThat(other.tryLock()).isTrue();
+        assertThat(other.fencingToken()).isGreaterThan(last);
+        assertThat(other.previousHolderLost()).isFalse();
+        other.unlock();
+    }
+
+    @Test
+    void kept_isGivenUpAfterItsTime_andNobodyIsToldOfALoss() {
+        use();
+        pass(KEPT.toMillis() - 1_000);
+        assertThat(isKept()).isTrue();
+        // And a tick.
+        pass(2_001);
+        othersHaveTheLock();
+        assertThat(other.tryLock()).isTrue();
+        assertThat(other.previousHolderLost()).isFalse();
+        other.unlock();
+    }
+
+    @Test
+    void anotherClient_thatWaits_getsItAtOnce() throws Exception {
+        use();
+        CompletableFuture<Boolean> there = elsewhere(() -> {
+            other.lock();
+            other.unlock();
+            return true;
+        });
+        assertThat(there.get(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(server.hash(KEY)).isEmpty();
+        othersHaveTheLock();
+    }
+
+    @Test
+    void anotherClient_thatWaitsForAHold_getsItAtItsEnd() throws Exception {
+        use();
+        // There are tokens, so that the lease stays the one of a free lock.
+        pass(1_500);
+        lock.lock();
+        CompletableFuture<Boolean> there = elsewhere(() -> {
+            other.lock();
+            return unlocked(other);
+        });
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        settle();
+        clock.advanceMillis(1);
+        lock.unlock();
+        // No time passes, so no heartbeat helps.
+        assertThat(there.get(20, TimeUnit.SECONDS)).isTrue();
+    }
+
+    @Test
+    void threadThatWantsALeaseOfItsOwn_getsItAtTheEndOfAHold() throws Exception {
+        use();
+        // There are tokens, so that the lease stays the one of a free lock.
+        pass(1_500);
+        lock.lock();
+        CompletableFuture<Boolean> own = elsewhere(() -> {
+            lock.lock(Duration.ofSeconds(3));
+            return unlocked(lock);
+        });
+        await().until(() -> !locks.client().attempts.isEmpty());
+        settle();
+        clock.advanceMillis(1);
+        lock.unlock();
+        assertThat(own.get(20, TimeUnit.SECONDS)).isTrue();
+    }
+
+    @Test
+    void signal_ofAThreadThatGotTheLockFromAnother_isHeard() throws Exception {
+        Condition condition = lock.newCondition("c");
+        CompletableFuture<Boolean> signalled = elsewhere(() -> {
+            lock.lock();
+            condition.await();
+            return unlocked(lock);
+        });
+        await().until(() -> server.hash(KEY + ":waiters").size() == 1);
+        LockHandle handle = locks.acquire("job");
+        RedisReentrantLock fresh = locks.reentrantLock("job");
+        CompletableFuture<Boolean> signals = elsewhere(() -> {
+            fresh.lock();
+            fresh.newCondition("c").signal();
+            return unlocked(fresh);
+        });
+        await().until(() -> !locks.client().attempts.all().stream().allMatch(attempt -> attempt.condition() != null));
+        settle();
+        handle.close();
+        assertThat(signals.get(20, TimeUnit.SECONDS)).isTrue();
+        pass(10);
+        assertThat(signalled.get(20, TimeUnit.SECONDS)).isTrue();
+    }
+
+    @Test
+    void recallThatIsLost_isRepeatedByTheHeartbeat() throws Exception {
+        use();
+        CountDownLatch waits = new CountDownLatch(1);
+        redis.dropMessages(true);
+        CompletableFuture<Boolean> there = elsewhere(() -> {
+            waits.countDown();
+            other.lock();
+            other.unlock();
+            return true;
+        });
+        waits.await();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        redis.dropMessages(false);
+        settle();
+        assertThat(there.isDone()).isFalse();
+        pass(1_500);
+        assertThat(there.get(20, TimeUnit.SECONDS)).isTrue();
+    }
+
+    @Test
+    void tryLock_ofAnotherClient_takesWhatIsKept_andNotWhatIsUsed() throws Exception {
+        use();
+        assertThat(elsewhere(() -> other.tryLock() && unlocked(other)).get(20, TimeUnit.SECONDS))
+                .isTrue();
+        lock.lock();
+        assertThat(elsewhere(other::tryLock).get(20, TimeUnit.SECONDS)).isFalse();
+        lock.unlock();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void tryLock_besideAThreadThatWaitsInRedis_takesTheFreeLock() throws Exception {
+        other.lock();
+        CompletableFuture<Boolean> waiter = elsewhere(() -> {
+            lock.lock();
+            return unlocked(lock);
+        });
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        redis.dropMessages(true);
+        server.del(KEY);
+        assertThat(lock.tryLock()).as("nobody has it").isTrue();
+        lock.unlock();
+        redis.dropMessages(false);
+        pass(1_500);
+        assertThat(waiter.get(20, TimeUnit.SECONDS)).isTrue();
+        assertThatThrownBy(other::unlock).isInstanceOf(LockLostException.class);
+    }
+
+    private static boolean unlocked(RedisReentrantLock held) {
+        held.unlock();
+        return true;
+    }
+
+    @Test
+    void holder_isLostWithTheResidence_andToldOnce() {
+        use();
+        pass(1);
+        lock.lock();
+        long token = lock.fencingToken();
+        redis.down(true);
+        pass(30_000);
+        assertThat(lock.isHeldByCurrentThread()).isFalse();
+        assertThat(losses).singleElement().satisfies(loss -> {
+            assertThat(loss.token()).isEqualTo(token);
+            assertThat(loss.reason()).isEqualTo(LockLost.Reason.UNCONFIRMED);
+        });
+        redis.heal();
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("UNCONFIRMED");
+        assertThatThrownBy(lock::unlock).isExactlyInstanceOf(IllegalMonitorStateException.class);
+        pass(2_000);
+        assertThat(use()).isGreaterThan(token);
+        assertThat(losses).hasSize(1);
+    }
+
+    @Test
+    void kept_thatIsLost_isToldToNobody() {
+        long token = use();
+        redis.down(true);
+        pass(30_000);
+        redis.heal();
+        pass(2_000);
+        assertThat(losses).isEmpty();
+        assertThat(use()).isGreaterThan(token);
+    }
+
+    @Test
+    void deleted_isNoticedWithinAHeartbeat_alsoByWhoWaits() throws Exception {
+        lock.lock();
+        CompletableFuture<Boolean> waiter = elsewhere(() -> {
+            lock.lock();
+            return unlocked(lock);
+        });
+        await().until(lock::hasQueuedThreads);
+        server.del(KEY);
+        pass(1_500);
+        assertThat(waiter.get(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.TAKEN);
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+    }
+
+    @Test
+    void threadThatDies_losesIt() throws Exception {
+        Thread dying = new Thread(lock::lock);
+        dying.start();
+        dying.join();
+        pass(10_000);
+        assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.ABANDONED);
+        settle();
+        assertThat(other.tryLock()).isTrue();
+        assertThat(other.previousHolderLost()).isTrue();
+        other.unlock();
+    }
+
+    @Test
+    void whoeverOfThisClientWantsAHoldOfItsOwn_getsIt() throws Exception {
+        use();
+        try (LockHandle handle = locks.acquire("job")) {
+            assertThat(handle.fencingToken()).isPositive();
+        }
+        use();
+        lock.lock(Duration.ofSeconds(3));
+        lock.unlock();
+        use();
+        assertThat(lock.tryLock(Duration.ofSeconds(1), Duration.ofSeconds(3))).isTrue();
+        lock.unlock();
+        use();
+        FencedLock fair = locks.fairLock("job");
+        fair.lock();
+        fair.unlock();
+        use();
+        MultiLock both = locks.multiLock("job", "job2");
+        both.lock();
+        both.unlock();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void otherObjectsOfTheName_enterOnceMore() {
+        use();
+        pass(1);
+        lock.lock();
+        RedisReentrantLock plain = locks.lock("job", LockOptions.defaults().residency(Duration.ZERO));
+        plain.lock();
+        assertThat(lock.getHoldCount()).isEqualTo(2);
+        MultiLock both = locks.multiLock("job", "job2");
+        both.lock();
+        assertThat(lock.getHoldCount()).isEqualTo(3);
+        both.unlock();
+        plain.unlock();
+        assertThat(lock.getHoldCount()).isEqualTo(1);
+        lock.unlock();
+        assertThat(lock.isHeldByCurrentThread()).isFalse();
+    }
+
+    @Test
+    void close_givesUpWhatIsKept_andTellsWhoHolds() {
+        use();
+        lock.lock();
+        whileTimePasses(locks::close);
+        assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.CLOSED);
+        assertThat(server.hash(KEY)).isEmpty();
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+        assertThatThrownBy(lock::lock).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void close_withNothingButKept_isNoLoss() {
+        use();
+        long began = clock.nanoTime();
+        whileTimePasses(() -> locks.close(Duration.ofSeconds(20)));
+        assertThat(clock.nanoTime() - began).as("waits for nobody").isLessThan(TimeUnit.SECONDS.toNanos(9));
+        assertThat(losses).isEmpty();
+        assertThat(server.hash(KEY)).isEmpty();
+        assertThat(other.tryLock()).isTrue();
+        assertThat(other.previousHolderLost()).isFalse();
+        other.unlock();
+    }
+
+    @Test
+    void releaseThatIsNotAnswered_isNoLossWhileTheLeaseLasts() throws Exception {
+        use();
+        lock.lock();
+        CompletableFuture<Boolean> there = elsewhere(() -> {
+            other.lock();
+            other.unlock();
+            return true;
+        });
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        redis.failNext(call -> call.script().name().equals("release"), Fault.REPLY_LOST);
+        pass(1);
+        lock.unlock();
+        assertThat(losses).isEmpty();
+        pass(2_000);
+        assertThat(there.get(20, TimeUnit.SECONDS)).isTrue();
+    }
+}
