@@ -624,6 +624,19 @@ public final class RedisLocks implements Locks {
         }
 
         /**
+         * Sets how many locks this client keeps by its {@link #residency} at the same time though none of its threads
+         * holds them, so that a process that uses ever new names does not keep ever more. When there are more, some of
+         * those that were not used for longest are given up in the background: one in sixteen, and at least one.
+         *
+         * @param locks 1 to 1,000,000; 10,000 by default
+         * @throws IllegalArgumentException if it is less or more
+         */
+        public Builder maxResident(int locks) {
+            settings = settings.withMaxResident(locks);
+            return this;
+        }
+
+        /**
          * Sets how long one hold may last, so that a thread that hangs does not keep a lock for ever. A hold is renewed
          * until that time after it was acquired, and is then lost as {@link LockLost.Reason#HELD_TOO_LONG}, before
          * another can have the lock; whoever has it goes on unless it asks. When two thirds of the time are over, a

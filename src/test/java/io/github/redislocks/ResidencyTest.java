@@ -7,6 +7,8 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.Fault;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -19,11 +21,14 @@ import org.junit.jupiter.api.Test;
 class ResidencyTest extends FakeTime {
 
     private static final Duration KEPT = Duration.ofSeconds(10);
+    /** Less than are used in some tests. */
+    private static final int MOST = 32;
+
     private static final String FENCE = KEY + ":fence";
 
     @Override
     Settings options() {
-        return Settings.DEFAULTS.withResidency(KEPT);
+        return Settings.DEFAULTS.withResidency(KEPT).withMaxResident(MOST);
     }
 
     @BeforeEach
@@ -153,6 +158,39 @@ class ResidencyTest extends FakeTime {
         assertThat(other.tryLock()).isTrue();
         assertThat(other.previousHolderLost()).isFalse();
         other.unlock();
+    }
+
+    @Test
+    void moreThanMayBeKept_areGivenUp_thoseFirstThatWereNotUsedForLongest() {
+        List<RedisReentrantLock> many = new ArrayList<>();
+        for (int i = 0; i < MOST; i++) {
+            many.add(useOnce(i));
+        }
+        settle();
+        assertThat(isFree(0)).as("all may be kept").isFalse();
+        many.get(0).lock();
+        many.get(0).unlock();
+        pass(1);
+        many.add(useOnce(MOST));
+        many.add(useOnce(MOST + 1));
+        await().until(() -> isFree(1));
+        settle();
+        assertThat(isFree(0)).as("used since").isFalse();
+        assertThat(isFree(MOST + 1)).isFalse();
+        assertThat(locks.client().residences.countIdle()).isBetween(MOST - 2L, MOST + 1L);
+        assertThat(losses).isEmpty();
+    }
+
+    private RedisReentrantLock useOnce(int number) {
+        RedisReentrantLock one = locks.reentrantLock("many-" + number);
+        one.lock();
+        one.unlock();
+        pass(1);
+        return one;
+    }
+
+    private boolean isFree(int number) {
+        return server.hash(KEY.replace("job", "many-" + number)).isEmpty();
     }
 
     @Test

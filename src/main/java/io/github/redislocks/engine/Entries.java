@@ -374,6 +374,7 @@ final class Entries {
             Hold lease = acquireAnew(lock, residence, request, limit, null);
             if (lease != null) {
                 residence.begin(lease);
+                residences.begun();
             }
             return lease;
         } finally {

@@ -62,6 +62,7 @@ final class RedisLocksConnector implements DisposableBean {
         set("local-reentry", properties.localReentry(), builder::localReentry);
         set("max-hold", properties.maxHold(), builder::maxHold);
         set("residency", properties.residency(), builder::residency);
+        set("max-resident", properties.maxResident(), builder::maxResident);
         set("watch-deletions", properties.watchDeletions(), builder::watchDeletions);
         set("slow-wait", properties.slowWait(), builder::slowWait);
         set("slow-hold", properties.slowHold(), builder::slowHold);

@@ -32,6 +32,7 @@ record RedisLocksProperties(
         @Nullable Boolean localReentry,
         @Nullable Duration maxHold,
         @Nullable Duration residency,
+        @Nullable Integer maxResident,
         @Nullable Boolean watchDeletions,
         @Nullable Duration slowWait,
         @Nullable Duration slowHold,

@@ -26,6 +26,10 @@ public final class Settings {
     public static final Duration LONGEST_MAX_HOLD = Duration.ofDays(30);
     /** The shortest time for which a client keeps a lock that nobody uses. */
     public static final Duration LEAST_RESIDENCY = Duration.ofMillis(1);
+    /** How many locks a client keeps that nobody uses. */
+    public static final int DEFAULT_MAX_RESIDENT = 10_000;
+    /** The most locks that a client can keep. */
+    public static final int MOST_RESIDENT = 1_000_000;
     /** How long {@code lock()} goes on trying during an outage. */
     public static final Duration DEFAULT_RETRY_FOR = Duration.ofSeconds(10);
     /** The shortest time after which a wait or a hold is said to be slow. */
@@ -62,6 +66,7 @@ public final class Settings {
         boolean localReentry;
         Duration maxHold = Duration.ZERO;
         Duration residency = Duration.ZERO;
+        int maxResident = DEFAULT_MAX_RESIDENT;
         boolean watchDeletions;
         Duration slowWait = Duration.ZERO;
         Duration slowHold = Duration.ZERO;
@@ -191,6 +196,16 @@ public final class Settings {
     public Settings withResidency(Duration time) {
         checkResidency(time);
         return with(values -> values.residency = time);
+    }
+
+    /** A copy with another number of locks that the client keeps though nobody uses them. */
+    public Settings withMaxResident(int count) {
+        if (count < 1 || count > MOST_RESIDENT) {
+            throw new IllegalArgumentException("maxResident is " + count + ": it must lie between 1 and "
+                    + MOST_RESIDENT + ". Name about as many locks as the process uses again and again, or a residency"
+                    + " of zero to keep none. The default is " + DEFAULT_MAX_RESIDENT + ".");
+        }
+        return with(values -> values.maxResident = count);
     }
 
     /** A copy in which Redis tells at once of the keys of held locks that others change, or not. */
@@ -346,6 +361,11 @@ public final class Settings {
 
     public int maxConnections() {
         return values.maxConnections;
+    }
+
+    /** How many locks the client keeps though nobody uses them. */
+    public int maxResident() {
+        return values.maxResident;
     }
 
     public int replicaAcks() {

@@ -120,9 +120,9 @@ public final class Mailbox implements Ping {
         return channel;
     }
 
-    /** Whether the subscription is open, so that a message about a grant would arrive. */
+    /** Whether the subscription is open, so that a message about a grant would arrive. Not once this is closed. */
     public boolean isOpen() {
-        return subscription != null;
+        return subscription != null && !closed;
     }
 
     /**

@@ -38,8 +38,8 @@ public final class Residences implements Task {
         public void run() {}
     };
 
-    /** So many locks are kept at most that no thread has, or as many more as are used within a heartbeat. */
-    private static final int MOST = 10_000;
+    /** The part of what may be kept that is given up together, so that looking for the oldest is seldom. */
+    private static final int PART = 16;
 
     /** How many ticks there are in the time for which one is kept. */
     private static final int TICKS = 10;
@@ -290,8 +290,9 @@ public final class Residences implements Task {
                 }
             }
         }
-        if (kept.size() > MOST) {
-            giveUpOldest(kept, kept.size() - MOST);
+        int most = settings.maxResident();
+        if (kept.size() > most) {
+            giveUpOldest(kept, kept.size() - most + most / PART);
         }
         return next;
     }
@@ -307,6 +308,13 @@ public final class Residences implements Task {
     /** A thread has unlocked what is kept now. */
     public void kept(Residence residence, long now) {
         watchdog.wakeAt(endNanos(residence, now));
+    }
+
+    /** A thread has acquired a lease, of a lock that may have to take the place of one that is kept. */
+    public void begun() {
+        if (leased.size() > settings.maxResident()) {
+            watchdog.wakeAt(0);
+        }
     }
 
     /** One that no thread has, since a time. */

@@ -17,6 +17,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -275,6 +276,8 @@ class ReadmeTest {
                 .contains("| `retryFor`, how long `lock()` bears an outage | " + seconds(Settings.DEFAULT_RETRY_FOR))
                 .contains("| `commandTimeout`, the time of one request | " + seconds(Settings.DEFAULT_COMMAND_TIMEOUT))
                 .contains("| `maxConnections`, shared by lock attempts | " + Settings.DEFAULT_MAX_CONNECTIONS)
+                .contains("that none of its threads holds | "
+                        + String.format(Locale.ROOT, "%,d", Settings.DEFAULT_MAX_RESIDENT))
                 .contains("| `keyPrefix` | `" + Settings.DEFAULT_KEY_PREFIX + "`")
                 .contains(Settings.MIN_LEASE.toMillis() + " ms to " + Settings.MAX_LEASE.toHours() + " h");
     }

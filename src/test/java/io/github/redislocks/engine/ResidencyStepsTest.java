@@ -139,7 +139,6 @@ class ResidencyStepsTest extends SteppedClient {
 
     @Test
     void closedMailbox_keepsNothing() {
-        redis.dropSubscriptions();
         kept.lock(LEASE, true);
         client.mailbox.close();
         kept.unlock();

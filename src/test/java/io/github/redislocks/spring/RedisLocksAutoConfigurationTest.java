@@ -236,6 +236,7 @@ class RedisLocksAutoConfigurationTest {
                 "command-timeout| 0                   | PT0S",
                 "max-connections| 0                   | 0",
                 "replica-acks   | -1                  | -1",
+                "max-resident   | 0                   | maxResident is 0",
                 "failover-grace | 25h                 | PT25H",
                 "max-hold       | 1ms                 | PT0.001S",
                 "slow-wait      | 1ms                 | slowWait is PT0.001S",

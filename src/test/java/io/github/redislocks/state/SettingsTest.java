@@ -135,6 +135,16 @@ class SettingsTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {-1, 0, 1_000_001})
+    void maxResident_mustBeAtLeastOne_andAMillionAtMost(int count) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Settings.DEFAULTS.withMaxResident(count))
+                .withMessageContaining("maxResident is " + count + ":")
+                .withMessageContaining("between 1 and 1000000")
+                .withMessageContaining("residency of zero");
+    }
+
     @Test
     void change_leavesTheOriginalAsItWas() {
         Settings changed = SECONDS.withLocalReentry(true).withMaxConnections(3);
