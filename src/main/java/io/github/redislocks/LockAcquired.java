@@ -21,17 +21,25 @@ public final class LockAcquired {
     private final long token;
     private final Duration waited;
     private final boolean previousHolderLost;
+    private final boolean local;
 
-    private LockAcquired(String lockName, long token, Duration waited, boolean previousHolderLost) {
+    private LockAcquired(String lockName, long token, Duration waited, boolean previousHolderLost, boolean local) {
         this.lockName = Objects.requireNonNull(lockName, "lockName");
         this.token = token;
         this.waited = Objects.requireNonNull(waited, "waited");
         this.previousHolderLost = previousHolderLost;
+        this.local = local;
     }
 
     /** An event as the library reports it; for tests of listeners. */
     public static LockAcquired of(String lockName, long token, Duration waited, boolean previousHolderLost) {
-        return new LockAcquired(lockName, token, waited, previousHolderLost);
+        return of(lockName, token, waited, previousHolderLost, false);
+    }
+
+    /** As above, of an acquisition that may have needed no request. */
+    public static LockAcquired of(
+            String lockName, long token, Duration waited, boolean previousHolderLost, boolean local) {
+        return new LockAcquired(lockName, token, waited, previousHolderLost, local);
     }
 
     /** The name of the lock. */
@@ -54,23 +62,32 @@ public final class LockAcquired {
         return previousHolderLost;
     }
 
+    /**
+     * Whether the thread got the lock without a request to Redis, since its client kept the lock: see
+     * {@link RedisLocks.Builder#residency}. It may have waited for another thread of the client all the same.
+     */
+    public boolean isLocal() {
+        return local;
+    }
+
     @Override
     public boolean equals(@Nullable Object other) {
         return other instanceof LockAcquired that
                 && token == that.token
                 && previousHolderLost == that.previousHolderLost
+                && local == that.local
                 && lockName.equals(that.lockName)
                 && waited.equals(that.waited);
     }
 
     @Override
     public int hashCode() {
-        return Objects.hash(token, previousHolderLost, lockName, waited);
+        return Objects.hash(token, previousHolderLost, local, lockName, waited);
     }
 
     @Override
     public String toString() {
         return "LockAcquired[lockName=" + lockName + ", token=" + token + ", waited=" + waited + ", previousHolderLost="
-                + previousHolderLost + ']';
+                + previousHolderLost + (local ? ", local" : "") + ']';
     }
 }

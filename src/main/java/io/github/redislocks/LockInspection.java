@@ -134,7 +134,7 @@ public final class LockInspection {
     /** A line for the hold of a lock. */
     static String state(String lockName, Optional<Holder> holder, Optional<Duration> keptFor) {
         String state = holder.isPresent()
-                ? "held by " + holder.get()
+                ? (holder.get().owner().isResidence() ? "kept by " : "held by ") + holder.get()
                 : keptFor.isPresent() ? "kept by nobody, for " + keptFor.get().toMillis() + " ms" : "free";
         return "Lock \"" + lockName + "\" " + state;
     }
@@ -297,17 +297,24 @@ public final class LockInspection {
         private final int holds;
         private final long token;
         private final Duration remainingLease;
+        private final Instant since;
 
-        private Holder(Owner owner, int holds, long token, Duration remainingLease) {
+        private Holder(Owner owner, int holds, long token, Duration remainingLease, Instant since) {
             this.owner = Objects.requireNonNull(owner, "owner");
             this.holds = holds;
             this.token = token;
             this.remainingLease = Objects.requireNonNull(remainingLease, "remainingLease");
+            this.since = Objects.requireNonNull(since, "since");
         }
 
         /** One of these values, as the library makes it; for tests of code that looks at locks. */
         public static Holder of(Owner owner, int holds, long token, Duration remainingLease) {
-            return new Holder(owner, holds, token, remainingLease);
+            return of(owner, holds, token, remainingLease, Instant.EPOCH.plus(token, ChronoUnit.MICROS));
+        }
+
+        /** As above, of a hold that began at another time than its token says. */
+        public static Holder of(Owner owner, int holds, long token, Duration remainingLease, Instant since) {
+            return new Holder(owner, holds, token, remainingLease, since);
         }
 
         /** The thread that holds the lock. */
@@ -327,13 +334,18 @@ public final class LockInspection {
 
         /**
          * Since when the lock is held, by the clock of the server: the fencing token is the time of the grant in µs, or
-         * a little more if the clock was set back.
+         * a little more if the clock was set back. If a whole client {@link Owner#isResidence keeps} the lock, since
+         * when that has it. Of a thread of the client that was asked, which has the lock under that, since when the
+         * thread has it, as this client measured it.
          */
         public Instant since() {
-            return Instant.EPOCH.plus(token, ChronoUnit.MICROS);
+            return since;
         }
 
-        /** How long Redis keeps the hold if nobody renews it. */
+        /**
+         * How long Redis keeps the hold if nobody renews it. A client that keeps a lock renews it; for how long it goes
+         * on to do so without a use only that client knows.
+         */
         public Duration remainingLease() {
             return remainingLease;
         }
@@ -344,18 +356,21 @@ public final class LockInspection {
                     && owner.equals(that.owner)
                     && holds == that.holds
                     && token == that.token
-                    && remainingLease.equals(that.remainingLease);
+                    && remainingLease.equals(that.remainingLease)
+                    && since.equals(that.since);
         }
 
         @Override
         public int hashCode() {
-            return Objects.hash(owner, holds, token, remainingLease);
+            return Objects.hash(owner, holds, token, remainingLease, since);
         }
 
         @Override
         public String toString() {
-            return owner.description() + ", " + (holds == 1 ? "once" : holds + " times") + ", token " + token
-                    + ", lease " + remainingLease.toMillis() + " ms";
+            String how = owner.isResidence()
+                    ? " for its threads, since " + since
+                    : holds == 1 ? ", once" : ", " + holds + " times";
+            return owner.description() + how + ", token " + token + ", lease " + remainingLease.toMillis() + " ms";
         }
     }
 

@@ -57,6 +57,14 @@ public interface LockListener {
      */
     default void expiring(LockExpiring event) {}
 
+    /**
+     * Called when this client has given up a lock that it kept by its {@link RedisLocks.Builder#residency residency}. A
+     * kept lock that is lost is not reported here, but to {@link #lost} if a thread held it, and else not at all. If
+     * listeners are so slow that very many of these events wait for them, further ones are left out, and counted in the
+     * log.
+     */
+    default void givenUp(LockGivenUp event) {}
+
     /** Called when a thread of this client has forced a lock open, whoever had it, by the thread that did. */
     default void forced(LockForced event) {}
 

@@ -333,6 +333,15 @@ public final class RedisLocks implements Locks {
     }
 
     /**
+     * How many locks this client keeps for its threads, by its {@link Builder#residency residency}, that none of them
+     * holds now. {@link #countHeld} does not count them. Asks no server. Approximate while locks are acquired and
+     * released.
+     */
+    public long countResident() {
+        return client.residences.countIdle();
+    }
+
+    /**
      * The names of the locks that this client holds now, for threads and for handles; without those that were lost.
      * Asks no server.
      */

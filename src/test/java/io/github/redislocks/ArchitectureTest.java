@@ -76,7 +76,7 @@ class ArchitectureTest {
      * works.
      */
     private static final String TOLD_TO_USERS =
-            "io\\.github\\.redislocks\\.(Lock(Inspection|Summary|Listener|Lost|LostException|UnavailableException|Acquired|NotAcquired|Released|Expiring|Forced)"
+            "io\\.github\\.redislocks\\.(Lock(Inspection|Summary|Listener|Lost|LostException|UnavailableException|Acquired|NotAcquired|Released|Expiring|Forced|GivenUp)"
                     + "|LocksRenewed|RedisOutage|RedisRequestException|LockHandle|HandleCall|LeaderTerm|LeaderWork)(\\$.*)?";
 
     /**

@@ -21,7 +21,8 @@ class EventEqualityTest {
                         () -> LockAcquired.of("b", 1, SECOND, false),
                         () -> LockAcquired.of("a", 2, SECOND, false),
                         () -> LockAcquired.of("a", 1, Duration.ZERO, false),
-                        () -> LockAcquired.of("a", 1, SECOND, true)),
+                        () -> LockAcquired.of("a", 1, SECOND, true),
+                        () -> LockAcquired.of("a", 1, SECOND, false, true)),
                 List.of(
                         () -> LockNotAcquired.of("a", SECOND, LockNotAcquired.Outcome.BUSY),
                         () -> LockNotAcquired.of("b", SECOND, LockNotAcquired.Outcome.BUSY),
@@ -50,6 +51,13 @@ class EventEqualityTest {
                         () -> LockExpiring.of("a", 2, "main", SECOND),
                         () -> LockExpiring.of("a", 1, "other", SECOND),
                         () -> LockExpiring.of("a", 1, "main", Duration.ZERO)),
+                List.of(
+                        () -> LockGivenUp.of("a", LockGivenUp.Reason.RECALLED, SECOND, 1),
+                        () -> LockGivenUp.of("b", LockGivenUp.Reason.RECALLED, SECOND, 1),
+                        () -> LockGivenUp.of("a", LockGivenUp.Reason.IDLE, SECOND, 1),
+                        () -> LockGivenUp.of("a", LockGivenUp.Reason.RECALLED, Duration.ZERO, 1),
+                        () -> LockGivenUp.of("a", LockGivenUp.Reason.RECALLED, SECOND, 2),
+                        () -> LockGivenUp.recalled("a", SECOND, 1, SECOND)),
                 List.of(() -> LocksRenewed.of(1), () -> LocksRenewed.of(2)),
                 List.of(
                         () -> RedisOutage.of("a", "cut", SECOND),

@@ -1,5 +1,6 @@
 package io.github.redislocks.engine;
 
+import io.github.redislocks.LockGivenUp;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockUnavailableException;
@@ -17,6 +18,7 @@ import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.FailoverEpoch;
+import io.github.redislocks.state.GivingUp;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LocalHold;
@@ -26,6 +28,7 @@ import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Attempts;
 import io.github.redislocks.waiting.Handoff;
 import io.github.redislocks.waiting.Mailbox;
+import io.github.redislocks.waiting.Residences;
 import io.github.redislocks.waiting.Settlements;
 import io.github.redislocks.waiting.WaitingParts;
 import io.github.redislocks.watchdog.Watchdog;
@@ -48,6 +51,7 @@ public final class Conditions {
     private final Mailbox mailbox;
     private final Handoff handoff;
     private final Losses losses;
+    private final Residences residences;
     private final Watchdog watchdog;
     private final Settlements settlements;
 
@@ -63,6 +67,7 @@ public final class Conditions {
         this.mailbox = parts.mailbox();
         this.handoff = parts.handoff();
         this.losses = parts.losses();
+        this.residences = parts.residences();
         this.watchdog = parts.watchdog();
         this.settlements = parts.settlements();
     }
@@ -173,6 +178,8 @@ public final class Conditions {
         private final @Nullable Instant until;
         private Stage stage = Stage.HOLDING;
         private long rejoinAtNanos;
+        /** What there is to tell of the residence that ends with the hold; null if there is none, or nobody listens. */
+        private @Nullable GivingUp givingUp;
         /** Turns the grant into a hold again; null before the wait has begun. */
         private Settlements.@Nullable Settlement settlement;
 
@@ -243,6 +250,9 @@ public final class Conditions {
                 throw lost(attempt);
             }
             stage = Stage.GIVING_UP;
+            if (hold instanceof LocalHold local) {
+                givingUp = residences.givingUp(local.residence, inRedis, LockGivenUp.Reason.OWN_HOLD);
+            }
             MemoryEdge.publish();
             Attempt successor = handoff.successor(hold);
             hold.names(successor);
@@ -340,6 +350,7 @@ public final class Conditions {
             if (hold instanceof LocalHold local) {
                 local.residence.ended(inRedis);
                 local.residence.passOn(clock.nanoTime());
+                residences.givenUp(givingUp);
             }
         }
 

@@ -1,6 +1,7 @@
 package io.github.redislocks.engine;
 
 import com.github.benmanes.caffeine.cache.RemovalCause;
+import io.github.redislocks.LockGivenUp;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.MemoryEdge;
 import io.github.redislocks.concurrent.ThreadIds;
@@ -45,6 +46,7 @@ public final class EagerClasses {
             Hold.class,
             LimitedHold.class,
             LockLost.Reason.class,
+            LockGivenUp.Reason.class,
             Attempt.Left.class,
             Attempt.Way.class,
             Answer.Word.class,

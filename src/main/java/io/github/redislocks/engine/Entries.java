@@ -157,7 +157,7 @@ final class Entries {
     }
 
     /** Makes the calling thread, which has the turn, the holder, if the lease can be relied upon and may be kept. */
-    private @Nullable Hold take(Residence residence, @Nullable Hold lease, Owner caller, @Nullable Hold below) {
+    private @Nullable LocalHold take(Residence residence, @Nullable Hold lease, Owner caller, @Nullable Hold below) {
         if (lease == null || !losses.isValid(lease) || residences.isOver(residence, lease, clock.nanoTime(), true)) {
             return null;
         }
@@ -272,7 +272,7 @@ final class Entries {
         }
         boolean done = false;
         try {
-            Hold local = takeConfirmed(residence, residence.lease(), limit, lost);
+            LocalHold local = takeConfirmed(residence, residence.lease(), limit, lost);
             while (local == null) {
                 // It is not there, or may not be kept.
                 residences.giveUp(residence);
@@ -281,6 +281,9 @@ final class Entries {
                     return null;
                 }
                 local = residence.take(lease, owners.caller(), clock, lost);
+                if (local != null) {
+                    local.asked();
+                }
             }
             done = true;
             return local;
@@ -332,9 +335,9 @@ final class Entries {
     }
 
     /** As {@link #take}; asks Redis if there is no token else. */
-    private @Nullable Hold takeConfirmed(
+    private @Nullable LocalHold takeConfirmed(
             Residence residence, @Nullable Hold lease, WaitLimit limit, @Nullable Hold lost) {
-        Hold local = take(residence, lease, owners.caller(), lost);
+        LocalHold local = take(residence, lease, owners.caller(), lost);
         if (local != null
                 || lease == null
                 || residence.hasToken(lease, clock.nanoTime())
@@ -348,7 +351,11 @@ final class Entries {
             Thread.onSpinWait();
         }
         confirm(lease, limit, lease.leaseMillis());
-        return take(residence, lease, owners.caller(), lost);
+        LocalHold confirmed = take(residence, lease, owners.caller(), lost);
+        if (confirmed != null) {
+            confirmed.asked();
+        }
+        return confirmed;
     }
 
     /** Asks whether a lease is there, and extends it. */

@@ -1,5 +1,6 @@
 package io.github.redislocks.engine;
 
+import io.github.redislocks.LockGivenUp;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.Clock;
@@ -15,6 +16,7 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.GivingUp;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LocalHold;
@@ -288,6 +290,7 @@ final class Exits {
     private void passOn(LockObject lock, LocalHold local, long byNanos) {
         Residence residence = local.residence;
         long now = clock.nanoTime();
+        GivingUp givingUp = null;
         boolean ended = false;
         try {
             StackSpace.ensureLocal();
@@ -297,7 +300,9 @@ final class Exits {
                 throw unlockLost(local);
             }
             Hold lease = local.inRedis();
-            if (residences.isOver(residence, lease, now, residence.isWanted())) {
+            LockGivenUp.Reason why = residences.whyOver(residence, lease, now, residence.isWanted());
+            if (why != null) {
+                givingUp = residences.givingUp(residence, lease, why);
                 releaseLease(lock, local, lease, now, byNanos);
             } else {
                 residences.kept(residence, now);
@@ -316,6 +321,8 @@ final class Exits {
                 watchdog.wakeAt(0);
             }
         }
+        // First: of what the listeners do now this is not to tell the time.
+        residences.givenUp(givingUp);
         if (events.isHeard()) {
             events.released(lock.keys, local, now);
         }

@@ -7,6 +7,8 @@ import io.github.redislocks.state.LocalHold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Residence;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -78,9 +80,16 @@ final class LocalThreads {
         LocalHold local = holding;
         if (local != null && had.owner().toString().equals(local.residence.id)) {
             LockInspection.Owner thread = named(LockInspection.Owner.parse(local.owner.id));
-            return LockInspection.Holder.of(thread, local.count(), local.token, had.remainingLease());
+            return LockInspection.Holder.of(thread, local.count(), local.token, had.remainingLease(), since(local));
         }
         return LockInspection.Holder.of(named(had.owner()), had.holds(), had.token(), had.remainingLease());
+    }
+
+    /** Since when a thread has the lock, by the clock of the server, which has said when its client got it. */
+    private static Instant since(LocalHold local) {
+        Hold lease = local.inRedis();
+        long laterNanos = Math.max(0, local.acquiredNanos - lease.acquiredNanos);
+        return Instant.EPOCH.plus(lease.token + laterNanos / 1_000, ChronoUnit.MICROS);
     }
 
     private List<LockInspection.Waiter> known(List<LockInspection.Waiter> waiters) {

@@ -3,6 +3,7 @@ package io.github.redislocks.events;
 import io.github.redislocks.LockAcquired;
 import io.github.redislocks.LockExpiring;
 import io.github.redislocks.LockForced;
+import io.github.redislocks.LockGivenUp;
 import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockNotAcquired;
@@ -15,12 +16,15 @@ import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.TellingThread;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.jfr.FlightRecording;
+import io.github.redislocks.state.GivingUp;
 import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LocalHold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.LossSubject;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -30,9 +34,13 @@ import org.jspecify.annotations.Nullable;
  * by a thread of its own that comes and goes with it, so that a slow listener delays no renewal; another tells handles
  * of losses and of what they have waited for, and listeners of what handles do; and a third logs. The queue of
  * listeners is bounded: by the number of holds, which are lost once each and warned of once; by one entry for renewals,
- * which are counted while they wait; and by the outages, of which one is told in ten seconds.
+ * which are counted while they wait; by a number of locks that were given up; and by the outages, of which one is told
+ * in ten seconds.
  */
 public final class EventNotifier {
+
+    /** So many locks that were given up wait at most for a slow listener. */
+    static final int MOST_GIVEN_UP = 100_000;
 
     private static final String TO_LISTENERS = "listener";
     private static final String TO_HANDLES = "handles";
@@ -58,6 +66,10 @@ public final class EventNotifier {
     private final LateLog log;
     /** How many renewals have not been told. */
     private final AtomicLong renewals = new AtomicLong();
+    /** How many locks that were given up have not been told. */
+    private final AtomicInteger givenUp = new AtomicInteger();
+    /** How many of them will never be, since too many were not. */
+    private final AtomicLong leftOut = new AtomicLong();
 
     public EventNotifier(List<LockListener> listeners) {
         this(listeners, Threads.DAEMONS);
@@ -256,6 +268,52 @@ public final class EventNotifier {
         }
     }
 
+    /** Reports that the client has given up a lock that it kept, at a time. Never throws. */
+    public void givenUp(GivingUp told, long now) {
+        if (!isHeard()) {
+            return;
+        }
+        if (givenUp.incrementAndGet() > MOST_GIVEN_UP) {
+            givenUp.decrementAndGet();
+            leftOut.incrementAndGet();
+            return;
+        }
+        boolean queued = false;
+        try {
+            LockGivenUp event = told.at(now);
+            later(new Telling(event) {
+                @Override
+                boolean isDue() {
+                    givenUp.decrementAndGet();
+                    logLeftOut();
+                    return true;
+                }
+
+                @Override
+                void tell(LockListener listener) {
+                    listener.givenUp(event);
+                }
+            });
+            queued = true;
+        } catch (OutOfMemoryError e) {
+            log.add(UNTOLD);
+        } finally {
+            if (!queued) {
+                givenUp.decrementAndGet();
+            }
+        }
+    }
+
+    private void logLeftOut() {
+        long count = leftOut.getAndSet(0);
+        if (count > 0) {
+            Loggers.LOSS.warn(
+                    "The lock listeners were not told of {} locks that this client has given up, since they were too"
+                            + " slow",
+                    count);
+        }
+    }
+
     /** Reports that a server does not answer. */
     public void outageBegan(Supplier<String> server, String failure, long lastedNanos) {
         outage(server, failure, lastedNanos, true);
@@ -307,8 +365,9 @@ public final class EventNotifier {
     /** As above, of a call whose beginning was told. */
     public void acquired(LockKeys keys, Hold hold, long sinceNanos, LockListener.@Nullable Acquiring call) {
         try {
-            LockAcquired event =
-                    LockAcquired.of(keys.name(), hold.token, since(sinceNanos, hold.acquiredNanos), hold.previousLost);
+            boolean isLocal = hold instanceof LocalHold local && !local.hasAsked();
+            Duration waited = since(sinceNanos, hold.acquiredNanos);
+            LockAcquired event = LockAcquired.of(keys.name(), hold.token, waited, hold.previousLost, isLocal);
             new Telling(event) {
                 @Override
                 void tell(LockListener listener) {

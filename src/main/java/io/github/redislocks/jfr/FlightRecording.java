@@ -51,6 +51,7 @@ public final class FlightRecording implements LockListener {
         told.token = event.token();
         told.waited = nanos(event.waited());
         told.previousHolderLost = event.previousHolderLost();
+        told.local = event.isLocal();
         told.commit();
     }
 

@@ -35,6 +35,10 @@ final class LockWaitEvent extends Event {
     @Label("Previous Holder Lost It")
     boolean previousHolderLost;
 
+    @Label("Without a Request")
+    @Description("Whether the client kept the lock")
+    boolean local;
+
     @Label("At Least")
     @Description("Shorter waits are not recorded, unless they ended without the lock")
     @SettingDefinition

@@ -5,6 +5,7 @@ import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.GivingUp;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LocalHold;
 import io.github.redislocks.state.LockKeys;
@@ -139,6 +140,16 @@ public final class Losses {
     /** Tells the listeners how many holds were renewed or confirmed. */
     void renewed(int count) {
         events.renewed(count);
+    }
+
+    /** Whether anybody is told of more than losses. */
+    public boolean isHeard() {
+        return events.isHeard();
+    }
+
+    /** Tells the listeners that the client has given up a lock that it kept, at a time. Never throws. */
+    public void givenUp(GivingUp told, long now) {
+        events.givenUp(told, now);
     }
 
     /** Has the listeners told of losses that are still untold because no thread could be started. */

@@ -3,6 +3,7 @@ package io.github.redislocks.micrometer;
 import io.github.redislocks.LockAcquired;
 import io.github.redislocks.LockExpiring;
 import io.github.redislocks.LockForced;
+import io.github.redislocks.LockGivenUp;
 import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockNotAcquired;
@@ -14,8 +15,12 @@ import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
+import java.time.Duration;
 import java.util.Collections;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -65,6 +70,14 @@ public final class LockMetrics implements LockListener, MeterBinder {
     public static final String FORCED = "redis.locks.forced";
     /** Gauge: locks that this process has released and that stay taken by nobody. */
     public static final String KEPT = "redis.locks.kept";
+    /** Counter: acquisitions that needed no request, since the client kept the lock by its residency. */
+    public static final String LOCAL = "redis.locks.local";
+    /** Gauge: locks that clients keep by their residency and that no thread holds. */
+    public static final String RESIDENT = "redis.locks.resident";
+    /** Counter: locks that were kept by a residency and were given up; with the tag {@code reason}. */
+    public static final String GIVEN_UP = "redis.locks.given.up";
+    /** Timer: from when another client recalled a kept lock until it was given up. */
+    public static final String RECALL = "redis.locks.recall";
     /** Gauge: connections that are open to the servers that have the locks. */
     public static final String CONNECTIONS = "redis.locks.connections";
     /** Gauge: locks that are held here. */
@@ -74,7 +87,10 @@ public final class LockMetrics implements LockListener, MeterBinder {
 
     /** The tag that says what came of a call: {@code acquired}, {@code busy}, {@code interrupted}, {@code failed}. */
     public static final String OUTCOME = "outcome";
-    /** The tag that says why a hold was lost: the name of a {@link LockLost.Reason} in lower case. */
+    /**
+     * The tag that says why a hold was lost, or a lock given up: the name of a {@link LockLost.Reason} or of a
+     * {@link LockGivenUp.Reason} in lower case.
+     */
     public static final String REASON = "reason";
     /** The tag with what the function of {@link #LockMetrics(Function)} made of a lock's name. */
     public static final String LOCK = "lock";
@@ -89,6 +105,7 @@ public final class LockMetrics implements LockListener, MeterBinder {
     private final LongAdder outages = new LongAdder();
     private final LongAdder expiring = new LongAdder();
     private final LongAdder forced = new LongAdder();
+    private final Map<LockGivenUp.Reason, LongAdder> givenUp = new EnumMap<>(LockGivenUp.Reason.class);
     private final KeptLocks kept = new KeptLocks(System::nanoTime);
     /** The retries of clients that are watched no more; changed together with the list of the watched. */
     private final AtomicLong earlierRetries = new AtomicLong();
@@ -97,7 +114,14 @@ public final class LockMetrics implements LockListener, MeterBinder {
 
     /** Makes metrics of all locks together, without a tag for the lock. */
     public LockMetrics() {
-        this.tag = null;
+        this(null, LockGivenUp.Reason.values());
+    }
+
+    private LockMetrics(@Nullable Function<String, String> tag, LockGivenUp.Reason... reasons) {
+        this.tag = tag;
+        for (LockGivenUp.Reason reason : reasons) {
+            givenUp.put(reason, new LongAdder());
+        }
     }
 
     /**
@@ -108,12 +132,12 @@ public final class LockMetrics implements LockListener, MeterBinder {
      *     throws or returns null, that event is logged as an error of this listener, and not counted.
      */
     public LockMetrics(Function<String, String> tag) {
-        this.tag = Objects.requireNonNull(tag, "tag");
+        this(Objects.requireNonNull(tag, "tag"), LockGivenUp.Reason.values());
     }
 
     /**
-     * Shows a client in the gauges until it is closed: how many locks it holds, calls wait, and connections it has; and
-     * counts its retries. To watch it once more changes nothing.
+     * Shows a client in the gauges until it is closed: how many locks it holds and keeps, calls wait, and connections
+     * it has; and counts its retries. To watch it once more changes nothing.
      */
     public void watch(RedisLocks locks) {
         forgetClosed();
@@ -135,6 +159,9 @@ public final class LockMetrics implements LockListener, MeterBinder {
         Gauge.builder(KEPT, kept, KeptLocks::count)
                 .description("Locks that were released here and stay taken by nobody, by releaseAfter")
                 .register(registry);
+        Gauge.builder(RESIDENT, this, metrics -> metrics.sum(RedisLocks::countResident))
+                .description("Locks that are kept here by residency and that no thread holds")
+                .register(registry);
         Gauge.builder(CONNECTIONS, this, metrics -> metrics.sum(RedisLocks::countConnections))
                 .description("Open connections to the servers that have the locks")
                 .register(registry);
@@ -153,6 +180,10 @@ public final class LockMetrics implements LockListener, MeterBinder {
         FunctionCounter.builder(EXPIRING, expiring, LongAdder::sum)
                 .description("Holds that have lasted for two thirds of their maxHold")
                 .register(registry);
+        givenUp.forEach((reason, count) -> FunctionCounter.builder(GIVEN_UP, count, LongAdder::sum)
+                .description("Locks that were kept here by residency and were given up")
+                .tag(REASON, reason.name().toLowerCase(Locale.ROOT))
+                .register(registry));
         registered.add(new RegisteredMeters(registry, tag));
     }
 
@@ -189,7 +220,11 @@ public final class LockMetrics implements LockListener, MeterBinder {
     public void acquired(LockAcquired event) {
         kept.remove(event.lockName());
         for (RegisteredMeters meters : registered) {
-            meters.of(event.lockName()).acquired.record(event.waited());
+            RegisteredMeters.OfTag ofTag = meters.of(event.lockName());
+            ofTag.acquired.record(event.waited());
+            if (event.isLocal()) {
+                ofTag.local.increment();
+            }
         }
     }
 
@@ -220,6 +255,17 @@ public final class LockMetrics implements LockListener, MeterBinder {
     public void lost(LockLost event) {
         for (RegisteredMeters meters : registered) {
             meters.of(event.lockName()).lost(event.reason()).increment();
+        }
+    }
+
+    @Override
+    public void givenUp(LockGivenUp event) {
+        Objects.requireNonNull(givenUp.get(event.reason())).increment();
+        Duration sinceRecall = event.sinceRecall().orElse(null);
+        if (sinceRecall != null) {
+            for (RegisteredMeters meters : registered) {
+                meters.of(event.lockName()).recall.record(sinceRecall);
+            }
         }
     }
 

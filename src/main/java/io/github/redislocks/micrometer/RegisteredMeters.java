@@ -23,6 +23,8 @@ final class RegisteredMeters {
 
         final Timer acquired;
         final Timer hold;
+        final Counter local;
+        final Timer recall;
         private final Map<LockNotAcquired.Outcome, Timer> notAcquired = new EnumMap<>(LockNotAcquired.Outcome.class);
         private final Map<LockLost.Reason, Counter> lost = new EnumMap<>(LockLost.Reason.class);
 
@@ -30,6 +32,14 @@ final class RegisteredMeters {
             acquired = wait(registry, tags, "acquired");
             hold = Timer.builder(LockMetrics.HOLD)
                     .description("From an acquisition to its release")
+                    .tags(tags)
+                    .register(registry);
+            local = Counter.builder(LockMetrics.LOCAL)
+                    .description("Acquisitions that needed no request, by residency")
+                    .tags(tags)
+                    .register(registry);
+            recall = Timer.builder(LockMetrics.RECALL)
+                    .description("From the recall of a kept lock until it was given up")
                     .tags(tags)
                     .register(registry);
             for (LockNotAcquired.Outcome outcome : LockNotAcquired.Outcome.values()) {

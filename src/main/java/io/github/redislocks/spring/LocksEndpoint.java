@@ -29,6 +29,7 @@ class LocksEndpoint {
                 locks.clientId(),
                 locks.countHeld(),
                 locks.countWaiting(),
+                locks.countResident(),
                 first(locks.held()),
                 first(locks.waitedFor()),
                 locks.isClosed());
@@ -53,6 +54,7 @@ class LocksEndpoint {
      *
      * @param held how many locks it holds
      * @param waiting how many calls of it want a lock
+     * @param resident how many locks it keeps for its threads that none of them holds
      * @param heldHere the first names of the locks that it holds
      * @param waitedForHere the first names of those that its calls want
      */
@@ -60,6 +62,7 @@ class LocksEndpoint {
             String client,
             long held,
             long waiting,
+            long resident,
             List<String> heldHere,
             List<String> waitedForHere,
             boolean closed) {}
@@ -95,16 +98,27 @@ class LocksEndpoint {
      * Who has a lock.
      *
      * @param thread the name of its thread, if that is one of this client, or null
+     * @param residence whether it is a whole client, which keeps the lock for its threads
      * @param token a text, since JavaScript cannot tell numbers of its size apart
+     * @param since since when, as a text in ISO 8601
      */
-    public record Holder(String owner, @Nullable String thread, int holds, String token, long remainingLeaseMillis) {
+    public record Holder(
+            String owner,
+            @Nullable String thread,
+            boolean residence,
+            int holds,
+            String token,
+            String since,
+            long remainingLeaseMillis) {
 
         static Holder of(LockInspection.Holder holder) {
             return new Holder(
                     holder.owner().toString(),
                     holder.owner().threadName().orElse(null),
+                    holder.owner().isResidence(),
                     holder.holds(),
                     Long.toString(holder.token()),
+                    holder.since().toString(),
                     holder.remainingLease().toMillis());
         }
     }

@@ -13,6 +13,8 @@ public final class LocalHold extends Hold {
     private final Hold lease;
 
     public final Residence residence;
+    /** Whether its thread has asked Redis to come to it; of that thread. */
+    private boolean asked;
 
     LocalHold(
             Residence residence,
@@ -25,6 +27,16 @@ public final class LocalHold extends Hold {
         super(lease, owner, token, previousLost, now, below);
         this.lease = lease;
         this.residence = residence;
+    }
+
+    /** Notes that its thread has asked Redis to come to it; of that thread. */
+    public void asked() {
+        asked = true;
+    }
+
+    /** Whether its thread has asked Redis to come to it; of that thread. */
+    public boolean hasAsked() {
+        return asked;
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.github.redislocks.state;
 
+import io.github.redislocks.LockGivenUp;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.Clock;
 import java.util.Collection;
@@ -55,6 +56,8 @@ public final class Residence extends Owner {
     private volatile long confirmedNanos;
     /** The highest attempt that was recalled. */
     private final AtomicLong recalled = new AtomicLong();
+    /** When that was first said. */
+    private volatile long recalledNanos;
 
     private volatile long idleSinceNanos;
     private volatile long keepNanos;
@@ -207,11 +210,23 @@ public final class Residence extends Owner {
     }
 
     /** Notes that another client wants the lock; for an attempt, which may not have led to the lease yet. */
-    public void recall(long attempt) {
+    public void recall(long attempt, long now) {
         long before = recalled.get();
-        while (before < attempt && !recalled.compareAndSet(before, attempt)) {
+        while (before < attempt) {
+            // First: whoever sees the recall sees when it came.
+            recalledNanos = now;
+            if (recalled.compareAndSet(before, attempt)) {
+                return;
+            }
             before = recalled.get();
         }
+    }
+
+    /** What there is to tell of a lease that is given up for a reason; for who has the turn. */
+    public GivingUp givingUp(Hold from, LockGivenUp.Reason reason) {
+        // Each hold of a thread has one token more than the one before it.
+        long acquisitions = lastToken == 0 ? 0 : lastToken - from.token + 1;
+        return new GivingUp(keys, reason, from.acquiredNanos, acquisitions, recalledNanos);
     }
 
     /** Whether another client wants the lock from this lease. */

@@ -2,12 +2,14 @@ package io.github.redislocks.waiting;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
+import io.github.redislocks.LockGivenUp;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.MemoryEdge;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.GivingUp;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LocalHold;
@@ -113,8 +115,8 @@ public final class Residences implements Task {
     public void recalled(String lock, long attempt) {
         Residence residence = known(lock);
         if (residence != null) {
-            residence.recall(attempt);
-            giveUpIfIdle(residence);
+            residence.recall(attempt, clock.nanoTime());
+            giveUpIfIdle(residence, null);
         }
     }
 
@@ -132,7 +134,13 @@ public final class Residences implements Task {
             return;
         }
         try {
-            giveUp(residence, answer);
+            Hold lease = residence.lease();
+            if (lease == null) {
+                answer.run();
+            } else {
+                residence.recall(lease.attempt, clock.nanoTime());
+                giveUp(residence, lease, LockGivenUp.Reason.RECALLED, answer);
+            }
         } finally {
             residence.endTurn();
         }
@@ -164,7 +172,7 @@ public final class Residences implements Task {
     void isWantedHere(LockKeys keys) {
         Residence residence = known(keys.lock());
         if (residence != null) {
-            giveUpIfIdle(residence);
+            giveUpIfIdle(residence, LockGivenUp.Reason.OWN_HOLD);
         }
     }
 
@@ -174,12 +182,30 @@ public final class Residences implements Task {
      * @param passes whether a thread of this client would have the lock next, so that the slice counts
      */
     public boolean isOver(Residence residence, Hold lease, long now, boolean passes) {
-        boolean wanted = residence.foundOthers()
-                || residence.isRecalled(lease)
-                || closed
-                || !mailbox.isOpen()
-                || localQueue.successor(residence.keys, lease.attempt) != null;
-        return wanted && (!passes || now - lease.acquiredNanos >= Timing.LOCAL_TURN_NANOS);
+        return whyOver(residence, lease, now, passes) != null;
+    }
+
+    /** As above, with the reason; null if it is not over. */
+    public LockGivenUp.@Nullable Reason whyOver(Residence residence, Hold lease, long now, boolean passes) {
+        LockGivenUp.Reason reason = reason(residence, lease);
+        return reason != null && passes && now - lease.acquiredNanos < Timing.LOCAL_TURN_NANOS ? null : reason;
+    }
+
+    /** Why a lease is to be given up that may have been used just now: the first reason in their order, or null. */
+    private LockGivenUp.@Nullable Reason reason(Residence residence, Hold lease) {
+        if (residence.isRecalled(lease)) {
+            return LockGivenUp.Reason.RECALLED;
+        }
+        if (residence.foundOthers()) {
+            return LockGivenUp.Reason.CONTENDED;
+        }
+        if (closed) {
+            return LockGivenUp.Reason.CLOSED;
+        }
+        if (!mailbox.isOpen()) {
+            return LockGivenUp.Reason.NOT_LISTENING;
+        }
+        return localQueue.successor(residence.keys, lease.attempt) == null ? null : LockGivenUp.Reason.OWN_HOLD;
     }
 
     /**
@@ -187,42 +213,57 @@ public final class Residences implements Task {
      */
     public void turnEnded(Residence residence) {
         Hold lease = residence.lease();
-        if (lease != null
-                && residence.holding() == null
-                && isOver(residence, lease, clock.nanoTime(), residence.isWanted())) {
-            giveUpIfIdle(residence);
+        if (lease != null && residence.holding() == null) {
+            LockGivenUp.Reason why = whyOver(residence, lease, clock.nanoTime(), residence.isWanted());
+            if (why != null) {
+                giveUpIfIdle(residence, why);
+            }
         }
     }
 
-    private void giveUpIfIdle(Residence residence) {
+    /** Gives a lease up that no thread uses: for a reason that shows by itself, or else for the given one, if any. */
+    private void giveUpIfIdle(Residence residence, LockGivenUp.@Nullable Reason otherwise) {
         if (residence.lease() == null || !residence.tryTurnFirst()) {
             // Who has the turn looks when it ends.
             return;
         }
+        boolean stays = false;
         try {
-            giveUp(residence);
+            Hold lease = residence.lease();
+            if (lease != null) {
+                LockGivenUp.Reason reason = otherwise == null ? reason(residence, lease) : otherwise;
+                stays = reason == null;
+                if (reason != null) {
+                    giveUp(residence, lease, reason, NOTHING);
+                }
+            }
         } finally {
             residence.endTurn();
         }
-    }
-
-    /** Releases the lease, if there is one, in the background; for who has the turn. */
-    public void giveUp(Residence residence) {
-        giveUp(residence, NOTHING);
-    }
-
-    /** As above; runs something when it is released. */
-    private void giveUp(Residence residence, Runnable then) {
-        Hold lease = residence.lease();
-        if (lease == null) {
-            then.run();
-            return;
+        if (stays) {
+            turnEnded(residence);
         }
+    }
+
+    /**
+     * Releases a lease, if there is one, in the background; for a thread that has the turn and cannot become the holder
+     * under that.
+     */
+    public void giveUp(Residence residence) {
+        Hold lease = residence.lease();
+        if (lease != null) {
+            giveUp(residence, lease, LockGivenUp.Reason.NO_TOKEN, NOTHING);
+        }
+    }
+
+    /** Releases a lease in the background, and runs something after that; for who has the turn. */
+    private void giveUp(Residence residence, Hold lease, LockGivenUp.Reason otherwise, Runnable then) {
+        GivingUp told = givingUp(residence, lease, otherwise);
         // What the last thread wrote, the next may read, also if it is one of another client in this JVM.
         MemoryEdge.publish();
         boolean begun = false;
         try {
-            release(lease, then);
+            release(lease, told, then);
             begun = true;
         } finally {
             if (!begun) {
@@ -234,7 +275,7 @@ public final class Residences implements Task {
         }
     }
 
-    private void release(Hold lease, Runnable then) {
+    private void release(Hold lease, @Nullable GivingUp told, Runnable then) {
         long until = lease.beginRelease(clock.nanoTime());
         if (until == 0) {
             losses.isValid(lease);
@@ -245,13 +286,34 @@ public final class Residences implements Task {
             handoff.release(lease, false, until, new Handoff.ReleaseEnd() {
                 @Override
                 public void ended(boolean inGoodOrder) {
-                    if (!inGoodOrder) {
+                    if (inGoodOrder) {
+                        givenUp(told);
+                    } else {
                         losses.ended(lease);
                     }
                     holds.remove(lease);
                     then.run();
                 }
             });
+        }
+    }
+
+    /**
+     * What the listeners are to be told of a lease that is given up, for a reason that shows by itself or else for the
+     * given one; null if nobody listens. For who has the turn, before the release.
+     */
+    public @Nullable GivingUp givingUp(Residence residence, Hold lease, LockGivenUp.Reason otherwise) {
+        if (!losses.isHeard()) {
+            return null;
+        }
+        LockGivenUp.Reason found = reason(residence, lease);
+        return residence.givingUp(lease, found == null ? otherwise : found);
+    }
+
+    /** Has the listeners told of what has been given up now. Never throws. */
+    public void givenUp(@Nullable GivingUp told) {
+        if (told != null) {
+            losses.givenUp(told, clock.nanoTime());
         }
     }
 
@@ -283,7 +345,7 @@ public final class Residences implements Task {
                 long since = residence.idleSinceNanos();
                 long end = endNanos(residence, since);
                 if (end <= now || closed || !mailbox.isOpen()) {
-                    giveUpIfIdle(residence);
+                    giveUpIfIdle(residence, end <= now ? LockGivenUp.Reason.IDLE : null);
                 } else {
                     next = Math.min(next, end);
                     kept.add(new Kept(residence, since));
@@ -323,7 +385,7 @@ public final class Residences implements Task {
     private void giveUpOldest(List<Kept> kept, int count) {
         kept.sort(Comparator.comparingLong(Kept::sinceNanos));
         for (Kept oldest : kept.subList(0, count)) {
-            giveUpIfIdle(oldest.residence);
+            giveUpIfIdle(oldest.residence, LockGivenUp.Reason.TOO_MANY);
         }
     }
 
@@ -347,7 +409,7 @@ public final class Residences implements Task {
     public void close() {
         closed = true;
         for (Residence residence : leased) {
-            giveUpIfIdle(residence);
+            giveUpIfIdle(residence, LockGivenUp.Reason.CLOSED);
         }
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.redislocks.LockAcquired;
 import io.github.redislocks.LockExpiring;
 import io.github.redislocks.LockForced;
+import io.github.redislocks.LockGivenUp;
 import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockNotAcquired;
@@ -89,6 +90,7 @@ class NamesTest {
         listener.lost(LockLost.of("order:1", 2, "thread main", LockLost.Reason.EXPIRED));
         listener.expiring(LockExpiring.of("order:1", 2, "thread main", second));
         listener.forced(LockForced.of("order:1", 2, "thread main"));
+        listener.givenUp(LockGivenUp.recalled("order:1", second, 1, second));
         listener.renewed(LocksRenewed.of(1));
         listener.outageBegan(RedisOutage.of("localhost:6379", "cut", second));
         listener.outageEnded(RedisOutage.of("localhost:6379", "cut", second));

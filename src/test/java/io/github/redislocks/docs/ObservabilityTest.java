@@ -2,6 +2,7 @@ package io.github.redislocks.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.LockGivenUp;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockNotAcquired;
 import io.github.redislocks.jfr.FlightRecording;
@@ -87,6 +88,10 @@ class ObservabilityTest {
         Map<String, List<String>> rows = rows("redis.locks.");
         assertThat(rows.get(LockMetrics.LOST).get(2))
                 .contains(Stream.of(LockLost.Reason.values())
+                        .map(ObservabilityTest::lowerCase)
+                        .toList());
+        assertThat(rows.get(LockMetrics.GIVEN_UP).get(2))
+                .contains(Stream.of(LockGivenUp.Reason.values())
                         .map(ObservabilityTest::lowerCase)
                         .toList());
         assertThat(rows.get(LockMetrics.WAIT).get(2))

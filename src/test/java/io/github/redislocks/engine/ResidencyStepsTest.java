@@ -63,7 +63,7 @@ class ResidencyStepsTest extends SteppedClient {
     @Test
     void releaseThatFindsNothing_isALossOfTheThread() {
         kept.lock(LEASE, true);
-        residence().recall(residence().lease().attempt);
+        residence().recall(residence().lease().attempt, clock.nanoTime());
         redis.del(KEY);
         clock.advanceMillis(1);
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
@@ -75,7 +75,7 @@ class ResidencyStepsTest extends SteppedClient {
     @Test
     void releaseByAnError_goesOnInTheBackground() {
         kept.lock(LEASE, true);
-        residence().recall(residence().lease().attempt);
+        residence().recall(residence().lease().attempt, clock.nanoTime());
         clock.advanceMillis(1);
         fail("release", broken);
         assertThatThrownBy(kept::unlock).isSameAs(broken);
@@ -135,6 +135,19 @@ class ResidencyStepsTest extends SteppedClient {
         client.residences.turnEnded(residence);
         assertThat(residence.lease()).isNull();
         assertThat(commands()).containsExactly("release");
+    }
+
+    @Test
+    void recall_ofAnEarlierLease_changesNothing() {
+        kept.lock(LEASE, true);
+        kept.unlock();
+        long attempt = residence().lease().attempt;
+        client.residences.recalled(KEY, attempt - 1);
+        assertThat(residence().lease()).isNotNull();
+        assertThat(residence().tryTurnFirst()).as("the turn is free").isTrue();
+        residence().endTurn();
+        client.residences.recalled(KEY, attempt);
+        assertThat(residence().lease()).isNull();
     }
 
     @Test

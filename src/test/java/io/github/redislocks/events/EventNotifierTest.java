@@ -4,11 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.LockGivenUp;
 import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LossListener;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.concurrent.Uninterruptibles;
+import io.github.redislocks.fixture.Logged;
+import io.github.redislocks.state.GivingUp;
+import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.LossSubject;
 import java.io.OutputStream;
 import java.io.PrintStream;
@@ -64,6 +68,35 @@ class EventNotifierTest {
             assertThat(events.isHeard()).isTrue();
         }
         assertThat(events.isHeard()).isFalse();
+    }
+
+    @Test
+    void givenUp_isLeftOutIfAListenerIsTooSlow() {
+        AtomicInteger told = new AtomicInteger();
+        CountDownLatch go = new CountDownLatch(1);
+        EventNotifier events = new EventNotifier(List.of(new LockListener() {
+            @Override
+            public void givenUp(LockGivenUp event) {
+                if (told.getAndIncrement() == 0) {
+                    Uninterruptibles.until(
+                            System.nanoTime() + 20_000_000_000L, nanos -> go.await(nanos, TimeUnit.NANOSECONDS));
+                }
+            }
+        }));
+        GivingUp event = new GivingUp(LockKeys.of("p", "a"), LockGivenUp.Reason.IDLE, 0, 1, 0);
+        String log = Logged.by(() -> {
+            events.givenUp(event, 1);
+            await().until(() -> told.get() == 1);
+            for (int i = 0; i < EventNotifier.MOST_GIVEN_UP + 7; i++) {
+                events.givenUp(event, 1);
+            }
+            go.countDown();
+            events.awaitTold(Duration.ofSeconds(20));
+            events.givenUp(event, 1);
+            events.awaitTold(Duration.ofSeconds(20));
+        });
+        assertThat(told).hasValue(EventNotifier.MOST_GIVEN_UP + 2);
+        assertThat(log).contains("not told of 7 locks");
     }
 
     /** By an error, after which it is not known whether it got into the queue. */

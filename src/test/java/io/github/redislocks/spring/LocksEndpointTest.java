@@ -1,10 +1,13 @@
 package io.github.redislocks.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.RedisServers;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
@@ -50,7 +53,7 @@ class LocksEndpointTest {
             assertThat(endpoint.lock(parts).holder()).isNull();
             lock.lock();
             assertThat(endpoint.client())
-                    .isEqualTo(new LocksEndpoint.Client(locks.clientId(), 1, 0, List.of(name), List.of(), false));
+                    .isEqualTo(new LocksEndpoint.Client(locks.clientId(), 1, 0, 0, List.of(name), List.of(), false));
             LocksEndpoint.Lock shown = endpoint.lock(parts);
             assertThat(shown.name()).isEqualTo(name);
             assertThat(shown.holder().owner()).startsWith(locks.clientId());
@@ -59,6 +62,31 @@ class LocksEndpointTest {
             assertThat(endpoint.force(parts)).isEqualTo(new ForcingLocksEndpoint.Forced(name, true));
             assertThat(lock.isLocked()).isFalse();
             assertThat(endpoint.force(parts).forced()).isFalse();
+        }
+    }
+
+    @Test
+    void endpoint_showsWhatAClientKeeps() {
+        String name = "spring/" + UUID.randomUUID();
+        try (RedisLocks locks = RedisLocks.builder()
+                .uri(RedisServers.shared().uri())
+                .residency(Duration.ofMinutes(1))
+                .build()) {
+            LocksEndpoint endpoint = new LocksEndpoint(locks);
+            RedisReentrantLock lock = locks.reentrantLock(name);
+            await().until(() -> {
+                lock.lock();
+                lock.unlock();
+                return endpoint.client().resident() == 1;
+            });
+            assertThat(endpoint.client().held()).isZero();
+            LocksEndpoint.Holder kept = endpoint.lock(name.split("/")).holder();
+            assertThat(kept.residence()).isTrue();
+            assertThat(kept.thread()).isNull();
+            assertThat(Instant.parse(kept.since())).isBetween(Instant.now().minusSeconds(60), Instant.now());
+            lock.lock();
+            assertThat(endpoint.lock(name.split("/")).holder().residence()).isFalse();
+            lock.unlock();
         }
     }
 

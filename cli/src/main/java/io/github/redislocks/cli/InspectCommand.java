@@ -32,10 +32,13 @@ final class InspectCommand extends CliCommand {
     private static String text(LockInspection seen) {
         Table table = new Table("lock", seen.lockName());
         seen.holder().ifPresent(holder -> {
-            table.add("held by", owner(holder.owner()));
+            boolean residence = holder.owner().isResidence();
+            table.add(residence ? "kept by" : "held by", owner(holder.owner()));
             table.add("since", holder.since() + ", for " + Times.show(Duration.between(holder.since(), Instant.now())));
             table.add("lease", Times.show(holder.remainingLease()) + " left, if it is not renewed");
-            table.add("holds", Integer.toString(holder.holds()));
+            if (!residence) {
+                table.add("holds", Integer.toString(holder.holds()));
+            }
             table.add("token", Long.toString(holder.token()));
         });
         if (seen.holder().isEmpty()) {

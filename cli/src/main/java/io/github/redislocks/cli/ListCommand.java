@@ -55,16 +55,23 @@ final class ListCommand extends CliCommand {
             LockInspection.Holder holder = lock.holder().orElse(null);
             table.add(
                     lock.lockName(),
-                    holder != null ? "held" : lock.keptFor().isPresent() ? "kept" : "free",
+                    state(lock),
                     holder == null ? "" : holder.owner().toString(),
                     holder == null ? "" : Times.show(Duration.between(holder.since(), Instant.now())),
                     holder == null ? lock.keptFor().map(Times::show).orElse("") : Times.show(holder.remainingLease()),
-                    holder == null ? "" : Integer.toString(holder.holds()),
+                    holder == null || holder.owner().isResidence() ? "" : Integer.toString(holder.holds()),
                     Integer.toString(lock.queueLength()),
                     Integer.toString(lock.conditionLength()),
                     holder == null ? "" : Long.toString(holder.token()));
         }
         return table;
+    }
+
+    private static String state(LockSummary lock) {
+        if (lock.holder().isPresent()) {
+            return lock.holder().get().owner().isResidence() ? "resident" : "held";
+        }
+        return lock.keptFor().isPresent() ? "kept" : "free";
     }
 
     private static Map<String, Object> fields(LockSummary lock) {
@@ -83,6 +90,7 @@ final class ListCommand extends CliCommand {
         fields.put("host", holder.owner().host());
         fields.put("pid", holder.owner().pid());
         holder.owner().clientName().ifPresent(name -> fields.put("client", name));
+        fields.put("residence", holder.owner().isResidence());
         fields.put("holds", holder.holds());
         fields.put("token", holder.token());
         fields.put("since", holder.since().toString());

@@ -1,0 +1,25 @@
+package io.github.redislocks.state;
+
+import io.github.redislocks.LockGivenUp;
+import java.time.Duration;
+
+/**
+ * What there is to tell of a residence that is given up, before its release is answered.
+ *
+ * @param recalledNanos when it was recalled, if that is the reason
+ */
+public record GivingUp(
+        LockKeys keys, LockGivenUp.Reason reason, long acquiredNanos, long acquisitions, long recalledNanos) {
+
+    /** What listeners are told of one that was given up at a time. */
+    public LockGivenUp at(long now) {
+        Duration lasted = since(acquiredNanos, now);
+        return reason == LockGivenUp.Reason.RECALLED
+                ? LockGivenUp.recalled(keys.name(), lasted, acquisitions, since(recalledNanos, now))
+                : LockGivenUp.of(keys.name(), reason, lasted, acquisitions);
+    }
+
+    private static Duration since(long fromNanos, long untilNanos) {
+        return Duration.ofNanos(Math.max(0, untilNanos - fromNanos));
+    }
+}
