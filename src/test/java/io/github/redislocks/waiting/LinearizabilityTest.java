@@ -120,6 +120,7 @@ class LinearizabilityTest {
 
     /** A residence with a lease, threads that take it and pass it on, and those who end it. */
     @Param(name = "thread", gen = ThreadIdGen.class)
+    @SuppressWarnings("deprecation") // Nothing has taken the place of ThreadIdGen yet.
     public static class ResidenceSubject {
 
         private final FakeClock clock = new FakeClock();
