@@ -3,9 +3,7 @@ package io.github.redislocks.waiting;
 import static org.junit.jupiter.api.condition.JRE.JAVA_21;
 
 import io.github.redislocks.LockLost;
-import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.fixture.FakeClock;
-import io.github.redislocks.lease.Losses;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
@@ -52,7 +50,7 @@ class LinearizabilityTest {
                 .actorsPerThread(3)
                 .actorsBefore(0)
                 .actorsAfter(2)
-                .iterations(100)
+                .iterations(50)
                 .invocationsPerIteration(300);
     }
 
@@ -95,7 +93,7 @@ class LinearizabilityTest {
     @Test
     void residence_underEveryInterleaving_hasOneHolder_whoIsToldItsEnd() {
         options()
-                .iterations(30)
+                .iterations(20)
                 .invocationsPerIteration(100)
                 .sequentialSpecification(ResidenceModel.class)
                 .check(ResidenceSubject.class);
@@ -124,7 +122,6 @@ class LinearizabilityTest {
     public static class ResidenceSubject {
 
         private final FakeClock clock = new FakeClock();
-        private final Losses losses = new Losses(clock, (keys, attempt) -> {}, new EventNotifier(List.of()));
         private final Residence residence =
                 new Residence("client", 1, LockKeys.of("p", "a"), new Holds(), ConcurrentHashMap.newKeySet());
         private final Hold lease;
@@ -148,7 +145,7 @@ class LinearizabilityTest {
                 return NOTHING;
             }
             Hold present = residence.lease();
-            LocalHold local = present == null || !losses.isValid(present)
+            LocalHold local = present == null || !present.isValid(clock.nanoTime())
                     ? null
                     : residence.take(present, new Owner("client:" + thread), clock, null);
             if (local == null) {
@@ -173,9 +170,18 @@ class LinearizabilityTest {
             return local.token;
         }
 
+        /** As Losses does it, without a log, whose thread would be Lincheck's. */
         @Operation
         public boolean lose() {
-            return losses.lose(lease, LockLost.Reason.TAKEN);
+            if (!lease.lose(LockLost.Reason.TAKEN)) {
+                return false;
+            }
+            LocalHold local = residence.holding();
+            if (local != null && local.isUnder(lease) && local.lose(LockLost.Reason.TAKEN)) {
+                residence.lost(local);
+            }
+            residence.lost(lease);
+            return true;
         }
 
         /** Whoever had the lock when the residence was lost was told so, and its turn has ended. */
@@ -199,7 +205,7 @@ class LinearizabilityTest {
             }
             if (lease.beginRelease(clock.nanoTime()) == 0) {
                 if (local.lostInRelease(LockLost.Reason.TAKEN)) {
-                    losses.ended(local);
+                    residence.lost(local);
                 }
                 return -local.token;
             }
