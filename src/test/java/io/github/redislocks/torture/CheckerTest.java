@@ -399,6 +399,19 @@ class CheckerTest {
     }
 
     @Test
+    void tryThatIsRefused_whileAClientMayGiveTheLockUp_isNoFinding() {
+        at(0, "a", Kind.RESIDENT, 1_000_000_000, "");
+        hold("a/t0", 1, 0, 10);
+        at(20, "b/t0", Kind.ASK, 0, "TRY");
+        at(21, "b/t0", Kind.NO, 0, "");
+        assertThat(check().violations()).isEmpty();
+
+        at(3_020, "b/t0", Kind.ASK, 0, "TRY");
+        at(3_021, "b/t0", Kind.NO, 0, "");
+        assertThat(check().violations()).singleElement().asString().contains("b/t0 was refused though nobody had");
+    }
+
+    @Test
     void countThatIsWrong_isFound() {
         at(0, "a/t0", Kind.ASK, -1, "LOCK");
         at(0, "a/t0", Kind.IN, 1, Event.RENEWED);

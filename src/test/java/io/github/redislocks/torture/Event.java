@@ -47,6 +47,8 @@ record Event(long nanos, String actor, Kind kind, String lock, long number, Stri
         BUG,
         /** A control thread stood still until now; number: for how many ns. */
         STALL,
+        /** The client of a worker keeps locks that nobody holds; number: for how many ns. */
+        RESIDENT,
         /** A worker has ended in order; lock: threads, heap; number: how many. */
         END,
         /** The nemesis begins; lock: the worker that it harms, if it is one; text: the fault. */

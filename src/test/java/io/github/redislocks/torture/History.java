@@ -98,6 +98,9 @@ final class History {
     final List<Wait> waits = new ArrayList<>();
     final List<Write> writes = new ArrayList<>();
     final List<Strike> strikes = new ArrayList<>();
+    /** For how long the workers keep locks that nobody holds: those that do, by name. */
+    private final Map<String, Long> keptNanos = new HashMap<>();
+
     final List<Event> stalls = new ArrayList<>();
     final List<Event> others = new ArrayList<>();
     final Set<String> actors = new HashSet<>();
@@ -162,10 +165,24 @@ final class History {
                 others.add(event);
             }
             case STALL -> stalls.add(event);
+            case RESIDENT -> keptNanos.merge(event.actor(), event.number(), Math::max);
             case STRIKE -> strike = event;
             case CEASE -> cease(event);
             case REFUSED, TOLD, BUG, END -> others.add(event);
         }
+    }
+
+    /**
+     * Whether the client of a worker may have kept a lock in a time, or have been giving it up: a try beside that may
+     * be refused, see docs/residency.md.
+     */
+    boolean mayBeKept(String lock, long from, long to) {
+        return holds.stream()
+                .filter(hold -> hold.in.lock().equals(lock) && hold.askedNanos <= to)
+                .anyMatch(hold -> {
+                    Long kept = keptNanos.get(hold.in.actor().replaceAll("/.*", ""));
+                    return kept != null && hold.leftNanos() + 2 * kept >= from;
+                });
     }
 
     private void entered(Event event) {

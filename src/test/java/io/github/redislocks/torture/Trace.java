@@ -116,7 +116,7 @@ final class Trace {
                 .filter(wait -> isQuiet(wait.ask.nanos(), wait.endNanos))
                 .collect(Collectors.groupingBy(wait -> wait.ask.lock()));
         refused.forEach((lock, waits) -> waits.stream()
-                .filter(wait -> !mayBeHeld(lock, wait))
+                .filter(wait -> !mayBeHeld(lock, wait) && !history.mayBeKept(lock, wait.ask.nanos(), wait.endNanos))
                 .forEach(wait -> report.violation(
                         wait.endNanos, "%s was refused though nobody had %s", wait.ask.actor(), wait.ask)));
     }

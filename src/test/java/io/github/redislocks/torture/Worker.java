@@ -69,6 +69,10 @@ final class Worker {
         EventLog log = EventLog.append(order.folder(), order.name());
         Stalls.watch(log, order.name() + "/stalls");
         TestLocks locks = connect(order, log);
+        long keptNanos = residency(order).toNanos();
+        if (keptNanos > 0) {
+            log.add(order.name(), Event.Kind.RESIDENT, "", keptNanos, "");
+        }
         AtomicBoolean stop = new AtomicBoolean();
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i <= SHORT_THREADS; i++) {
@@ -102,8 +106,9 @@ final class Worker {
     }
 
     /** For how long the client of a worker keeps locks that nobody holds: another one in three does, for a time. */
-    private static Duration residency(String name) {
-        return name.startsWith("w2.") ? RESIDENCY : Duration.ZERO;
+    private static Duration residency(Order order) {
+        boolean keeps = order.name().startsWith("w2.") && order.brand() == TestLocks.Brand.LIBRARY;
+        return keeps ? RESIDENCY : Duration.ZERO;
     }
 
     /** Connects; tries again on a machine that is busy with starting JVMs, since this is not what is tested. */
@@ -117,12 +122,7 @@ final class Worker {
         for (int left = CONNECT_TRIES; ; left--) {
             try {
                 return order.brand()
-                        .connect(
-                                order.uri(),
-                                order.connections(),
-                                watches(order.name()),
-                                residency(order.name()),
-                                listener);
+                        .connect(order.uri(), order.connections(), watches(order.name()), residency(order), listener);
             } catch (LockUnavailableException e) {
                 if (left == 0) {
                     throw e;
