@@ -316,8 +316,9 @@ class ResidencyEventsTest extends FakeTime {
     void clockThatStandsStill_leavesNoToken() {
         use();
         use();
-        await().until(() -> !givenUp.isEmpty());
-        assertThat(givenUp.get(0)).isEqualTo(LockGivenUp.of("job", LockGivenUp.Reason.NO_TOKEN, Duration.ZERO, 1));
+        // That of the second use may be told before: it ends while the first is released in the background.
+        LockGivenUp first = LockGivenUp.of("job", LockGivenUp.Reason.NO_TOKEN, Duration.ZERO, 1);
+        await().until(() -> givenUp.contains(first));
     }
 
     @Test
