@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.Date;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -431,8 +432,12 @@ class ConditionStepsTest extends SteppedClient {
     void mailboxThatDoesNotOpenInTime_saysForHowLongItWasTried() {
         Sync own = patient();
         own.lock(LEASE, true);
+        AtomicBoolean first = new AtomicBoolean(true);
         onSubscribe = () -> {
-            clock.advanceMillis(777);
+            // Once: the mailbox may try again before the thread that waits for it sees the time.
+            if (first.getAndSet(false)) {
+                clock.advanceMillis(777);
+            }
             throw unanswered();
         };
         assertThatThrownBy(patient.condition(own, ID)::await)
