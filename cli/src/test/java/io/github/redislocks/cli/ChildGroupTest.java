@@ -60,14 +60,19 @@ class ChildGroupTest {
     /** As in a container whose first process reaps no strangers. */
     @Test
     void group_ofWhichOnlyAZombieIsLeft_hasEnded() throws Exception {
-        ChildGroup child = commands.start("(sleep 0 & echo $! > zombie; exec setsid sh -c 'echo $$ > parent;"
-                + " exec sleep 300') & while [ ! -s parent ]; do sleep 0.01; done");
+        ChildGroup child = commands.start(
+                "(sh -c 'while [ ! -e go ]; do sleep 0.01; done' & echo $! > zombie;"
+                        + " exec setsid sh -c 'echo $$ > parent; exec sleep 300') & while [ ! -s parent ]; do sleep 0.01; done");
         await().until(() -> child.waitFor(0));
         long parent = Long.parseLong(commands.lines("parent").get(0));
         try {
+            // A shell would ask what its child has ended with.
+            await().until(() -> Commands.name(parent).equals("sleep"));
+            assertThat(child.isAlive()).isTrue();
+            commands.go();
             long zombie = Long.parseLong(commands.lines("zombie").get(0));
             await().until(() -> !Commands.isAlive(zombie));
-            assertThat(ProcessHandle.of(zombie)).isPresent();
+            assertThat(Commands.state(zombie)).isEqualTo("Z");
             assertThat(child.isAlive()).isFalse();
         } finally {
             ProcessHandle.of(parent).ifPresent(ProcessHandle::destroyForcibly);

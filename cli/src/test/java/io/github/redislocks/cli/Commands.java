@@ -69,6 +69,15 @@ final class Commands implements AutoCloseable {
         return !"ZXx".contains(state(pid));
     }
 
+    /** Of what it runs, as Linux shows it: empty for one that is not there. */
+    static String name(long pid) {
+        try {
+            return Files.readString(Path.of("/proc/" + pid + "/comm")).strip();
+        } catch (IOException noSuchFile) {
+            return "";
+        }
+    }
+
     /** As Linux shows it: T for one that stands still, Z for a zombie, X for one that is not there. */
     static String state(long pid) {
         try {
