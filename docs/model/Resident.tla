@@ -221,8 +221,9 @@ Closed(me) == me.sub = "closed" /\ Broken # "deafKeeps"
 IsOver(c, passes) == (cl[c].rec \/ Closed(cl[c])) /\ (~passes \/ cl[c].slice = 0)
 OthersWant(c, t) == \E u \in Threads(c) \ {t} : cl[c].th[u].st = "want"
 
-\* It is released in the background, and a thread of the client may acquire another meanwhile.
+\* It is released, by a thread or in the background; no thread of the client acquires another before that is answered.
 GivenUp(me) == Over(Commands(me, Command("release", me.a, Last(me))))
+Released(me) == Broken = "overtaken" \/ ~\E e \in me.cmds : e.op = "release"
 Begun(c, me, t) ==
     [Set(me, t, "acquires", 0) EXCEPT !.turn = t, !.st = "asks", !.a = me.n + 1, !.n = @ + 1, !.call = Call(c, "acquire", me.n + 1)]
 
@@ -244,7 +245,7 @@ Enter(c, t) ==
     LET me == cl[c] IN
     /\ Resides(c) /\ me.th[t].st = "want" /\ me.turn = Nobody
     /\ IF IsOver(c, TRUE)
-       THEN cl' = [cl EXCEPT ![c] = IF More(c) THEN Begun(c, GivenUp(me), t) ELSE GivenUp(me)]
+       THEN cl' = [cl EXCEPT ![c] = GivenUp(me)]
        ELSE InTime(me) /\ cl' = [cl EXCEPT ![c] = [Set(me, t, "checked", me.a) EXCEPT !.turn = t]]
     /\ UNCHANGED <<srv, mail, stray, Tokens, silent, faults>>
 
@@ -253,6 +254,7 @@ Enter(c, t) ==
 Acquires(c, t) ==
     LET me == cl[c] IN
     /\ Here(c) /\ me.th[t].st = (IF Keeps(c) THEN "want" ELSE "idle") /\ me.turn = Nobody /\ me.st = "none" /\ More(c)
+    /\ Released(me)
     /\ cl' = [cl EXCEPT ![c] = Begun(c, me, t)]
     /\ UNCHANGED <<srv, mail, stray, Tokens, silent, faults>>
 

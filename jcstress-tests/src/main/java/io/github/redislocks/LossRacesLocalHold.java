@@ -73,7 +73,7 @@ public class LossRacesLocalHold {
 
         void take() {
             if (residence.tryTurn()) {
-                local = residence.take(lease, owner, CLOCK, null);
+                local = residence.take(lease, owner, CLOCK.nanoTime(), null);
                 if (local == null) {
                     residence.endTurn();
                 }

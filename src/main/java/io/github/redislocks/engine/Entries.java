@@ -33,6 +33,7 @@ import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Attempts;
 import io.github.redislocks.waiting.Handoff;
+import io.github.redislocks.waiting.LocalQueue;
 import io.github.redislocks.waiting.Residences;
 import io.github.redislocks.waiting.WaitingParts;
 import io.github.redislocks.watchdog.Watchdog;
@@ -62,6 +63,8 @@ final class Entries {
     private final Watchdog watchdog;
     private final Handoff handoff;
     private final Residences residences;
+    private final LocalQueue localQueue;
+    private final Exits exits;
     private final Acquisitions acquisitions;
     private final EventNotifier events;
 
@@ -72,6 +75,7 @@ final class Entries {
             Holds holds,
             Owners owners,
             Acquisitions acquisitions,
+            Exits exits,
             EventNotifier events) {
         this.clock = access.clock();
         this.settings = access.settings();
@@ -85,6 +89,8 @@ final class Entries {
         this.watchdog = parts.watchdog();
         this.handoff = parts.handoff();
         this.residences = parts.residences();
+        this.localQueue = parts.localQueue();
+        this.exits = exits;
         this.acquisitions = acquisitions;
         this.events = events;
     }
@@ -120,22 +126,28 @@ final class Entries {
         if (held != null) {
             return held.covers(clock.nanoTime(), leaseMillis, renewed) ? again(held, leaseMillis, renewed) : null;
         }
-        if (!isForResidence(lock, leaseMillis, renewed) || residence.lease() == null) {
+        Hold kept = residence.lease();
+        if (!isForResidence(lock, leaseMillis, renewed) || kept == null) {
             return null;
         }
         StackSpace.ensureLocal();
-        if (!residence.tryTurn()) {
+        long began = clock.nanoTime();
+        // Before the turn: whoever found this with the turn would have to give the lock up when that ends.
+        if (residences.isOver(residence, kept, began, true) || !residence.tryTurn()) {
             return null;
         }
-        long began = clock.nanoTime();
         boolean done = false;
         try {
             Owner caller = owners.caller();
             Hold other = holds.get(lock.keys, caller);
             if (other == null || other.isLost()) {
-                Hold local = take(residence, residence.lease(), caller, other);
+                Hold lease = residence.lease();
+                Hold local = lease == null || !losses.isValid(lease, began)
+                        ? null
+                        : residence.take(lease, caller, began, other);
                 if (local != null) {
                     done = true;
+                    residences.answerTries(residence);
                     if (events.isHeard()) {
                         events.acquired(lock.keys, local, began, events.begun(lock.keys));
                     }
@@ -157,11 +169,12 @@ final class Entries {
     }
 
     /** Makes the calling thread, which has the turn, the holder, if the lease can be relied upon and may be kept. */
-    private @Nullable LocalHold take(Residence residence, @Nullable Hold lease, Owner caller, @Nullable Hold below) {
-        if (lease == null || !losses.isValid(lease) || residences.isOver(residence, lease, clock.nanoTime(), true)) {
+    private @Nullable LocalHold take(
+            Residence residence, @Nullable Hold lease, Owner caller, @Nullable Hold below, long now) {
+        if (lease == null || !losses.isValid(lease, now) || residences.isOver(residence, lease, now, true)) {
             return null;
         }
-        return residence.take(lease, caller, clock, below);
+        return residence.take(lease, caller, now, below);
     }
 
     /** The calling thread's hold, valid or lost; null if there is none. */
@@ -275,17 +288,26 @@ final class Entries {
             LocalHold local = takeConfirmed(residence, residence.lease(), limit, lost);
             while (local == null) {
                 // It is not there, or may not be kept.
-                residences.giveUp(residence);
+                Hold over = residence.lease();
+                if (over != null) {
+                    exits.giveUp(lock, residence, over, limit);
+                }
+                residences.answerTries(residence);
+                if (!limit.waits() && localQueue.isInUse(lock.keys.lock())) {
+                    // A release was not answered yet. Under the same name, this attempt could overtake it.
+                    return acquireAnew(lock, owners.caller(), request, limit, lost);
+                }
                 Hold lease = lease(lock, residence, request, limit);
                 if (lease == null) {
                     return null;
                 }
-                local = residence.take(lease, owners.caller(), clock, lost);
+                local = residence.take(lease, owners.caller(), clock.nanoTime(), lost);
                 if (local != null) {
                     local.asked();
                 }
             }
             done = true;
+            residences.answerTries(residence);
             return local;
         } finally {
             if (!done) {
@@ -337,7 +359,7 @@ final class Entries {
     /** As {@link #take}; asks Redis if there is no token else. */
     private @Nullable LocalHold takeConfirmed(
             Residence residence, @Nullable Hold lease, WaitLimit limit, @Nullable Hold lost) {
-        LocalHold local = take(residence, lease, owners.caller(), lost);
+        LocalHold local = take(residence, lease, owners.caller(), lost, clock.nanoTime());
         if (local != null
                 || lease == null
                 || residence.hasToken(lease, clock.nanoTime())
@@ -351,7 +373,7 @@ final class Entries {
             Thread.onSpinWait();
         }
         confirm(lease, limit, lease.leaseMillis());
-        LocalHold confirmed = take(residence, lease, owners.caller(), lost);
+        LocalHold confirmed = take(residence, lease, owners.caller(), lost, clock.nanoTime());
         if (confirmed != null) {
             confirmed.asked();
         }

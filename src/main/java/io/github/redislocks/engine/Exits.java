@@ -23,6 +23,7 @@ import io.github.redislocks.state.LocalHold;
 import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
+import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Handoff;
 import io.github.redislocks.waiting.LocalQueue;
 import io.github.redislocks.waiting.Residences;
@@ -348,6 +349,40 @@ final class Exits {
         }
     }
 
+    /**
+     * Releases a lease for a thread that has the turn and cannot become the holder under that. Returns when Redis has
+     * answered, or did not in time, so that the background goes on.
+     */
+    void giveUp(LockObject lock, Residence residence, Hold lease, WaitLimit limit) {
+        GivingUp told = residences.givingUp(residence, lease, LockGivenUp.Reason.NO_TOKEN);
+        boolean ended = false;
+        try {
+            long now = clock.nanoTime();
+            long until = lease.beginRelease(now);
+            if (until == 0) {
+                losses.isValid(lease);
+                losses.ended(lease);
+                told = null;
+            } else {
+                MemoryEdge.publish();
+                release(lock, lease, now, until, now + limit.timeoutNanos(now, settings.commandTimeoutNanos()));
+            }
+            ended = true;
+        } catch (LockLostException e) {
+            // No thread had the lock, so none is told.
+            told = null;
+            ended = true;
+        } finally {
+            if (!ended) {
+                lease.stranded = true;
+                watchdog.stranded = true;
+                watchdog.wakeAt(0);
+            }
+            residence.ended(lease);
+        }
+        residences.givenUp(told);
+    }
+
     /** Whether a hold may end with others by one request: nobody here waits for its lock. */
     boolean mayEndWithOthers(LockObject lock, Hold hold) {
         return hold.count() == 1
@@ -472,6 +507,8 @@ final class Exits {
     private boolean mayUseFastPath(LockObject lock, Hold hold, long now) {
         return !lock.crowded
                 && !hold.isToKeep()
+                // The short script writes the token of the hold itself.
+                && !(hold.owner instanceof Residence residence && residence.lastToken() > hold.token)
                 && redis.hasLines()
                 && now - hold.turnStartNanos < Timing.SHORT_HOLD_NANOS;
     }

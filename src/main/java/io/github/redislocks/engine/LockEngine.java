@@ -55,8 +55,8 @@ public final class LockEngine {
         this.redis = redis;
         this.losses = parts.losses();
         this.residences = parts.residences();
-        this.entries = new Entries(access, parts, redis, holds, owners, acquisitions, events);
         this.exits = new Exits(access, parts, redis, holds, events);
+        this.entries = new Entries(access, parts, redis, holds, owners, acquisitions, exits, events);
     }
 
     /** Makes what one lock object uses, with settings of its own. */

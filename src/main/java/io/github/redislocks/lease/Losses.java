@@ -38,13 +38,17 @@ public final class Losses {
 
     /** Whether a hold is valid now. The first caller that sees its deadline in the past declares the loss. */
     public boolean isValid(Hold hold) {
-        long now = clock.nanoTime();
+        return isValid(hold, clock.nanoTime());
+    }
+
+    /** As above, at the present time. */
+    public boolean isValid(Hold hold, long now) {
         if (hold.isValid(now)) {
             return true;
         }
         if (hold.isLocal()) {
             // Which ends this one with it.
-            isValid(hold.inRedis());
+            isValid(hold.inRedis(), now);
         }
         if (hold.loseIfPast(now)) {
             ended(hold);

@@ -5,7 +5,9 @@ import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.Clock;
 import java.util.Collection;
 import java.util.List;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.AbstractQueuedSynchronizer;
@@ -23,7 +25,8 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *   turn free, no lease        as any lock that this client does not have
  *   turn free, lease           kept: nobody has the lock, and the next thread needs no request
- *   turn taken, no holder      a thread acquires or releases the lease, or looks at it
+ *   turn taken, no holder      a thread acquires or releases the lease, or looks at it; or the lease is released in the
+ *                              background, and the turn ends with that
  *   turn taken, holder         a thread has the lock
  * </pre>
  */
@@ -46,6 +49,10 @@ public final class Residence extends Owner {
     private final Set<Residence> leased;
 
     private volatile @Nullable LocalHold holding;
+    /** What is released in the background, by whom the turn is ended then; null if nothing is. */
+    private final AtomicReference<@Nullable Hold> releasing = new AtomicReference<>();
+    /** What is to be run once it is clear whether a thread has the lock. */
+    private final Queue<Runnable> asked = new ConcurrentLinkedQueue<>();
     /** The thread that acquires the lease; null if none does. */
     private volatile @Nullable Thread waiter;
     /** Whether somebody may have waited in Redis when the lease was acquired; set by who has the turn. */
@@ -119,7 +126,7 @@ public final class Residence extends Owner {
         TURN,
         /** A thread that has the lock. */
         HOLDER,
-        /** A thread that has the turn and asks Redis for the lock, so that nobody here has it. */
+        /** A thread that has the turn and asks Redis for the lock, so that the client does not have it. */
         NO_LEASE
     }
 
@@ -132,10 +139,10 @@ public final class Residence extends Owner {
             if (holding != null) {
                 return Found.HOLDER;
             }
-            if (lease.get() == null) {
+            if (hasNothing()) {
                 return Found.NO_LEASE;
             }
-            // Who has the turn is about to be the holder, or to end it.
+            // Who has the turn is about to be the holder, or releases the lease.
             if (i % SPINS == 0) {
                 LockSupport.parkNanos(this, YIELD_NANOS);
             } else {
@@ -176,6 +183,47 @@ public final class Residence extends Owner {
     @Nullable
     public Hold lease() {
         return lease.get();
+    }
+
+    /** Whether the client has no lease, and releases none in the background: Redis may say who has the lock. */
+    public boolean hasNothing() {
+        return lease.get() == null && releasing.get() == null;
+    }
+
+    /** Notes that a lease is released in the background; for who has the turn, which is ended with the release. */
+    public void releases(Hold from) {
+        releasing.set(from);
+        ended(from);
+    }
+
+    /** Ends the turn with a release in the background; once, however often it is said. Whether this was the first. */
+    public boolean released(Hold from) {
+        if (releasing.compareAndSet(from, null)) {
+            endTurn();
+            return true;
+        }
+        return false;
+    }
+
+    /** Whether no thread and no release has the turn. */
+    public boolean isTurnFree() {
+        return turns.isFree();
+    }
+
+    /** Has something run once it is clear whether a thread has the lock, by whoever takes it by {@link #nextAsked}. */
+    public void ask(Runnable then) {
+        asked.add(then);
+    }
+
+    /** Whether something is to be run once it is clear whether a thread has the lock. */
+    public boolean isAsked() {
+        return !asked.isEmpty();
+    }
+
+    /** The next thing to be run since it is clear whether a thread has the lock; null if there is none. */
+    @Nullable
+    public Runnable nextAsked() {
+        return asked.poll();
     }
 
     /** Notes the lease that was acquired; for who has the turn. */
@@ -252,8 +300,7 @@ public final class Residence extends Owner {
      * to be asked before there is a token.
      */
     @Nullable
-    public LocalHold take(Hold from, Owner owner, Clock clock, @Nullable Hold below) {
-        long now = clock.nanoTime();
+    public LocalHold take(Hold from, Owner owner, long now, @Nullable Hold below) {
         long token = nextToken(from, now);
         if (token == 0) {
             return null;
@@ -414,6 +461,10 @@ public final class Residence extends Owner {
         /** Lets the thread that has the turn have it again for a time, before those that wait. */
         void beginSlice() {
             sliceEndNanos = System.nanoTime() + Timing.LOCAL_TURN_NANOS;
+        }
+
+        boolean isFree() {
+            return getState() == 0;
         }
 
         @Override

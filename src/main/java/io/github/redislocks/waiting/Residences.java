@@ -129,20 +129,46 @@ public final class Residences implements Task {
             }
         };
         Residence residence = known(lock);
-        if (residence == null || residence.lease() == null || !residence.tryTurnFirst()) {
+        if (residence == null) {
             answer.run();
-            return;
+        } else if (!isAnswered(residence, answer)) {
+            residence.ask(answer);
+            // Looked at again: who had the turn may have looked before the line above.
+            answerTries(residence);
         }
-        try {
+    }
+
+    /**
+     * Answers a try, if it is clear whether the client has the lock. If not, a thread is about to have it, or to
+     * release it, and looks after that who is to be answered.
+     */
+    private boolean isAnswered(Residence residence, Runnable answer) {
+        if (residence.tryTurnFirst()) {
             Hold lease = residence.lease();
             if (lease == null) {
+                endTurn(residence);
                 answer.run();
             } else {
                 residence.recall(lease.attempt, clock.nanoTime());
                 giveUp(residence, lease, LockGivenUp.Reason.RECALLED, answer);
             }
-        } finally {
-            residence.endTurn();
+            return true;
+        }
+        if (residence.holding() != null || residence.hasNothing()) {
+            answer.run();
+            return true;
+        }
+        return false;
+    }
+
+    /** To be asked after something has become clear of who has a lock: answers those who try. */
+    public void answerTries(Residence residence) {
+        while (residence.isAsked()
+                && (residence.isTurnFree() || residence.holding() != null || residence.hasNothing())) {
+            Runnable next = residence.nextAsked();
+            if (next != null && !isAnswered(residence, next)) {
+                residence.ask(next);
+            }
         }
     }
 
@@ -188,7 +214,16 @@ public final class Residences implements Task {
     /** As above, with the reason; null if it is not over. */
     public LockGivenUp.@Nullable Reason whyOver(Residence residence, Hold lease, long now, boolean passes) {
         LockGivenUp.Reason reason = reason(residence, lease);
-        return reason != null && passes && now - lease.acquiredNanos < Timing.LOCAL_TURN_NANOS ? null : reason;
+        return reason != null && passes && isYoung(lease, now) ? null : reason;
+    }
+
+    /** Whether a lease lasts in spite of a reason to end it, since threads of this client wait and its slice lasts. */
+    private static boolean goesOn(Residence residence, Hold lease, long now) {
+        return residence.isWanted() && isYoung(lease, now);
+    }
+
+    private static boolean isYoung(Hold lease, long now) {
+        return now - lease.acquiredNanos < Timing.LOCAL_TURN_NANOS;
     }
 
     /** Why a lease is to be given up that may have been used just now: the first reason in their order, or null. */
@@ -212,13 +247,19 @@ public final class Residences implements Task {
      * To be asked after a turn has ended: whoever wanted the lock meanwhile left that to the thread that had the turn.
      */
     public void turnEnded(Residence residence) {
+        answerTries(residence);
         Hold lease = residence.lease();
         if (lease != null && residence.holding() == null) {
-            LockGivenUp.Reason why = whyOver(residence, lease, clock.nanoTime(), residence.isWanted());
-            if (why != null) {
+            LockGivenUp.Reason why = reason(residence, lease);
+            if (why != null && !goesOn(residence, lease, clock.nanoTime())) {
                 giveUpIfIdle(residence, why);
             }
         }
+    }
+
+    private void endTurn(Residence residence) {
+        residence.endTurn();
+        turnEnded(residence);
     }
 
     /** Gives a lease up that no thread uses: for a reason that shows by itself, or else for the given one, if any. */
@@ -227,74 +268,68 @@ public final class Residences implements Task {
             // Who has the turn looks when it ends.
             return;
         }
-        boolean stays = false;
-        try {
-            Hold lease = residence.lease();
-            if (lease != null) {
-                LockGivenUp.Reason reason = otherwise == null ? reason(residence, lease) : otherwise;
-                stays = reason == null;
-                if (reason != null) {
-                    giveUp(residence, lease, reason, NOTHING);
-                }
-            }
-        } finally {
-            residence.endTurn();
-        }
-        if (stays) {
-            turnEnded(residence);
+        Hold lease = residence.lease();
+        LockGivenUp.Reason reason = otherwise == null && lease != null ? reason(residence, lease) : otherwise;
+        if (lease == null || reason == null) {
+            endTurn(residence);
+        } else {
+            giveUp(residence, lease, reason, NOTHING);
         }
     }
 
     /**
-     * Releases a lease, if there is one, in the background; for a thread that has the turn and cannot become the holder
-     * under that.
+     * Releases a lease in the background; with the release it ends the turn, which the caller has had, and then runs
+     * something. Until then no thread of this client asks Redis for the lock: its request could overtake the release.
      */
-    public void giveUp(Residence residence) {
-        Hold lease = residence.lease();
-        if (lease != null) {
-            giveUp(residence, lease, LockGivenUp.Reason.NO_TOKEN, NOTHING);
-        }
-    }
-
-    /** Releases a lease in the background, and runs something after that; for who has the turn. */
     private void giveUp(Residence residence, Hold lease, LockGivenUp.Reason otherwise, Runnable then) {
         GivingUp told = givingUp(residence, lease, otherwise);
         // What the last thread wrote, the next may read, also if it is one of another client in this JVM.
         MemoryEdge.publish();
+        residence.releases(lease);
         boolean begun = false;
         try {
-            release(lease, told, then);
+            release(residence, lease, told, then);
             begun = true;
         } finally {
             if (!begun) {
                 lease.stranded = true;
                 watchdog.stranded = true;
                 watchdog.wakeAt(0);
+                released(residence, lease, then);
             }
-            residence.ended(lease);
         }
     }
 
-    private void release(Hold lease, @Nullable GivingUp told, Runnable then) {
+    private void release(Residence residence, Hold lease, @Nullable GivingUp told, Runnable then) {
         long until = lease.beginRelease(clock.nanoTime());
         if (until == 0) {
             losses.isValid(lease);
             losses.ended(lease);
-            then.run();
+            released(residence, lease, then);
         } else {
             lease.names(handoff.successor(lease));
             handoff.release(lease, false, until, new Handoff.ReleaseEnd() {
                 @Override
                 public void ended(boolean inGoodOrder) {
-                    if (inGoodOrder) {
-                        givenUp(told);
-                    } else {
-                        losses.ended(lease);
+                    try {
+                        if (inGoodOrder) {
+                            givenUp(told);
+                        } else {
+                            losses.ended(lease);
+                        }
+                        holds.remove(lease);
+                    } finally {
+                        released(residence, lease, then);
                     }
-                    holds.remove(lease);
-                    then.run();
                 }
             });
+        }
+    }
+
+    private void released(Residence residence, Hold lease, Runnable then) {
+        if (residence.released(lease)) {
+            turnEnded(residence);
+            then.run();
         }
     }
 

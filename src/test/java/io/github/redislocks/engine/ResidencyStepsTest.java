@@ -2,15 +2,21 @@ package io.github.redislocks.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LocalHold;
 import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
+import io.github.redislocks.watchdog.PendingCommand;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -113,7 +119,8 @@ class ResidencyStepsTest extends SteppedClient {
     void outageThatLastsTooLong_isNoReasonToSayBusy() {
         kept.lock(LEASE, true);
         kept.unlock();
-        client.residences.giveUp(residence());
+        client.residences.recalled(KEY, residence().lease().attempt);
+        release(redis.run(pending("release").call(), MILLI));
         assertThat(residence().tryTurn()).as("another thread asks").isTrue();
         redis.down(true);
         assertThatThrownBy(() -> kept.tryLock(LEASE, true)).isInstanceOf(LockUnavailableException.class);
@@ -135,6 +142,135 @@ class ResidencyStepsTest extends SteppedClient {
         client.residences.turnEnded(residence);
         assertThat(residence.lease()).isNull();
         assertThat(commands()).containsExactly("release");
+    }
+
+    private PendingCommand pending(String script) {
+        for (PendingCommand command : client.watchdog.commands()) {
+            if (!command.isDone() && command.call().script().name().equals(script)) {
+                return command;
+            }
+        }
+        throw new AssertionError(commands());
+    }
+
+    /** What is pending, and not done. */
+    private List<String> left() {
+        List<String> left = new ArrayList<>();
+        for (PendingCommand command : client.watchdog.commands()) {
+            if (!command.isDone()) {
+                left.add(command.call().script().name());
+            }
+        }
+        return left;
+    }
+
+    /** Has the release in the background answered. */
+    private void release(Reply reply) {
+        pending("release").answered(reply, clock.nanoTime());
+    }
+
+    /** Has the client keep the lock, and give it up by a release that Redis has not heard of yet. */
+    private void keepAndRecall() {
+        kept.lock(LEASE, true);
+        kept.unlock();
+        client.residences.recalled(KEY, residence().lease().attempt);
+        assertThat(left()).containsExactly("release");
+    }
+
+    @Test
+    void tryOfItsOwn_waitsForTheReleaseUnderWay() throws Exception {
+        keepAndRecall();
+        FutureTask<Boolean> tried = new FutureTask<>(() -> kept.tryLock(LEASE, true));
+        Thread trying = new Thread(tried);
+        trying.start();
+        await().until(() -> tried.isDone() || trying.getState() == Thread.State.TIMED_WAITING);
+        assertThat(tried.isDone()).as("refused, though no thread has the lock").isFalse();
+        release(redis.run(pending("release").call(), MILLI));
+        assertThat(tried.get()).isTrue();
+    }
+
+    @Test
+    void tryOfItsOwn_afterAReleaseThatWasNotAnswered_doesNotOvertakeIt() {
+        keepAndRecall();
+        PendingCommand release = pending("release");
+        release.failed(unanswered(), clock.nanoTime());
+        assertThat(residence().isTurnFree()).isTrue();
+        assertThat(kept.tryLock(LEASE, true)).as("Redis has not released it").isFalse();
+        release.answered(redis.run(release.call(), MILLI), clock.nanoTime());
+        assertThat(kept.tryLock(LEASE, true)).isTrue();
+        kept.unlock();
+    }
+
+    @Test
+    void tryOfAnother_isAnsweredAfterTheReleaseUnderWay() {
+        keepAndRecall();
+        client.residences.tried(KEY, "another", 7);
+        assertThat(left()).containsExactly("release");
+        release(redis.run(pending("release").call(), MILLI));
+        assertThat(left()).containsExactly("answer");
+    }
+
+    @Test
+    void tryOfAnother_isAnsweredByWhoHasTheTurn() {
+        kept.lock(LEASE, true);
+        kept.unlock();
+        Residence residence = residence();
+        assertThat(residence.tryTurn()).isTrue();
+        client.residences.tried(KEY, "another", 7);
+        assertThat(left()).as("it may become the holder").isEmpty();
+        residence.endTurn();
+        client.residences.turnEnded(residence);
+        assertThat(left()).containsExactly("release");
+        release(redis.run(pending("release").call(), MILLI));
+        assertThat(left()).containsExactly("answer");
+    }
+
+    @Test
+    void tryOfAnother_whileAThreadComesToHoldIt_isAnsweredThen() {
+        kept.lock(LEASE, true);
+        kept.unlock();
+        // As if it came at the moment when that thread has the turn.
+        residence().ask(() -> client.residences.tried(KEY, "another", 7));
+        clock.advanceMillis(1);
+        kept.lock(LEASE, true);
+        assertThat(left()).containsExactly("answer");
+        kept.unlock();
+    }
+
+    @Test
+    void releaseThatIsAnsweredTwice_endsNoTurnOfAnother() {
+        keepAndRecall();
+        PendingCommand release = pending("release");
+        release.failed(unanswered(), clock.nanoTime());
+        assertThat(residence().tryTurn()).isTrue();
+        release.answered(redis.run(release.call(), MILLI), clock.nanoTime());
+        assertThat(residence().isTurnFree()).as("the turn is that of the next").isFalse();
+    }
+
+    @Test
+    void lock_underALeaseThatIsOver_releasesItItself() {
+        kept.lock(LEASE, true);
+        kept.unlock();
+        clock.advanceMillis(1);
+        residence().recall(residence().lease().attempt, clock.nanoTime());
+        asked.clear();
+        kept.lock(LEASE, true);
+        assertThat(asked.get(0).script().name()).isIn("free", "release");
+        assertThat(commands()).isEmpty();
+        kept.unlock();
+    }
+
+    @Test
+    void releaseOfALease_saysTheLastToken() {
+        kept.lock(LEASE, true);
+        kept.unlock();
+        clock.advanceMillis(1);
+        kept.lock(LEASE, true);
+        long token = kept.held().token;
+        assertThat(token).isEqualTo(residence().lease().token + 1);
+        residence().recall(residence().lease().attempt, clock.nanoTime());
+        kept.unlock();
+        assertThat(asked.get(asked.size() - 1).args()).endsWith(Long.toString(token));
     }
 
     @Test

@@ -399,16 +399,66 @@ class CheckerTest {
     }
 
     @Test
-    void tryThatIsRefused_whileAClientMayGiveTheLockUp_isNoFinding() {
+    void tryOfAHandle_thatIsRefusedWhileAClientMayKeepTheLock_isNoFinding() {
+        at(0, "a", Kind.RESIDENT, 1_000_000_000, "");
+        hold("a/t0", 1, 0, 10);
+        at(20, "b/t0", Kind.ASK, 0, "TRY" + Event.BY_HANDLE);
+        at(21, "b/t0", Kind.NO, 0, "");
+        assertThat(check().violations()).isEmpty();
+
+        at(3_020, "b/t0", Kind.ASK, 0, "TRY" + Event.BY_HANDLE);
+        at(3_021, "b/t0", Kind.NO, 0, "");
+        assertThat(check().violations()).singleElement().asString().contains("b/t0 was refused though nobody had");
+    }
+
+    @Test
+    void tryOfALock_thatIsRefusedWhileAClientMayKeepTheLock_isFound() {
         at(0, "a", Kind.RESIDENT, 1_000_000_000, "");
         hold("a/t0", 1, 0, 10);
         at(20, "b/t0", Kind.ASK, 0, "TRY");
         at(21, "b/t0", Kind.NO, 0, "");
-        assertThat(check().violations()).isEmpty();
-
-        at(3_020, "b/t0", Kind.ASK, 0, "TRY");
-        at(3_021, "b/t0", Kind.NO, 0, "");
         assertThat(check().violations()).singleElement().asString().contains("b/t0 was refused though nobody had");
+    }
+
+    @Test
+    void clientThatKeepsWhatTheServerForgot_mayGiveItToItsThreads_untilItIsTold() {
+        at(0, "a", Kind.RESIDENT, 1_000_000_000, "");
+        hold("a/t0", 1_000, 0, 10);
+        struck(Fault.FLUSHALL, "", 20, 21);
+        hold("b/t0", 9_000, 30, 60);
+        hold("a/t1", 1_001, 40, 50);
+        hold("b/t0", 10_000, 70, 75);
+        hold("a/t0", 1_002, 80, 90);
+        Report report = check();
+        assertThat(report.violations()).isEmpty();
+        assertThat(report.overlapsByDataLoss).isEqualTo(1);
+
+        hold("a/t0", 1_003, 1_600, 1_610);
+        hold("b/t0", 11_000, 1_620, 1_630);
+        assertThat(check().violations()).anyMatch(text -> text.contains("was told that its hold vanished: 1589 ms"));
+    }
+
+    @Test
+    void clientThatHasTheLockSinceTheServerForgotIt_givesGrowingTokensToThreadsThatDoNotOverlap() {
+        at(0, "a", Kind.RESIDENT, 1_000_000_000, "");
+        struck(Fault.FLUSHALL, "", 0, 1);
+        hold("a/t0", 1_000, 300, 310);
+        hold("b/t0", 9_000, 330, 360);
+        hold("a/t1", 1_001, 340, 350);
+        hold("b/t0", 10_000, 370, 380);
+        hold("a/t0", 1_002, 390, 400);
+        Report report = check();
+        assertThat(report.overlaps).isEqualTo(1);
+        assertThat(report.badTokens).isEqualTo(2);
+    }
+
+    @Test
+    void clientThatKeepsNothing_givesNoTokenOfBefore_thoughTheServerForgot() {
+        hold("a/t0", 1_000, 0, 10);
+        struck(Fault.FLUSHALL, "", 20, 21);
+        hold("b/t0", 9_000, 30, 60);
+        hold("a/t1", 1_001, 70, 80);
+        assertThat(check().badTokens).isEqualTo(1);
     }
 
     @Test

@@ -59,6 +59,9 @@ record Event(long nanos, String actor, Kind kind, String lock, long number, Stri
 
     static final String NEMESIS = "nemesis";
     static final String RENEWED = "renewed";
+    /** What follows the way in the text of an ASK by a handle. */
+    static final String BY_HANDLE = "_BY_HANDLE";
+
     /** The hold that it was about to give up in a Condition, and could not. */
     static final String STILL = "still";
 

@@ -90,7 +90,7 @@ final class Hammer implements Runnable {
             }
             return;
         }
-        log(Event.Kind.ASK, name, way.limit, way.name());
+        log(Event.Kind.ASK, name, way.limit, way.name() + (lock.isReentrant() ? "" : Event.BY_HANDLE));
         if (!lock.acquire(way)) {
             log(Event.Kind.NO, name, 0, "");
             return;

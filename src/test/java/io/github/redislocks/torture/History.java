@@ -2,6 +2,7 @@ package io.github.redislocks.torture;
 
 import io.github.redislocks.LockLost;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -24,6 +25,9 @@ final class History {
         FAILED
     }
 
+    /** Tokens between two turns of a residence that a thread took and gave back at once. */
+    private static final long MOST_BETWEEN_KEPT = 10;
+
     private static final long ON_ITS_WAY_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     /** A hold from its entry to its end, as its thread saw it. */
@@ -43,6 +47,8 @@ final class History {
         long keptNanos;
         /** Whether it was told that the hold before was not released. */
         boolean alarmed;
+        /** The one that was taken from Redis, if the client kept the lock since then: else this one. */
+        Hold first = this;
         /** What it was told of its hold count, in order. */
         final List<Event> counts = new ArrayList<>();
 
@@ -65,6 +71,11 @@ final class History {
         /** When its thread did no more under it. */
         long leftNanos() {
             return ending == Ending.FREED ? outNanos : endNanos;
+        }
+
+        /** From when on Redis may have had the lease that it is under. */
+        long leaseBegunNanos() {
+            return first.begunNanos();
         }
 
         boolean isRenewed() {
@@ -119,6 +130,21 @@ final class History {
         beginNanos = events.isEmpty() ? 0 : events.get(0).nanos();
         endNanos = events.isEmpty() ? 0 : events.get(events.size() - 1).nanos();
         events.forEach(this::add);
+        findResidences();
+    }
+
+    /** A client that keeps a lock gives its threads tokens one after the other; Redis' own follow its time. */
+    private void findResidences() {
+        Map<String, Hold> before = new HashMap<>();
+        holds.stream()
+                .filter(hold -> keptNanos.containsKey(hold.in.worker()))
+                .sorted(Comparator.comparingLong(hold -> hold.in.number()))
+                .forEach(hold -> {
+                    Hold earlier = before.put(hold.in.worker() + " " + hold.in.lock(), hold);
+                    if (earlier != null && hold.in.number() - earlier.in.number() <= MOST_BETWEEN_KEPT) {
+                        hold.first = earlier.first;
+                    }
+                });
     }
 
     private void add(Event event) {
@@ -172,10 +198,7 @@ final class History {
         }
     }
 
-    /**
-     * Whether the client of a worker may have kept a lock in a time, or have been giving it up: a try beside that may
-     * be refused, see docs/residency.md.
-     */
+    /** Whether the client of a worker may have kept a lock in a time, or have been giving it up. */
     boolean mayBeKept(String lock, long from, long to) {
         return holds.stream()
                 .filter(hold -> hold.in.lock().equals(lock) && hold.askedNanos <= to)
@@ -281,6 +304,12 @@ final class History {
                 .mapToLong(Event::number)
                 .max()
                 .orElse(0);
+    }
+
+    /** Whether the server forgot the lease of one of two holds, and the later one began after that. */
+    boolean dataLostBetween(Hold one, Hold other) {
+        return dataLostBetween(
+                Math.min(one.leaseBegunNanos(), other.leaseBegunNanos()), Math.max(one.in.nanos(), other.in.nanos()));
     }
 
     /** Whether the server forgot holds in a time. */

@@ -240,8 +240,8 @@ final class Promptness {
         long to = lags ? strike.endNanos() - Nemesis.LAG_BEGINS_NANOS : strike.beginNanos();
         List<History.Hold> open = history.holds.stream()
                 .filter(hold -> hold.isRenewed()
-                        && hold.in.nanos() >= from
-                        && hold.in.nanos() < to
+                        && hold.first.in.nanos() >= from
+                        && hold.first.in.nanos() < to
                         && hold.endNanos > strike.endNanos()
                         && hold.ending != History.Ending.KILLED)
                 .toList();

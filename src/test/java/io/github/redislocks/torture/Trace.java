@@ -59,7 +59,7 @@ final class Trace {
             if (before != null && before.in.number() == hold.in.number()) {
                 violation(hold, "has the token of", before);
             }
-            if (before != null && dataLostBetween(before, hold)) {
+            if (before != null && history.dataLostBetween(before, hold)) {
                 now = Long.MIN_VALUE;
             }
             long taken = Math.max(now, hold.askedNanos);
@@ -75,7 +75,7 @@ final class Trace {
     private void marks(List<History.Hold> holds) {
         History.Hold before = null;
         for (History.Hold hold : holds) {
-            if (before != null && !dataLostBetween(before, hold)) {
+            if (before != null && !history.dataLostBetween(before, hold)) {
                 if (wasNotReleased(before) && !hold.alarmed) {
                     violation(hold, "was not told of the loss of", before);
                 }
@@ -91,10 +91,6 @@ final class Trace {
 
     private void violation(History.Hold hold, String what, History.Hold before) {
         report.violation(hold.in.nanos(), "%s %s %s", hold.in, what, before.in);
-    }
-
-    private boolean dataLostBetween(History.Hold before, History.Hold hold) {
-        return history.dataLostBetween(before.begunNanos(), hold.in.nanos());
     }
 
     /** Whether its caller never began to release it, or was told that it could not. */
@@ -116,7 +112,7 @@ final class Trace {
                 .filter(wait -> isQuiet(wait.ask.nanos(), wait.endNanos))
                 .collect(Collectors.groupingBy(wait -> wait.ask.lock()));
         refused.forEach((lock, waits) -> waits.stream()
-                .filter(wait -> !mayBeHeld(lock, wait) && !history.mayBeKept(lock, wait.ask.nanos(), wait.endNanos))
+                .filter(wait -> !mayBeHeld(lock, wait) && !mayFindKept(lock, wait))
                 .forEach(wait -> report.violation(
                         wait.endNanos, "%s was refused though nobody had %s", wait.ask.actor(), wait.ask)));
     }
@@ -135,6 +131,12 @@ final class Trace {
                                 && wait.ask.lock().equals(lock)
                                 && wait.ask.nanos() <= to
                                 && wait.endNanos >= from - LEAVING);
+    }
+
+    /** Whether it may have found the lock kept: a handle's try for no time does not ask who keeps it. */
+    private boolean mayFindKept(String lock, History.Wait refused) {
+        return refused.ask.text().endsWith(Event.BY_HANDLE)
+                && history.mayBeKept(lock, refused.ask.nanos(), refused.endNanos);
     }
 
     private void counts() {

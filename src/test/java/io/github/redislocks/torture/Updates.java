@@ -72,6 +72,6 @@ final class Updates {
         boolean stoodStill = hold.ending == History.Ending.LOST
                 && history.stallNanos(write.event().worker(), hold.believedNanos, written) > 0;
         // From when it was asked for: it may have been taken, and forgotten, before its caller heard of it.
-        return stoodStill || history.dataLostBetween(hold.begunNanos(), written);
+        return stoodStill || history.dataLostBetween(hold.leaseBegunNanos(), written);
     }
 }

@@ -147,7 +147,7 @@ class LinearizabilityTest {
             Hold present = residence.lease();
             LocalHold local = present == null || !present.isValid(clock.nanoTime())
                     ? null
-                    : residence.take(present, new Owner("client:" + thread), clock, null);
+                    : residence.take(present, new Owner("client:" + thread), clock.nanoTime(), null);
             if (local == null) {
                 residence.endTurn();
                 return NOTHING;
