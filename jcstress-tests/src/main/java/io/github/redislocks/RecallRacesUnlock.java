@@ -74,8 +74,11 @@ public class RecallRacesUnlock {
 
         @Arbiter
         public void look(L_Result r) {
-            r.r1 = lease != null && lease == residence.lease() ? "kept" : "given up";
-            Keeper.CLIENT.residences.giveUp(residence);
+            Hold now = residence.lease();
+            r.r1 = lease != null && lease == now ? "kept" : "given up";
+            if (now != null) {
+                Keeper.CLIENT.residences.recalled(OnTwin.key(name), now.attempt);
+            }
             OnTwin.Still.forget(name);
         }
     }

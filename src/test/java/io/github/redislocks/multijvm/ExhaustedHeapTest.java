@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Timeout;
 @Tag("server")
 class ExhaustedHeapTest {
 
-    private static final String TIMES = "40";
+    private static final String TIMES = "60";
 
     @Test
     void lockAndCondition_whileTheHeapIsFullAgainAndAgain_workAfterwards() throws InterruptedException {
