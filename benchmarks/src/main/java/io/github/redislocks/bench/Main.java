@@ -5,6 +5,7 @@ import io.github.redislocks.bench.work.Work;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -24,6 +25,14 @@ import picocli.CommandLine.Spec;
         footer = "%nStatus 1: two threads had a lock at once, or a work did not come to its end.")
 final class Main implements Callable<Integer> {
 
+    /** The names of all works. */
+    private static final class Works implements Iterable<String> {
+        @Override
+        public Iterator<String> iterator() {
+            return Work.all().stream().map(Work::name).iterator();
+        }
+    }
+
     @Spec
     private CommandSpec spec;
 
@@ -33,8 +42,8 @@ final class Main implements Callable<Integer> {
     @Option(
             names = "--work",
             split = ",",
-            description = "Only these: w1, w1x8, w2, w3, w4, w5, w6, w7, multi, quorum, quorumx8, "
-                    + "quorum-contended, growth, breakdown.",
+            completionCandidates = Works.class,
+            description = "Only these: ${COMPLETION-CANDIDATES}.",
             paramLabel = "WORK")
     private List<String> works = List.of();
 

@@ -6,6 +6,7 @@ import io.github.redislocks.bench.contender.Contender;
 import io.github.redislocks.bench.contender.LockClient;
 import io.github.redislocks.bench.contender.Mutex;
 import io.github.redislocks.bench.contender.Setting;
+import io.github.redislocks.bench.contender.Stock;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -45,11 +46,21 @@ public record Loop(
     public enum How {
         LOCK,
         /** An inner lock of one that is held. */
-        REENTER
+        REENTER,
+        /** A lock of a name that nobody has used. */
+        FRESH,
+        /** Between lock and unlock a number in Redis is read, and written one higher. */
+        WORK
     }
 
     @Override
     public Tally run(Worker worker) throws InterruptedException, ExecutionException {
+        try (Stock stock = how == How.WORK ? new Stock(setting, keys.get(0)) : null) {
+            return run(worker, stock == null ? () -> {} : stock::raise);
+        }
+    }
+
+    private Tally run(Worker worker, Runnable inside) throws InterruptedException, ExecutionException {
         CountDownLatch ready = new CountDownLatch(keys.size());
         CountDownLatch go = new CountDownLatch(1);
         List<Future<Tally>> threads = new ArrayList<>();
@@ -62,7 +73,9 @@ public record Loop(
                 Tally tally = new Tally();
                 ready.countDown();
                 go.await();
-                turn(mutex, tally, visitor);
+                long cpu = threadCpuNanos();
+                turns(client, mutex, inside, tally, visitor, key);
+                tally.threadCpuNanos = threadCpuNanos() - cpu;
                 return tally;
             }));
         }
@@ -87,8 +100,7 @@ public record Loop(
         return all;
     }
 
-    private void turn(Mutex mutex, Tally tally, long visitor) {
-        long cpu = threadCpuNanos();
+    private void turns(LockClient client, Mutex mutex, Runnable inside, Tally tally, long visitor, String key) {
         if (how == How.REENTER) {
             mutex.lock();
             try {
@@ -96,12 +108,13 @@ public record Loop(
             } finally {
                 mutex.unlock();
             }
+        } else if (how == How.FRESH) {
+            afresh(client, key + ":" + System.nanoTime() + ":", tally);
         } else if (cell.isEmpty()) {
             alone(mutex, tally);
         } else {
-            together(mutex, tally, visitor);
+            together(mutex, inside, tally, visitor);
         }
-        tally.threadCpuNanos = threadCpuNanos() - cpu;
     }
 
     /** Looks at the clock once a turn: the fastest contenders take little more time than that. */
@@ -120,7 +133,24 @@ public record Loop(
         tally.opsOfThreads.add(ops);
     }
 
-    private void together(Mutex mutex, Tally tally, long visitor) {
+    /** Each name once. */
+    private void afresh(LockClient client, String prefix, Tally tally) {
+        long now = System.nanoTime();
+        long end = now + nanos;
+        long ops = 0;
+        while (now < end) {
+            Mutex mutex = client.mutex(prefix + ops);
+            mutex.lock();
+            mutex.unlock();
+            ops++;
+            long then = System.nanoTime();
+            tally.latency.recordValue(then - now);
+            now = then;
+        }
+        tally.opsOfThreads.add(ops);
+    }
+
+    private void together(Mutex mutex, Runnable inside, Tally tally, long visitor) {
         Cell place = Cell.of(cell);
         long ops = 0;
         long called = System.nanoTime();
@@ -129,6 +159,7 @@ public record Loop(
             mutex.lock();
             long entered = System.nanoTime();
             tally.violations += place.visit(visitor);
+            inside.run();
             mutex.unlock();
             long left = System.nanoTime();
             ops++;

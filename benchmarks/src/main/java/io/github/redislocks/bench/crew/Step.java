@@ -14,16 +14,15 @@ public record Step(Contender contender, Setting setting, String key, Call call) 
     /**
      * What came of it.
      *
-     * @param at when, by the clock of all JVMs
+     * @param called when, by the clock of all JVMs
+     * @param returned when, by that clock
      * @param cpuNanos what the calling thread needed
      */
-    public record Answer(long at, long cpuNanos) implements Serializable {}
+    public record Answer(long called, long returned, long cpuNanos) implements Serializable {}
 
     /** Which call. */
     public enum Call {
-        /** Answers when it was had. */
         LOCK,
-        /** Answers when it was called. */
         UNLOCK
     }
 
@@ -40,7 +39,6 @@ public record Step(Contender contender, Setting setting, String key, Call call) 
         } else {
             mutex.unlock();
         }
-        long returned = System.nanoTime();
-        return new Answer(call == Call.LOCK ? returned : called, Loop.threadCpuNanos() - cpu);
+        return new Answer(called, System.nanoTime(), Loop.threadCpuNanos() - cpu);
     }
 }

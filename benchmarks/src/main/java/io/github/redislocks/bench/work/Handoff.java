@@ -17,10 +17,16 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import org.HdrHistogram.Histogram;
 
-/** Two JVMs pass a lock to each other: from the call of unlock in one to the return of lock in the other. */
+/**
+ * Two JVMs pass a lock to each other: from the call of unlock in one to the return of lock in the other. And one takes
+ * a lock that the other used shortly before, from call to return, which is another thing for clients that keep locks.
+ */
 record Handoff() implements Work {
 
     private static final long PARKED_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    /** Between an unlock and the lock of another JVM: less than a residency. */
+    private static final long UNUSED_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
     @Override
     public String name() {
@@ -45,13 +51,14 @@ record Handoff() implements Work {
                 row.put("p50 over floor", rounds.overFloor(contender, pass -> pass.nanos.getValueAtPercentile(50)));
                 row.put("p99 over floor", Figure.of(all.getValueAtPercentile(99) / floorP99));
                 Percentiles.put(row, all);
+                row.put("lock after another's use p50 µs", median(all(rounds, contender, pass -> pass.afterUseNanos)));
                 row.put("Redis scripts µs", median(all(rounds, contender, pass -> pass.scriptNanos)));
                 row.put("unlocking thread CPU µs", median(all(rounds, contender, pass -> pass.unlockCpuNanos)));
                 // One lock and one unlock more than there were hand-offs.
                 Requests.count(
                         bench,
                         row,
-                        () -> 1 + round(bench, crew, contender, handoffs).nanos.getTotalCount());
+                        () -> 1 + handOn(bench, crew, contender, handoffs).nanos.getTotalCount());
                 rows.put(contender.label(), row);
             }
             bench.results()
@@ -82,6 +89,9 @@ record Handoff() implements Work {
 
         /** How long scripts ran meanwhile. */
         final Histogram scriptNanos = new Histogram(3);
+
+        /** From the call of lock to its return, of a lock that another JVM used last. */
+        final Histogram afterUseNanos = new Histogram(3);
     }
 
     private static Histogram all(Rounds<Pass> rounds, Contender contender, Function<Pass, Histogram> kind) {
@@ -91,6 +101,12 @@ record Handoff() implements Work {
     }
 
     private Pass round(Bench bench, Crew crew, Contender contender, int handoffs) {
+        Pass pass = handOn(bench, crew, contender, handoffs);
+        useInTurn(bench, crew, contender, handoffs, pass);
+        return pass;
+    }
+
+    private Pass handOn(Bench bench, Crew crew, Contender contender, int handoffs) {
         Setting setting = setting(bench);
         String key = key(contender);
         Step lock = new Step(contender, setting, key, Step.Call.LOCK);
@@ -107,10 +123,10 @@ record Handoff() implements Work {
             double scripts = bench.server().scripts().micros();
             Step.Answer left = holder.call(unlock);
             Step.Answer had = waiter.end(lock);
-            if (had.at() < left.at()) {
+            if (had.returned() < left.called()) {
                 bench.results().fail(name() + ", " + contender.label() + ": two JVMs had the lock");
             }
-            pass.nanos.recordValue(Math.max(0, had.at() - left.at()));
+            pass.nanos.recordValue(Math.max(0, had.returned() - left.called()));
             pass.unlockCpuNanos.recordValue(left.cpuNanos());
             pass.scriptNanos.recordValue((long) (1e3 * (bench.server().scripts().micros() - scripts)));
             Child next = waiter;
@@ -119,6 +135,22 @@ record Handoff() implements Work {
         }
         holder.call(unlock);
         return pass;
+    }
+
+    private void useInTurn(Bench bench, Crew crew, Contender contender, int times, Pass pass) {
+        Step lock = new Step(contender, setting(bench), key(contender), Step.Call.LOCK);
+        Step unlock = new Step(contender, setting(bench), key(contender), Step.Call.UNLOCK);
+        for (int i = 0; i < times; i++) {
+            Child user = crew.children().get(i % 2);
+            begin(user, lock);
+            Step.Answer had = user.end(lock);
+            user.call(unlock);
+            // The first one follows a use by the other, or by itself.
+            if (i > 0) {
+                pass.afterUseNanos.recordValue(had.returned() - had.called());
+            }
+            LockSupport.parkNanos(UNUSED_NANOS);
+        }
     }
 
     private static void begin(Child child, Step lock) {

@@ -7,6 +7,7 @@ import io.github.redislocks.bench.Server;
 import io.github.redislocks.bench.contender.Contender;
 import io.github.redislocks.bench.contender.Contender.Trait;
 import io.github.redislocks.bench.contender.Setting;
+import io.github.redislocks.bench.contender.Stock;
 import io.github.redislocks.bench.crew.Cell;
 import io.github.redislocks.bench.crew.Crew;
 import io.github.redislocks.bench.crew.Loop;
@@ -55,8 +56,8 @@ record Throughput(
     }
 
     /** All threads of all JVMs want one lock. */
-    static Throughput together(String name, String title, int jvms, int threads, Trait... traits) {
-        return new Throughput(name, title, How.LOCK, jvms, threads, LockKeys.COMMON, Contender.FLOOR_HANDOFF, traits);
+    static Throughput together(String name, String title, How how, int jvms, int threads, Trait... traits) {
+        return new Throughput(name, title, how, jvms, threads, LockKeys.COMMON, Contender.FLOOR_HANDOFF, traits);
     }
 
     @Override
@@ -109,10 +110,24 @@ record Throughput(
                     .mapToObj(thread -> key(contender) + (keys == LockKeys.OWN ? ":" + thread : ""))
                     .toList();
             // A floor has no inner locks: it is compared with what is nearest.
-            How turn = contender.can(Trait.REENTERS) ? how : How.LOCK;
+            How turn = how == How.REENTER && !contender.can(Trait.REENTERS) ? How.LOCK : how;
             tasks.add(new Loop(contender, setting, turn, Loop.Clients.ONE, names, cell(), first, nanos));
         }
-        return Tally.of(crew.call(tasks));
+        return how == How.WORK ? checked(bench, contender, setting, tasks, crew) : Tally.of(crew.call(tasks));
+    }
+
+    /** Fails the run if what one wrote under the lock was overwritten by another. */
+    private Tally checked(Bench bench, Contender contender, Setting setting, List<Loop> tasks, Crew crew) {
+        try (Stock stock = new Stock(setting, key(contender))) {
+            long before = stock.read();
+            Tally tally = Tally.of(crew.call(tasks));
+            long lost = before + tally.ops() - stock.read();
+            if (lost != 0) {
+                bench.results()
+                        .fail(name + ", " + contender.label() + ": " + lost + " updates under the lock were lost");
+            }
+            return tally;
+        }
     }
 
     private String key(Contender contender) {
