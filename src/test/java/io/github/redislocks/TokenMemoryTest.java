@@ -150,6 +150,7 @@ class TokenMemoryTest extends FakeTime {
                 "acquire",
                 "free",
                 "free_all",
+                "give_up",
                 "release",
                 "release_after",
                 "renew",

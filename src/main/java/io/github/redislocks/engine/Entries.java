@@ -50,6 +50,8 @@ final class Entries {
     private static final long TOKEN_NANOS = 50_000;
 
     private static final int TOKEN_SPINS = 10_000;
+    /** At least so many times the clock is read while the next microsecond is waited for. */
+    private static final int TIME_SPINS = 1_000;
 
     private final Clock clock;
     private final Settings settings;
@@ -144,7 +146,7 @@ final class Entries {
                 Hold lease = residence.lease();
                 Hold local = lease == null || !losses.isValid(lease, began)
                         ? null
-                        : residence.take(lease, caller, began, other);
+                        : takeInTime(residence, lease, caller, began, other);
                 if (local != null) {
                     done = true;
                     residences.answerTries(residence);
@@ -174,7 +176,21 @@ final class Entries {
         if (lease == null || !losses.isValid(lease, now) || residences.isOver(residence, lease, now, true)) {
             return null;
         }
-        return residence.take(lease, caller, now, below);
+        return takeInTime(residence, lease, caller, now, below);
+    }
+
+    /**
+     * Makes the calling thread, which has the turn, the holder. Waits for the microsecond of the next token, if time
+     * alone brings it.
+     */
+    private @Nullable LocalHold takeInTime(
+            Residence residence, Hold lease, Owner caller, long now, @Nullable Hold below) {
+        LocalHold local = residence.take(lease, caller, now, below);
+        for (int i = 0; local == null && i < TIME_SPINS && residence.givesTokensByTime(lease); i++) {
+            Thread.onSpinWait();
+            local = residence.take(lease, caller, clock.nanoTime(), below);
+        }
+        return local;
     }
 
     /** The calling thread's hold, valid or lost; null if there is none. */
@@ -362,10 +378,12 @@ final class Entries {
         LocalHold local = take(residence, lease, owners.caller(), lost, clock.nanoTime());
         if (local != null
                 || lease == null
-                || residence.hasToken(lease, clock.nanoTime())
                 || !losses.isValid(lease)
                 || residences.isOver(residence, lease, clock.nanoTime(), true)) {
             return local;
+        }
+        if (residence.hasToken(lease, clock.nanoTime())) {
+            return take(residence, lease, owners.caller(), lost, clock.nanoTime());
         }
         // So that there are tokens afterwards: one for each microsecond.
         long from = residence.nextTokenNanos(lease) + TOKEN_NANOS;

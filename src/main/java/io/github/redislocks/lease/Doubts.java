@@ -59,6 +59,6 @@ final class Doubts {
 
     /** Whether the lock of a hold was among what was taken last. */
     boolean has(Hold hold) {
-        return allTaken || taken.contains(hold.lock());
+        return allTaken || (!taken.isEmpty() && taken.contains(hold.lock()));
     }
 }

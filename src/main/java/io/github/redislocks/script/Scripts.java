@@ -25,6 +25,7 @@ public final class Scripts {
     private static final Script TAKE_ALL = script("take_all");
     private static final Script FREE = script("free");
     private static final Script FREE_ALL = script("free_all");
+    private static final Script GIVE_UP = script("give_up");
     private static final Script ACQUIRE = script("acquire");
     private static final Script REENTER = script("reenter");
     private static final Script RELEASE = script("release");
@@ -309,6 +310,25 @@ public final class Scripts {
         return new Call(FREE_ALL, keys, args);
     }
 
+    /** Ends those of the holds that a client keeps behind which nobody waits. */
+    public static Call giveUp(List<Hold> holds) {
+        List<String> keys = new ArrayList<>(2 * holds.size());
+        List<String> args = new ArrayList<>(3 * holds.size());
+        for (Hold hold : holds) {
+            keys.add(hold.lock());
+            keys.add(hold.keys().fence());
+            args.add(hold.owner.id);
+            args.add(Long.toString(hold.attempt));
+            args.add(hold.owner instanceof Residence residence ? lastToken(residence, hold) : "");
+        }
+        return new Call(GIVE_UP, keys, args);
+    }
+
+    /** What the fence is to be told of the tokens that were given out here: empty if none was but that of the hold. */
+    private static String lastToken(Residence residence, Hold hold) {
+        return residence.lastToken() > hold.token ? Long.toString(residence.lastToken()) : "";
+    }
+
     public static Call release(Hold hold, @Nullable Attempt successor, boolean keep, boolean takePlace) {
         String attempt = Long.toString(hold.attempt);
         List<String> args = successor == null
@@ -321,12 +341,13 @@ public final class Scripts {
                         Long.toString(successor.leaseMillis),
                         takePlace ? Long.toString(claim(successor)) : NO_PLACE,
                         keep ? "1" : "0");
-        if (hold.owner instanceof Residence residence && residence.lastToken() > hold.token) {
+        String lastToken = hold.owner instanceof Residence residence ? lastToken(residence, hold) : "";
+        if (!lastToken.isEmpty()) {
             args = new ArrayList<>(args);
             while (args.size() < 7) {
                 args.add("");
             }
-            args.add(Long.toString(residence.lastToken()));
+            args.add(lastToken);
         }
         return new Call(
                 new Request.Release(hold.owner.id, hold.attempt),

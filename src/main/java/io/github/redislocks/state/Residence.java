@@ -35,8 +35,8 @@ public final class Residence extends Owner {
     /** What the id of a residence begins with, behind that of the client. The scripts know it. */
     static final String KIND = "r";
 
-    /** For how long after its beginning a lease gives tokens by the time alone. */
-    private static final long UNASKED_NANOS = 1_000_000;
+    /** For how long after its beginning a lease gives tokens by the time alone: as long as one that others wait for. */
+    private static final long UNASKED_NANOS = Timing.SLICE_NANOS;
 
     private static final int SPINS = 100;
     private static final long YIELD_NANOS = 20_000;
@@ -328,7 +328,7 @@ public final class Residence extends Owner {
             return from.token;
         }
         long sure = Math.max(confirmedNanos - from.acquiredNanos, Math.min(now - from.acquiredNanos, UNASKED_NANOS));
-        return lastToken < from.token + sure / 1_000 * 99 / 100 ? lastToken + 1 : 0;
+        return lastToken < from.token + sure * 99 / 100_000 ? lastToken + 1 : 0;
     }
 
     /** Whether the next holder needs no answer of Redis; for who has the turn. */
@@ -338,7 +338,12 @@ public final class Residence extends Owner {
 
     /** When Redis has passed the time of the next token; for who has the turn. */
     public long nextTokenNanos(Hold from) {
-        return from.acquiredNanos + (lastToken + 1 - from.token) * 1_000 * 100 / 99;
+        return from.acquiredNanos + (lastToken + 1 - from.token) * 100_000 / 99;
+    }
+
+    /** Whether the next token needs no answer of Redis, but its time; for who has the turn. */
+    public boolean givesTokensByTime(Hold from) {
+        return nextTokenNanos(from) - from.acquiredNanos <= UNASKED_NANOS;
     }
 
     @Override
@@ -460,7 +465,7 @@ public final class Residence extends Owner {
 
         /** Lets the thread that has the turn have it again for a time, before those that wait. */
         void beginSlice() {
-            sliceEndNanos = System.nanoTime() + Timing.LOCAL_TURN_NANOS;
+            sliceEndNanos = System.nanoTime() + Timing.SLICE_NANOS;
         }
 
         boolean isFree() {

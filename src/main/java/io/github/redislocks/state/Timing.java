@@ -13,6 +13,12 @@ public final class Timing {
     public static final long DRIFT_MILLIS = 2;
     /** A client may pass the lock among its own threads for this long while another client waits. */
     public static final long LOCAL_TURN_NANOS = 100_000;
+    /**
+     * While others wait for a lock that a client keeps, a thread may have it again for this long before the next thread
+     * has it, and the client for this long before another one has it. Then what a hand-over costs is spread over many
+     * holds.
+     */
+    public static final long SLICE_NANOS = 1_000_000;
     /** If a hold was shorter than this and nobody waited when it began, the release assumes that nobody waits now. */
     public static final long SHORT_HOLD_NANOS = 1_000_000;
     /**

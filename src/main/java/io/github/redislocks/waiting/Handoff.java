@@ -17,6 +17,7 @@ import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.watchdog.PendingCommand;
 import io.github.redislocks.watchdog.Watchdog;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -341,6 +342,29 @@ public final class Handoff implements Renewals.Rescue {
         watchdog.run(new FirstRelease(hold, releaseOf(hold, keep), untilNanos, onEnd));
     }
 
+    /** Whether the ends of several holds may leave together. */
+    boolean mayReleaseTogether() {
+        return redis.hasOneSlot();
+    }
+
+    /** As {@link #release} of each, and none has a successor; those for which nobody waits end by one request. */
+    void releaseTogether(List<Leaving> holds) {
+        List<FirstRelease> parts = new ArrayList<>(holds.size());
+        for (Leaving leaving : holds) {
+            Call alone = releaseOf(leaving.hold, false);
+            parts.add(new FirstRelease(leaving.hold, alone, leaving.untilNanos, leaving.onEnd));
+        }
+        watchdog.run(parts.size() == 1 ? parts.get(0) : new ReleaseTogether(parts));
+    }
+
+    /**
+     * A hold that a client keeps and whose end has begun.
+     *
+     * @param untilNanos the deadline of the hold
+     * @param onEnd as that of {@link #release}
+     */
+    record Leaving(Hold hold, long untilNanos, ReleaseEnd onEnd) {}
+
     /** Told what became of a release. */
     @FunctionalInterface
     public interface ReleaseEnd {
@@ -468,6 +492,8 @@ public final class Handoff implements Renewals.Rescue {
         private final long untilNanos;
         private final ReleaseEnd onEnd;
         private boolean ended;
+        /** Whether a request for this and others may have ended the hold, or may still do so. */
+        private boolean sentBefore;
 
         FirstRelease(Hold hold, Call call, long untilNanos, ReleaseEnd onEnd) {
             super(hold, call, hold.successor());
@@ -477,7 +503,7 @@ public final class Handoff implements Renewals.Rescue {
 
         @Override
         public long follow(Reply reply, long sentNanos) {
-            if (!ended && Answer.isGone(reply) && !reply.resent() && hold.releaseFailed()) {
+            if (!ended && !sentBefore && Answer.isGone(reply) && !reply.resent() && hold.releaseFailed()) {
                 // Whoever declares the loss ends the turn as well.
                 hold.keepFor(0);
                 end(false);
@@ -504,6 +530,55 @@ public final class Handoff implements Renewals.Rescue {
                 ended = true;
                 onEnd.ended(inGoodOrder);
             }
+        }
+    }
+
+    /** The first releases of several holds by one request; those that it does not end are then sent one by one. */
+    private final class ReleaseTogether extends PendingCommand {
+
+        private final List<FirstRelease> parts;
+        private boolean sentBefore;
+
+        ReleaseTogether(List<FirstRelease> parts) {
+            super(
+                    clock,
+                    parts.get(0).hold.lock(),
+                    untilNanos(parts.stream()
+                            .mapToLong(part -> part.hold.leaseMillis())
+                            .max()
+                            .orElse(0)));
+            this.parts = parts;
+        }
+
+        @Override
+        public Call call() {
+            return Scripts.giveUp(parts.stream().map(part -> part.hold).toList());
+        }
+
+        @Override
+        public long follow(Reply reply, long sentNanos) {
+            for (int i = 0; i < parts.size(); i++) {
+                FirstRelease part = parts.get(i);
+                if (Answer.isFreed(reply, i)) {
+                    localQueue.exit(part.hold.keys(), part.hold.attempt);
+                    part.end(true);
+                } else {
+                    part.sentBefore |= sentBefore || reply.resent();
+                    watchdog.run(part);
+                }
+            }
+            return DONE;
+        }
+
+        @Override
+        public void unanswered() {
+            sentBefore = true;
+            parts.forEach(FirstRelease::unanswered);
+        }
+
+        @Override
+        public void giveUp() {
+            parts.forEach(FirstRelease::giveUp);
         }
     }
 

@@ -6,6 +6,7 @@ import io.github.redislocks.LockGivenUp;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.MemoryEdge;
 import io.github.redislocks.lease.Losses;
+import io.github.redislocks.lease.Renewals;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Scripts;
@@ -60,7 +61,7 @@ public final class Residences implements Task {
     private final AtomicLong numbers = new AtomicLong();
     /** By the key of the lock. One lasts as long as a lock object or a lease refers to it. */
     private final Cache<String, Residence> byLock =
-            Caffeine.newBuilder().weakValues().build();
+            Caffeine.newBuilder().executor(Runnable::run).weakValues().build();
     /** Those that have a lease. */
     private final Set<Residence> leased = ConcurrentHashMap.newKeySet();
     /** Whether there was ever one: without, nothing is looked up. */
@@ -150,7 +151,7 @@ public final class Residences implements Task {
                 answer.run();
             } else {
                 residence.recall(lease.attempt, clock.nanoTime());
-                giveUp(residence, lease, LockGivenUp.Reason.RECALLED, answer);
+                giveUp(residence, lease, LockGivenUp.Reason.RECALLED, answer, null);
             }
             return true;
         }
@@ -223,7 +224,7 @@ public final class Residences implements Task {
     }
 
     private static boolean isYoung(Hold lease, long now) {
-        return now - lease.acquiredNanos < Timing.LOCAL_TURN_NANOS;
+        return now - lease.acquiredNanos < Timing.SLICE_NANOS;
     }
 
     /** Why a lease is to be given up that may have been used just now: the first reason in their order, or null. */
@@ -264,6 +265,12 @@ public final class Residences implements Task {
 
     /** Gives a lease up that no thread uses: for a reason that shows by itself, or else for the given one, if any. */
     private void giveUpIfIdle(Residence residence, LockGivenUp.@Nullable Reason otherwise) {
+        giveUpIfIdle(residence, otherwise, null);
+    }
+
+    /** As above, together with others. */
+    private void giveUpIfIdle(
+            Residence residence, LockGivenUp.@Nullable Reason otherwise, @Nullable Departure together) {
         if (residence.lease() == null || !residence.tryTurnFirst()) {
             // Who has the turn looks when it ends.
             return;
@@ -273,7 +280,7 @@ public final class Residences implements Task {
         if (lease == null || reason == null) {
             endTurn(residence);
         } else {
-            giveUp(residence, lease, reason, NOTHING);
+            giveUp(residence, lease, reason, NOTHING, together);
         }
     }
 
@@ -281,48 +288,111 @@ public final class Residences implements Task {
      * Releases a lease in the background; with the release it ends the turn, which the caller has had, and then runs
      * something. Until then no thread of this client asks Redis for the lock: its request could overtake the release.
      */
-    private void giveUp(Residence residence, Hold lease, LockGivenUp.Reason otherwise, Runnable then) {
-        GivingUp told = givingUp(residence, lease, otherwise);
-        // What the last thread wrote, the next may read, also if it is one of another client in this JVM.
-        MemoryEdge.publish();
+    private void giveUp(
+            Residence residence,
+            Hold lease,
+            LockGivenUp.Reason otherwise,
+            Runnable then,
+            @Nullable Departure together) {
         residence.releases(lease);
         boolean begun = false;
         try {
-            release(residence, lease, told, then);
+            LeaseEnd end = new LeaseEnd(residence, lease, givingUp(residence, lease, otherwise), then);
+            // What the last thread wrote, the next may read, also if it is one of another client in this JVM.
+            MemoryEdge.publish();
+            release(end, together);
             begun = true;
         } finally {
             if (!begun) {
-                lease.stranded = true;
-                watchdog.stranded = true;
-                watchdog.wakeAt(0);
+                strand(residence, lease, then);
+            }
+        }
+    }
+
+    private void release(LeaseEnd end, @Nullable Departure together) {
+        Hold lease = end.lease;
+        long until = lease.beginRelease(clock.nanoTime());
+        if (until == 0) {
+            losses.isValid(lease);
+            losses.ended(lease);
+            released(end.residence, lease, end.then);
+            return;
+        }
+        lease.names(handoff.successor(lease));
+        if (together != null && lease.successor() == null && handoff.mayReleaseTogether()) {
+            together.add(end, until);
+        } else {
+            handoff.release(lease, false, until, end);
+        }
+    }
+
+    /** After an error: leaves the release to the watchdog. */
+    private void strand(Residence residence, Hold lease, Runnable then) {
+        lease.stranded = true;
+        watchdog.stranded = true;
+        watchdog.wakeAt(0);
+        released(residence, lease, then);
+    }
+
+    /** What follows on the release of a lease. */
+    private final class LeaseEnd implements Handoff.ReleaseEnd {
+
+        private final Residence residence;
+        private final Hold lease;
+        private final @Nullable GivingUp told;
+        private final Runnable then;
+
+        LeaseEnd(Residence residence, Hold lease, @Nullable GivingUp told, Runnable then) {
+            this.residence = residence;
+            this.lease = lease;
+            this.told = told;
+            this.then = then;
+        }
+
+        @Override
+        public void ended(boolean inGoodOrder) {
+            try {
+                if (inGoodOrder) {
+                    givenUp(told);
+                } else {
+                    losses.ended(lease);
+                }
+                holds.remove(lease);
+            } finally {
                 released(residence, lease, then);
             }
         }
     }
 
-    private void release(Residence residence, Hold lease, @Nullable GivingUp told, Runnable then) {
-        long until = lease.beginRelease(clock.nanoTime());
-        if (until == 0) {
-            losses.isValid(lease);
-            losses.ended(lease);
-            released(residence, lease, then);
-        } else {
-            lease.names(handoff.successor(lease));
-            handoff.release(lease, false, until, new Handoff.ReleaseEnd() {
-                @Override
-                public void ended(boolean inGoodOrder) {
-                    try {
-                        if (inGoodOrder) {
-                            givenUp(told);
-                        } else {
-                            losses.ended(lease);
-                        }
-                        holds.remove(lease);
-                    } finally {
-                        released(residence, lease, then);
-                    }
+    /** Leases whose ends leave together, so many to a request. */
+    private final class Departure {
+
+        private final List<Handoff.Leaving> leaving = new ArrayList<>();
+        private final List<LeaseEnd> ends = new ArrayList<>();
+
+        void add(LeaseEnd end, long untilNanos) {
+            leaving.add(new Handoff.Leaving(end.lease, untilNanos, end));
+            ends.add(end);
+            if (leaving.size() == Renewals.BATCH) {
+                leave();
+            }
+        }
+
+        void leave() {
+            if (leaving.isEmpty()) {
+                return;
+            }
+            boolean begun = false;
+            try {
+                handoff.releaseTogether(leaving);
+                begun = true;
+            } finally {
+                for (int i = 0; !begun && i < ends.size(); i++) {
+                    strand(ends.get(i).residence, ends.get(i).lease, ends.get(i).then);
                 }
-            });
+                leaving.clear();
+                ends.clear();
+            }
         }
     }
 
@@ -369,6 +439,17 @@ public final class Residences implements Task {
         if (!any) {
             return next;
         }
+        Departure together = new Departure();
+        try {
+            next = look(now, together);
+        } finally {
+            together.leave();
+        }
+        return next;
+    }
+
+    private long look(long now, Departure together) {
+        long next = Long.MAX_VALUE;
         List<Kept> kept = new ArrayList<>();
         for (Residence residence : leased) {
             Hold lease = residence.lease();
@@ -380,7 +461,7 @@ public final class Residences implements Task {
                 long since = residence.idleSinceNanos();
                 long end = endNanos(residence, since);
                 if (end <= now || closed || !mailbox.isOpen()) {
-                    giveUpIfIdle(residence, end <= now ? LockGivenUp.Reason.IDLE : null);
+                    giveUpIfIdle(residence, end <= now ? LockGivenUp.Reason.IDLE : null, together);
                 } else {
                     next = Math.min(next, end);
                     kept.add(new Kept(residence, since));
@@ -389,7 +470,7 @@ public final class Residences implements Task {
         }
         int most = settings.maxResident();
         if (kept.size() > most) {
-            giveUpOldest(kept, kept.size() - most + most / PART);
+            giveUpOldest(kept, kept.size() - most + most / PART, together);
         }
         return next;
     }
@@ -417,10 +498,10 @@ public final class Residences implements Task {
     /** One that no thread has, since a time. */
     private record Kept(Residence residence, long sinceNanos) {}
 
-    private void giveUpOldest(List<Kept> kept, int count) {
+    private void giveUpOldest(List<Kept> kept, int count, Departure together) {
         kept.sort(Comparator.comparingLong(Kept::sinceNanos));
         for (Kept oldest : kept.subList(0, count)) {
-            giveUpIfIdle(oldest.residence, LockGivenUp.Reason.TOO_MANY);
+            giveUpIfIdle(oldest.residence, LockGivenUp.Reason.TOO_MANY, together);
         }
     }
 
@@ -443,8 +524,13 @@ public final class Residences implements Task {
     /** Keeps none from now on. */
     public void close() {
         closed = true;
-        for (Residence residence : leased) {
-            giveUpIfIdle(residence, LockGivenUp.Reason.CLOSED);
+        Departure together = new Departure();
+        try {
+            for (Residence residence : leased) {
+                giveUpIfIdle(residence, LockGivenUp.Reason.CLOSED, together);
+            }
+        } finally {
+            together.leave();
         }
     }
 }

@@ -276,6 +276,19 @@ class ResidencyStepsTest extends SteppedClient {
     }
 
     @Test
+    void tokenOfTheNextMicrosecond_isWaitedFor_withoutARequest() {
+        kept.lock(LEASE, true);
+        clock.moveAtReadings(50);
+        asked.clear();
+        for (long token = residence().lease().token + 1; token < residence().lease().token + 100; token++) {
+            kept.unlock();
+            kept.lock(LEASE, true);
+            assertThat(kept.held().token).isEqualTo(token);
+        }
+        assertThat(asked).isEmpty();
+    }
+
+    @Test
     void recall_ofAnEarlierLease_changesNothing() {
         kept.lock(LEASE, true);
         kept.unlock();

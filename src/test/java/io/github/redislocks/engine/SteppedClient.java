@@ -67,6 +67,11 @@ abstract class SteppedClient {
         return Settings.DEFAULTS;
     }
 
+    /** Whether one request may be for several locks; asked while the client is made. */
+    boolean hasOneSlot() {
+        return true;
+    }
+
     @AfterEach
     void close() {
         client.mailbox.close();
@@ -123,6 +128,9 @@ abstract class SteppedClient {
                     }
                     if (name.equals("hasLines")) {
                         return lines;
+                    }
+                    if (name.equals("hasOneSlot")) {
+                        return hasOneSlot();
                     }
                     if (name.equals("subscribe")) {
                         onSubscribe.run();

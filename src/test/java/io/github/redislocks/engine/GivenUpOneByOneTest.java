@@ -1,0 +1,32 @@
+package io.github.redislocks.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.state.Settings;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** How locks leave that a client of a cluster has kept: their keys lie in several slots. */
+class GivenUpOneByOneTest extends SteppedClient {
+
+    private static final Settings KEEPING = Settings.DEFAULTS.withResidency(Duration.ofSeconds(1));
+
+    @Override
+    boolean hasOneSlot() {
+        return false;
+    }
+
+    @Test
+    void eachLeavesByARequestOfItsOwn() {
+        openMailbox();
+        for (String name : List.of("a", "b")) {
+            Sync lock = client.lock(name, false, KEEPING);
+            lock.lock(LEASE, true);
+            lock.unlock();
+        }
+        clock.advanceMillis(1_200);
+        client.residences.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
+        assertThat(commands()).containsExactly("release", "release");
+    }
+}

@@ -1,0 +1,186 @@
+package io.github.redislocks.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.Residence;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.watchdog.PendingCommand;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** How locks leave that a client has kept and whose time ends together: by one request, and nothing differs by that. */
+@Timeout(30)
+class GivenUpTogetherTest extends SteppedClient {
+
+    private static final long KEPT_MILLIS = 1_000;
+    private static final Settings KEEPING = Settings.DEFAULTS.withResidency(Duration.ofMillis(KEPT_MILLIS));
+
+    private final List<Sync> locks = new ArrayList<>();
+    private final List<Hold> leases = new ArrayList<>();
+
+    @BeforeEach
+    void listen() {
+        // Else the first request would be late: the client does not know the time of the server.
+        Sync first = client.lock("first", false);
+        first.lock(LEASE, true);
+        first.unlock();
+        openMailbox();
+    }
+
+    private Residence residence(int lock) {
+        return Objects.requireNonNull(
+                client.residences.known(locks.get(lock).keys().lock()));
+    }
+
+    /** Keeps so many locks, of which the first was had twice, until their time is over. */
+    private void keep(int count) {
+        IntStream.range(0, count).forEach(i -> locks.add(client.lock("job" + i, false, KEEPING)));
+        use(locks);
+        clock.advanceMillis(1);
+        use(locks.subList(0, 1));
+        for (int i = 0; i < count; i++) {
+            leases.add(Objects.requireNonNull(residence(i).lease()));
+        }
+        clock.advanceMillis(KEPT_MILLIS + KEPT_MILLIS / 5);
+        client.residences.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
+    }
+
+    private static void use(List<Sync> used) {
+        for (Sync lock : used) {
+            lock.lock(LEASE, true);
+            lock.unlock();
+        }
+    }
+
+    private List<PendingCommand> pending() {
+        List<PendingCommand> pending = new ArrayList<>();
+        for (PendingCommand command : client.watchdog.commands()) {
+            if (!command.isDone()) {
+                pending.add(command);
+            }
+        }
+        return pending;
+    }
+
+    private List<String> left() {
+        return pending().stream().map(command -> command.call().script().name()).toList();
+    }
+
+    /** Has Redis do what is pending. */
+    private void send() {
+        for (PendingCommand command : pending()) {
+            command.answered(redis.run(command.call(), MILLI), clock.nanoTime());
+        }
+    }
+
+    private void assertGone() {
+        assertThat(left()).isEmpty();
+        for (int i = 0; i < locks.size(); i++) {
+            assertThat(redis.hash(locks.get(i).keys().lock())).isEmpty();
+            assertThat(residence(i).isTurnFree()).isTrue();
+        }
+        assertThat(client.holds.all()).isEmpty();
+    }
+
+    @Test
+    void those_thatNobodyWaitsFor_leaveByOneRequest_withTheirLastTokens() {
+        keep(3);
+        assertThat(left()).containsExactly("give_up");
+        assertThat(IntStream.range(0, 3).noneMatch(i -> residence(i).isTurnFree()))
+                .as("a thread may ask anew only after the answer")
+                .isTrue();
+        send();
+        assertGone();
+        assertThat(redis.string(locks.get(0).keys().fence()))
+                .as("it was had twice")
+                .isEqualTo(leases.get(0).token + 1 + "+");
+        assertThat(redis.string(locks.get(1).keys().fence())).isEqualTo(leases.get(1).token + "+");
+    }
+
+    @Test
+    void oneThatSomebodyWaitsFor_goesToThat() {
+        keep(3);
+        Attempt waiter = new Attempt(
+                7, locks.get(1).keys(), new Owner("b:1"), new Attempt.Request(LEASE, true, false), WaitLimit.endless());
+        assertThat(redis.run(Scripts.acquire(waiter, Long.MAX_VALUE, true, 0), MILLI)
+                        .is("QUEUED"))
+                .isTrue();
+        send();
+        assertThat(left()).containsExactly("release");
+        assertThat(residence(1).isTurnFree()).isFalse();
+        send();
+        assertThat(left()).isEmpty();
+        assertThat(residence(1).isTurnFree()).isTrue();
+        assertThat(leases).noneMatch(Hold::isLost);
+    }
+
+    @Test
+    void oneThatIsNotThere_isLost() {
+        keep(3);
+        redis.del(locks.get(1).keys().lock());
+        send();
+        assertThat(left()).containsExactly("release");
+        send();
+        assertGone();
+        assertThat(leases).extracting(Hold::isLost).containsExactly(false, true, false);
+    }
+
+    @Test
+    void whatAnUnansweredRequestHasEnded_isNotLost() {
+        keep(3);
+        PendingCommand all = pending().get(0);
+        redis.run(all.call(), MILLI);
+        all.failed(unanswered(), clock.nanoTime());
+        assertThat(residence(1).isTurnFree()).as("Redis may be away").isTrue();
+        send();
+        assertThat(left()).containsExactly("release", "release", "release");
+        send();
+        assertGone();
+        assertThat(leases).noneMatch(Hold::isLost);
+    }
+
+    @Test
+    void whatARequestHasEnded_thatWasSentTwice_isNotLost() {
+        keep(3);
+        Call all = pending().get(0).call();
+        redis.run(all, MILLI);
+        Reply second = redis.run(all, MILLI);
+        pending().get(0).answered(new Reply(second.code(), second.values(), true), clock.nanoTime());
+        send();
+        assertGone();
+        assertThat(leases).noneMatch(Hold::isLost);
+    }
+
+    @Test
+    void those_thatAreMany_leaveBy32() {
+        keep(40);
+        assertThat(pending())
+                .extracting(command -> command.call().keys().size() / 2)
+                .containsExactly(32, 8);
+        send();
+        assertGone();
+    }
+
+    @Test
+    void those_ofAClientThatCloses_leaveByOneRequest() {
+        IntStream.range(0, 3).forEach(i -> locks.add(client.lock("job" + i, false, KEEPING)));
+        use(locks);
+        client.residences.close();
+        assertThat(left()).containsExactly("give_up");
+        send();
+        assertGone();
+    }
+}
