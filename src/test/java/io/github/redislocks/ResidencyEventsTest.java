@@ -247,6 +247,25 @@ class ResidencyEventsTest extends FakeTime {
     }
 
     @Test
+    void keptBesidesOthers_isOneTooMany() {
+        RedisLocks few = RedisLocks.on(
+                server.another(),
+                Settings.DEFAULTS.withResidency(KEPT).withMaxResident(1),
+                List.of(new Recorder(), metrics),
+                clock);
+        clients.add(few);
+        List<RedisReentrantLock> locks = List.of(few.reentrantLock("job"), few.reentrantLock("next"));
+        await().until(() -> few.client().mailbox.isOpen());
+        for (RedisReentrantLock lock : locks) {
+            lock.lock();
+            lock.unlock();
+            pass(10);
+        }
+        assertOnly(LockGivenUp.Reason.TOO_MANY);
+        assertThat(few.countResident()).isEqualTo(1);
+    }
+
+    @Test
     void whatWaited_mayBeWantedByOthers() throws Exception {
         other.lock();
         CompletableFuture<Void> there = elsewhere(() -> {

@@ -229,11 +229,44 @@ class ResidencyStepsTest extends SteppedClient {
     void tryOfAnother_whileAThreadComesToHoldIt_isAnsweredThen() {
         kept.lock(LEASE, true);
         kept.unlock();
-        // As if it came at the moment when that thread has the turn.
-        residence().ask(() -> client.residences.tried(KEY, "another", 7));
+        tryOfAnother();
         clock.advanceMillis(1);
         kept.lock(LEASE, true);
         assertThat(left()).containsExactly("answer");
+        kept.unlock();
+    }
+
+    /** As if another client tried the lock at a moment when it is not clear who has it. */
+    private void tryOfAnother() {
+        residence().ask(() -> client.residences.tried(KEY, "another", 7));
+    }
+
+    @Test
+    void tryOfAnother_whileAThreadAsksForATokenAndComesToHoldIt_isAnsweredThen() {
+        kept.lock(LEASE, true);
+        kept.unlock();
+        during("reenter", () -> {
+            clock.advanceMillis(1);
+            tryOfAnother();
+        });
+        kept.lock(LEASE, true);
+        assertThat(count("reenter")).isEqualTo(1);
+        assertThat(left()).containsExactly("answer");
+        kept.unlock();
+    }
+
+    @Test
+    void tryOfAnother_whileAThreadReleasesALeaseThatIsOver_isAnsweredBeforeTheThreadAsksAnew() {
+        kept.lock(LEASE, true);
+        kept.unlock();
+        clock.advanceMillis(1);
+        residence().recall(residence().lease().attempt, clock.nanoTime());
+        List<String> leftThen = new ArrayList<>();
+        during("release", this::tryOfAnother);
+        during("free", this::tryOfAnother);
+        during("take", () -> leftThen.addAll(left()));
+        kept.lock(LEASE, true);
+        assertThat(leftThen).containsExactly("answer");
         kept.unlock();
     }
 

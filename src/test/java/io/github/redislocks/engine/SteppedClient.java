@@ -16,7 +16,9 @@ import java.lang.reflect.Proxy;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Queue;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -49,6 +51,9 @@ abstract class SteppedClient {
     private final Queue<Function<Call, Reply>> answers = new ArrayDeque<>();
 
     private String answered = "";
+    /** What happens at the server just before the next call of a script. */
+    private final Map<String, Runnable> befores = new HashMap<>();
+
     /** What happens before a subscription is made, if anything. */
     Runnable onSubscribe = () -> {};
 
@@ -146,8 +151,17 @@ abstract class SteppedClient {
     private Reply run(Call call, long timeoutNanos) {
         asked.add(call);
         timeouts.add(timeoutNanos);
+        Runnable first = befores.remove(call.script().name());
+        if (first != null) {
+            first.run();
+        }
         Function<Call, Reply> answer = call.script().name().equals(answered) ? answers.poll() : null;
         return answer == null ? redis.run(call, timeoutNanos) : answer.apply(call);
+    }
+
+    /** Has something happen while the next call of a script is under way. */
+    final void during(String script, Runnable event) {
+        befores.put(script, event);
     }
 
     /** Answers the next call of a script so. */
