@@ -90,6 +90,25 @@ class LineScriptTest {
     }
 
     @Test
+    void take_ofALockThatAClientKeeps_recallsIt_orHasTheClientAnswer() {
+        take("a:r1", "1");
+        listen("a");
+        redis.holdMessages();
+        assertThat(take("b:1", "2").code()).isEqualTo("BUSY");
+        run(List.of(keys.lock(), keys.fence()), "take", "b:1", "3", "30000", FOR_EVER, "try");
+        assertThat(redis.heldMessages()).containsExactly("1 recall " + keys.lock(), "1 try 3 b " + keys.lock());
+    }
+
+    @Test
+    void take_ofALockThatAThreadHolds_tellsNobody() {
+        take("a:1", "1");
+        listen("a");
+        redis.holdMessages();
+        assertThat(take("b:1", "2").code()).isEqualTo("BUSY");
+        assertThat(redis.heldMessages()).isEmpty();
+    }
+
+    @Test
     void signal_ofAHoldThatSomebodyKeptFromExpiring_leavesIt() {
         redis.run(new Call(Script.load(ScriptTest.class, "poke"), keys.all(), List.of("stay")), SECOND);
         assertThat(run("signal", "a:1", "1", "2", "c", "0").code()).isEqualTo("SIGNALLED");

@@ -32,15 +32,13 @@ local owner = call('hget', KEYS[1], 'owner')
 if owner and owner ~= ARGV[1] then
     local client = string.match(owner, '^(.*):r%d+$')
     if client then
-        if ARGV[5] then
-            -- As recall in hold.lua.
-            local try = ' try ' .. ARGV[2] .. ' ' .. string.match(ARGV[1], '^(.*):') .. ' ' .. KEYS[1]
-            redis.pcall(
-                'publish',
-                string.match(KEYS[1], '^[^{]*') .. 'mailbox:' .. client,
-                call('hget', KEYS[1], 'attempt') .. try
-            )
-        end
+        -- As recall in hold.lua; before the attempt has a place, so that the client need not wait for that.
+        local try = ARGV[5] and ' try ' .. ARGV[2] .. ' ' .. string.match(ARGV[1], '^(.*):') .. ' ' or ' recall '
+        redis.pcall(
+            'publish',
+            string.match(KEYS[1], '^[^{]*') .. 'mailbox:' .. client,
+            call('hget', KEYS[1], 'attempt') .. try .. KEYS[1]
+        )
         return {'BUSY', call('pttl', KEYS[1]), now, 1}
     end
     return {'BUSY', call('pttl', KEYS[1]), now}

@@ -8,6 +8,7 @@ import io.github.redislocks.bench.contender.Contender.Trait;
 import io.github.redislocks.bench.contender.Setting;
 import io.github.redislocks.bench.crew.Child;
 import io.github.redislocks.bench.crew.Crew;
+import io.github.redislocks.bench.crew.Seed;
 import io.github.redislocks.bench.crew.Step;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -138,8 +139,11 @@ record Handoff() implements Work {
     }
 
     private void useInTurn(Bench bench, Crew crew, Contender contender, int times, Pass pass) {
-        Step lock = new Step(contender, setting(bench), key(contender), Step.Call.LOCK);
-        Step unlock = new Step(contender, setting(bench), key(contender), Step.Call.UNLOCK);
+        // Not the lock of before, for which clients know that others wait.
+        String key = key(contender) + ":in-turn";
+        crew.children().get(0).call(new Seed(contender, setting(bench), key));
+        Step lock = new Step(contender, setting(bench), key, Step.Call.LOCK);
+        Step unlock = new Step(contender, setting(bench), key, Step.Call.UNLOCK);
         for (int i = 0; i < times; i++) {
             Child user = crew.children().get(i % 2);
             begin(user, lock);
