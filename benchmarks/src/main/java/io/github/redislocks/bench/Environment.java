@@ -29,7 +29,8 @@ final class Environment {
         all.put("JDK", System.getProperty("java.vm.name") + " " + System.getProperty("java.vm.version"));
         all.put(
                 "system",
-                System.getProperty("os.name") + " " + System.getProperty("os.version") + " "
+                System.getProperty("os.name") + " "
+                        + System.getProperty("os.version").replaceFirst("-.*", "") + " "
                         + System.getProperty("os.arch"));
         all.put("processors", Runtime.getRuntime().availableProcessors() + processor());
         all.put("Redis", server.version() + ", " + server.origin());
