@@ -31,11 +31,7 @@ class ResidencyStepsTest extends SteppedClient {
 
     @BeforeEach
     void listen() {
-        // Else the first request would be late: the client does not know the time of the server.
-        Sync first = client.lock("first", false);
-        first.lock(LEASE, true);
-        first.unlock();
-        openMailbox();
+        begin();
     }
 
     private Residence residence() {

@@ -88,6 +88,14 @@ abstract class SteppedClient {
         return new LockClient("client", settings, listeners, stepping(), port());
     }
 
+    /** Has the client know the time of the server, else its first request would be late, and hear messages. */
+    final void begin() {
+        Sync first = client.lock("first", false);
+        first.lock(LEASE, true);
+        first.unlock();
+        openMailbox();
+    }
+
     /** By the time of the machine, which may stall. */
     final void openMailbox() {
         client.mailbox.open(20_000 * MILLI);
