@@ -186,7 +186,7 @@ final class Entries {
     private @Nullable LocalHold takeInTime(
             Residence residence, Hold lease, Owner caller, long now, @Nullable Hold below) {
         LocalHold local = residence.take(lease, caller, now, below);
-        for (int i = 0; local == null && i < TIME_SPINS && residence.givesTokensByTime(lease); i++) {
+        for (int i = 0; local == null && i < TIME_SPINS && lease.isOpen() && residence.givesTokensByTime(lease); i++) {
             Thread.onSpinWait();
             local = residence.take(lease, caller, clock.nanoTime(), below);
         }
