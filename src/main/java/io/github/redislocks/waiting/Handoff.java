@@ -348,22 +348,14 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /** As {@link #release} of each, and none has a successor; those for which nobody waits end by one request. */
-    void releaseTogether(List<Leaving> holds) {
+    void releaseTogether(List<? extends Leaving> holds) {
         List<FirstRelease> parts = new ArrayList<>(holds.size());
         for (Leaving leaving : holds) {
-            Call alone = releaseOf(leaving.hold, false);
-            parts.add(new FirstRelease(leaving.hold, alone, leaving.untilNanos, leaving.onEnd));
+            Call alone = releaseOf(leaving.hold(), false);
+            parts.add(new FirstRelease(leaving.hold(), alone, leaving.untilNanos(), leaving));
         }
         watchdog.run(parts.size() == 1 ? parts.get(0) : new ReleaseTogether(parts));
     }
-
-    /**
-     * A hold that a client keeps and whose end has begun.
-     *
-     * @param untilNanos the deadline of the hold
-     * @param onEnd as that of {@link #release}
-     */
-    record Leaving(Hold hold, long untilNanos, ReleaseEnd onEnd) {}
 
     /** Told what became of a release. */
     @FunctionalInterface
@@ -371,6 +363,15 @@ public final class Handoff implements Renewals.Rescue {
 
         /** Whether the hold ended in good order. */
         void ended(boolean inGoodOrder);
+    }
+
+    /** A hold that a client keeps and whose end has begun. */
+    interface Leaving extends ReleaseEnd {
+
+        Hold hold();
+
+        /** The deadline of the hold. */
+        long untilNanos();
     }
 
     /** Has the leaves of an attempt that has ended sent at once, since it was granted the lock. */

@@ -320,7 +320,8 @@ public final class Residences implements Task {
         }
         lease.names(handoff.successor(lease));
         if (together != null && lease.successor() == null && handoff.mayReleaseTogether()) {
-            together.add(end, until);
+            end.untilNanos = until;
+            together.add(end);
         } else {
             handoff.release(lease, false, until, end);
         }
@@ -335,18 +336,29 @@ public final class Residences implements Task {
     }
 
     /** What follows on the release of a lease. */
-    private final class LeaseEnd implements Handoff.ReleaseEnd {
+    private final class LeaseEnd implements Handoff.Leaving {
 
         private final Residence residence;
         private final Hold lease;
         private final @Nullable GivingUp told;
         private final Runnable then;
+        private long untilNanos;
 
         LeaseEnd(Residence residence, Hold lease, @Nullable GivingUp told, Runnable then) {
             this.residence = residence;
             this.lease = lease;
             this.told = told;
             this.then = then;
+        }
+
+        @Override
+        public Hold hold() {
+            return lease;
+        }
+
+        @Override
+        public long untilNanos() {
+            return untilNanos;
         }
 
         @Override
@@ -367,12 +379,10 @@ public final class Residences implements Task {
     /** Leases whose ends leave together, so many to a request. */
     private final class Departure {
 
-        private final List<Handoff.Leaving> leaving = new ArrayList<>();
-        private final List<LeaseEnd> ends = new ArrayList<>();
+        private final List<LeaseEnd> leaving = new ArrayList<>();
 
-        void add(LeaseEnd end, long untilNanos) {
-            leaving.add(new Handoff.Leaving(end.lease, untilNanos, end));
-            ends.add(end);
+        void add(LeaseEnd end) {
+            leaving.add(end);
             if (leaving.size() == Renewals.BATCH) {
                 leave();
             }
@@ -387,11 +397,11 @@ public final class Residences implements Task {
                 handoff.releaseTogether(leaving);
                 begun = true;
             } finally {
-                for (int i = 0; !begun && i < ends.size(); i++) {
-                    strand(ends.get(i).residence, ends.get(i).lease, ends.get(i).then);
+                for (int i = 0; !begun && i < leaving.size(); i++) {
+                    LeaseEnd end = leaving.get(i);
+                    strand(end.residence, end.lease, end.then);
                 }
                 leaving.clear();
-                ends.clear();
             }
         }
     }
@@ -435,20 +445,18 @@ public final class Residences implements Task {
 
     @Override
     public long inspect(long now, long horizon, Batch due) {
-        long next = Long.MAX_VALUE;
         if (!any) {
-            return next;
+            return Long.MAX_VALUE;
         }
         Departure together = new Departure();
         try {
-            next = look(now, together);
+            return inspectLeased(now, together);
         } finally {
             together.leave();
         }
-        return next;
     }
 
-    private long look(long now, Departure together) {
+    private long inspectLeased(long now, Departure together) {
         long next = Long.MAX_VALUE;
         List<Kept> kept = new ArrayList<>();
         for (Residence residence : leased) {
