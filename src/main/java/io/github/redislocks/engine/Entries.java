@@ -286,8 +286,10 @@ final class Entries {
     private @Nullable Hold acquireUnder(
             LockObject lock, Residence residence, Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
             throws InterruptedException {
-        watchdog.wakeAt(clock.nanoTime() + Timing.heartbeatMillis(request.leaseMillis()) * 1_000_000);
+        long began = clock.nanoTime();
+        watchdog.wakeAt(began + Timing.heartbeatMillis(request.leaseMillis()) * 1_000_000);
         StackSpace.ensure();
+        boolean waited = false;
         if (!limit.waits()) {
             Residence.Found found = residence.tryTurnOrSay();
             if (found != Residence.Found.TURN) {
@@ -296,11 +298,18 @@ final class Entries {
                         ? null
                         : acquireAnew(lock, owners.caller(), request, limit, lost);
             }
-        } else if (!hasTurn(lock, residence, limit)) {
-            return null;
+        } else if (!residence.tryTurn()) {
+            waited = true;
+            if (!awaitTurn(residence, limit)) {
+                checkOutage(lock, residence, false, limit, began);
+                return null;
+            }
         }
         boolean done = false;
         try {
+            if (waited) {
+                checkOutage(lock, residence, true, limit, began);
+            }
             LocalHold local = takeConfirmed(residence, residence.lease(), limit, lost);
             while (local == null) {
                 // It is not there, or may not be kept.
@@ -326,6 +335,7 @@ final class Entries {
             residences.answerTries(residence);
             return local;
         } finally {
+            residence.entered();
             if (!done) {
                 residence.endTurn();
                 residences.turnEnded(residence);
@@ -333,14 +343,11 @@ final class Entries {
         }
     }
 
-    private boolean hasTurn(LockObject lock, Residence residence, WaitLimit limit) throws InterruptedException {
-        if (residence.tryTurn()) {
-            return true;
-        }
-        long began = clock.nanoTime();
+    private boolean awaitTurn(Residence residence, WaitLimit limit) throws InterruptedException {
         boolean turn = false;
         try {
             turn = residence.awaitTurn(limit, clock);
+            return turn;
         } catch (InterruptedException e) {
             limit.thrown();
             throw e;
@@ -350,24 +357,20 @@ final class Entries {
                 residences.turnEnded(residence);
             }
         }
-        if (residence.lease() == null) {
-            checkOutage(lock, residence, turn, limit, began);
-        }
-        return turn;
     }
 
     /**
-     * Throws, and ends the turn, if what kept the thread waiting was an outage: for as long as it had time, or for
-     * longer than it bears. The thread that had the turn met it, and knew of no holder.
+     * Throws if what kept the thread waiting was an outage: for as long as it had time, or for longer than it bears.
+     * The thread that had the turn met it, and knew of no holder.
      */
     private void checkOutage(LockObject lock, Residence residence, boolean turn, WaitLimit limit, long began) {
+        if (residence.lease() != null) {
+            return;
+        }
         Availability server = monitored.of(lock.keys.lock());
         long now = clock.nanoTime();
         long age = server.age(now);
         if (age > 0 && (!turn || limit.isPast(age))) {
-            if (turn) {
-                residence.endTurn();
-            }
             throw unavailable.notAcquired(lock.keys, now - began, false, server.cause());
         }
     }

@@ -10,6 +10,7 @@ import io.github.redislocks.state.Residence;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -34,7 +35,9 @@ final class LocalThreads {
                 name(hold.owner);
             }
         }
+        Collection<Thread> queued = residence == null ? List.of() : residence.queuedThreads();
         List<String> sharers = new ArrayList<>();
+        int behind = queued.size();
         if (holding != null) {
             name(holding.owner);
         }
@@ -47,9 +50,12 @@ final class LocalThreads {
                 threads.put(attempt.owner.id, 1);
             } else if (attempt.waits) {
                 sharers.add(attempt.owner.id);
+                Thread thread = attempt.owner.thread();
+                if (thread != null && queued.contains(thread)) {
+                    behind--;
+                }
             }
         }
-        int behind = residence == null ? 0 : residence.queuedThreads().size();
         for (String sharer : sharers) {
             threads.put(sharer, sharers.size() + behind);
         }

@@ -22,8 +22,11 @@ import io.github.redislocks.state.Settings;
 import io.github.redislocks.waiting.Attempts;
 import io.github.redislocks.waiting.Residences;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Queries about locks, and {@code forceUnlock}, for threads that need not hold the lock. */
@@ -76,18 +79,16 @@ public final class LockQueries {
     }
 
     /** The threads of this client that wait for the lock, or have been granted it and not returned yet. */
-    public List<Thread> queuedThreads(LockKeys keys) {
-        List<Thread> threads = new ArrayList<>();
+    public Collection<Thread> queuedThreads(LockKeys keys) {
+        // A thread goes from the queue of the residence to an attempt, so the queue is looked at first.
+        Residence residence = residences.known(keys.lock());
+        Set<Thread> threads = residence == null ? new HashSet<>() : new HashSet<>(residence.queuedThreads());
         for (Attempt attempt : attempts.all()) {
             if (attempt.waits
                     && attempt.condition() == null
                     && attempt.keys.lock().equals(keys.lock())) {
                 addThread(attempt, threads);
             }
-        }
-        Residence residence = residences.known(keys.lock());
-        if (residence != null) {
-            threads.addAll(residence.queuedThreads());
         }
         return threads;
     }
@@ -103,7 +104,7 @@ public final class LockQueries {
         return threads;
     }
 
-    private static void addThread(Attempt attempt, List<Thread> threads) {
+    private static void addThread(Attempt attempt, Collection<Thread> threads) {
         Thread thread = attempt.owner.thread();
         if (thread != null) {
             threads.add(thread);

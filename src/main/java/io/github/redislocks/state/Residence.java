@@ -3,6 +3,7 @@ package io.github.redislocks.state;
 import io.github.redislocks.LockGivenUp;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.Clock;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Queue;
@@ -151,17 +152,26 @@ public final class Residence extends Owner {
         }
     }
 
-    /** Waits for the turn; false if the time was over. */
+    /**
+     * Waits for the turn; false if the time was over. With it, the thread counts as one that waits: {@link #entered}.
+     */
     public boolean awaitTurn(WaitLimit limit, Clock clock) throws InterruptedException {
         if (limit.isTimed()) {
-            return turns.tryAcquireNanos(Turns.THREAD, Math.max(0, limit.remaining(clock.nanoTime())));
+            return turns.tryAcquireNanos(Turns.WAITER, Math.max(0, limit.remaining(clock.nanoTime())));
         }
         if (limit.isInterruptible()) {
-            turns.acquireInterruptibly(Turns.THREAD);
+            turns.acquireInterruptibly(Turns.WAITER);
         } else {
-            turns.acquire(Turns.THREAD);
+            turns.acquire(Turns.WAITER);
         }
         return true;
+    }
+
+    /** Notes that the thread that has the turn, if it has waited for it, knows now what came of it. */
+    public void entered() {
+        if (turns.entering != null) {
+            turns.entering = null;
+        }
     }
 
     /** Ends the turn; the next thread goes on. */
@@ -174,9 +184,17 @@ public final class Residence extends Owner {
         return turns.hasQueuedThreads();
     }
 
-    /** The threads that wait for the turn. */
+    /** The threads that wait for the turn, and the one that has waited for it and goes on. */
     public Collection<Thread> queuedThreads() {
-        return turns.hasQueuedThreads() ? turns.getQueuedThreads() : List.of();
+        // In this order: whoever leaves the queue is noted before.
+        Collection<Thread> threads = turns.hasQueuedThreads() ? turns.getQueuedThreads() : List.of();
+        Thread entering = turns.entering;
+        if (entering == null || threads.contains(entering)) {
+            return threads;
+        }
+        List<Thread> all = new ArrayList<>(threads);
+        all.add(entering);
+        return all;
     }
 
     /** What the client has in Redis, valid or not; null if nothing. */
@@ -438,14 +456,29 @@ public final class Residence extends Owner {
 
         static final int THREAD = 1;
         static final int CLIENT = 2;
+        /** A thread that waits for the turn, or would. */
+        static final int WAITER = 3;
 
         private static final long serialVersionUID = 1;
 
         /** Until when others may come before the first waiter; of who has the turn. */
         private volatile long sliceEndNanos;
 
+        /** The thread that has waited for the turn, until it knows what came of it. */
+        private volatile @Nullable Thread entering;
+
         @Override
         protected boolean tryAcquire(int who) {
+            if (!takes(who)) {
+                return false;
+            }
+            if (who == WAITER) {
+                entering = Thread.currentThread();
+            }
+            return true;
+        }
+
+        private boolean takes(int who) {
             if (getState() != 0) {
                 return false;
             }

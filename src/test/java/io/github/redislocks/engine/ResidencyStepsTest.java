@@ -318,6 +318,25 @@ class ResidencyStepsTest extends SteppedClient {
     }
 
     @Test
+    void thread_thatHasWaitedForTheTurn_isQueuedUntilItHasTheLock() throws Exception {
+        kept.lock(LEASE, true);
+        kept.unlock();
+        Residence residence = residence();
+        assertThat(residence.tryTurn()).isTrue();
+        FutureTask<Void> waits = new FutureTask<>(() -> kept.lock(LEASE, true), null);
+        Thread thread = new Thread(waits);
+        thread.start();
+        await().until(residence::isWanted);
+        assertThat(client.queries().queuedThreads(kept.keys())).containsExactly(thread);
+        List<Thread> onItsWay = new ArrayList<>();
+        during("reenter", () -> onItsWay.addAll(client.queries().queuedThreads(kept.keys())));
+        residence.endTurn();
+        waits.get();
+        assertThat(onItsWay).containsExactly(thread);
+        assertThat(client.queries().queuedThreads(kept.keys())).isEmpty();
+    }
+
+    @Test
     void recall_ofAnEarlierLease_changesNothing() {
         kept.lock(LEASE, true);
         kept.unlock();
