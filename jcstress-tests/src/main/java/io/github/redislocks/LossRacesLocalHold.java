@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.state.Attempt;
@@ -52,7 +53,8 @@ public class LossRacesLocalHold {
     /** A residence with a lease, and a thread that may hold the lock under it. */
     static class Kept {
         final Owner owner = new Owner("client:7");
-        final Residence residence = new Residence("client", 1, OnTwin.keys("n"), new Holds(), new HashSet<>());
+        final Residence residence =
+                new Residence(Clock.SYSTEM, "client", 1, OnTwin.keys("n"), new Holds(), new HashSet<>());
         final Hold lease = lease(residence);
 
         @Nullable

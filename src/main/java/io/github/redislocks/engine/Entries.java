@@ -346,7 +346,7 @@ final class Entries {
     private boolean awaitTurn(Residence residence, WaitLimit limit) throws InterruptedException {
         boolean turn = false;
         try {
-            turn = residence.awaitTurn(limit, clock);
+            turn = residence.awaitTurn(limit);
             return turn;
         } catch (InterruptedException e) {
             limit.thrown();
@@ -384,9 +384,6 @@ final class Entries {
                 || !losses.isValid(lease)
                 || residences.isOver(residence, lease, clock.nanoTime(), true)) {
             return local;
-        }
-        if (residence.hasToken(lease, clock.nanoTime())) {
-            return take(residence, lease, owners.caller(), lost, clock.nanoTime());
         }
         // So that there are tokens afterwards: one for each microsecond.
         long from = residence.nextTokenNanos(lease) + TOKEN_NANOS;

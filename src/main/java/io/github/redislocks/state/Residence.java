@@ -44,6 +44,7 @@ public final class Residence extends Owner {
 
     public final LockKeys keys;
     private final Holds holds;
+    private final Clock clock;
     private final Turns turns = new Turns();
     private final AtomicReference<@Nullable Hold> lease = new AtomicReference<>();
     /** All that have a lease; shared. */
@@ -73,8 +74,9 @@ public final class Residence extends Owner {
     private long lookedNanos;
 
     /** Makes one without a lease. Leased: a set that has it while it has one. */
-    public Residence(String clientId, long number, LockKeys keys, Holds holds, Set<Residence> leased) {
+    public Residence(Clock clock, String clientId, long number, LockKeys keys, Holds holds, Set<Residence> leased) {
         super(clientId + ':' + KIND + number, Residence.class);
+        this.clock = clock;
         this.leased = leased;
         this.keys = keys;
         this.holds = holds;
@@ -155,7 +157,7 @@ public final class Residence extends Owner {
     /**
      * Waits for the turn; false if the time was over. With it, the thread counts as one that waits: {@link #entered}.
      */
-    public boolean awaitTurn(WaitLimit limit, Clock clock) throws InterruptedException {
+    public boolean awaitTurn(WaitLimit limit) throws InterruptedException {
         if (limit.isTimed()) {
             return turns.tryAcquireNanos(Turns.WAITER, Math.max(0, limit.remaining(clock.nanoTime())));
         }
@@ -250,7 +252,7 @@ public final class Residence extends Owner {
         confirmedNanos = acquired.acquiredNanos;
         lease.set(acquired);
         leased.add(this);
-        turns.beginSlice();
+        turns.beginSlice(clock.nanoTime());
     }
 
     /** Notes that a lease has ended; whoever ends it, and as often as that is said. */
@@ -347,11 +349,6 @@ public final class Residence extends Owner {
         }
         long sure = Math.max(confirmedNanos - from.acquiredNanos, Math.min(now - from.acquiredNanos, UNASKED_NANOS));
         return lastToken < from.token + sure * 99 / 100_000 ? lastToken + 1 : 0;
-    }
-
-    /** Whether the next holder needs no answer of Redis; for who has the turn. */
-    public boolean hasToken(Hold from, long now) {
-        return nextToken(from, now) != 0;
     }
 
     /** When Redis has passed the time of the next token; for who has the turn. */
@@ -452,7 +449,7 @@ public final class Residence extends Owner {
      * The queue of threads. Fair in slices: while others wait, a thread that comes back may have the turn again until
      * its slice is over. Passing it on at each unlock would wake a thread each time.
      */
-    private static final class Turns extends AbstractQueuedSynchronizer {
+    private final class Turns extends AbstractQueuedSynchronizer {
 
         static final int THREAD = 1;
         static final int CLIENT = 2;
@@ -485,20 +482,20 @@ public final class Residence extends Owner {
             if (who == CLIENT || !hasQueuedThreads()) {
                 return compareAndSetState(0, 1);
             }
-            long now = System.nanoTime();
+            long now = clock.nanoTime();
             boolean first = !hasQueuedPredecessors();
             if ((!first && now - sliceEndNanos >= 0) || !compareAndSetState(0, 1)) {
                 return false;
             }
             if (first) {
-                beginSlice();
+                beginSlice(now);
             }
             return true;
         }
 
         /** Lets the thread that has the turn have it again for a time, before those that wait. */
-        void beginSlice() {
-            sliceEndNanos = System.nanoTime() + Timing.SLICE_NANOS;
+        void beginSlice(long now) {
+            sliceEndNanos = now + Timing.SLICE_NANOS;
         }
 
         boolean isFree() {

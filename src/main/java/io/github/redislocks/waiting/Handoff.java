@@ -558,13 +558,16 @@ public final class Handoff implements Renewals.Rescue {
 
         @Override
         public long follow(Reply reply, long sentNanos) {
+            boolean second = sentBefore || reply.resent();
+            // If this throws, the request is sent again, and finds nothing of what it has ended.
+            sentBefore = true;
             for (int i = 0; i < parts.size(); i++) {
                 FirstRelease part = parts.get(i);
                 if (Answer.isFreed(reply, i)) {
                     localQueue.exit(part.hold.keys(), part.hold.attempt);
                     part.end(true);
                 } else {
-                    part.sentBefore |= sentBefore || reply.resent();
+                    part.sentBefore |= second;
                     watchdog.run(part);
                 }
             }
@@ -573,7 +576,6 @@ public final class Handoff implements Renewals.Rescue {
 
         @Override
         public void unanswered() {
-            sentBefore = true;
             parts.forEach(FirstRelease::unanswered);
         }
 

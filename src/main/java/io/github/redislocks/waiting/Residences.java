@@ -94,7 +94,7 @@ public final class Residences implements Task {
     public Residence of(LockKeys keys, long keepNanos) {
         any = true;
         Residence residence = byLock.get(
-                keys.lock(), lock -> new Residence(clientId, numbers.incrementAndGet(), keys, holds, leased));
+                keys.lock(), lock -> new Residence(clock, clientId, numbers.incrementAndGet(), keys, holds, leased));
         residence.keepFor(keepNanos);
         return residence;
     }

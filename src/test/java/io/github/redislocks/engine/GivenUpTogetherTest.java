@@ -1,6 +1,8 @@
 package io.github.redislocks.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Reply;
@@ -16,6 +18,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.FutureTask;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -26,6 +29,7 @@ import org.junit.jupiter.api.Timeout;
 class GivenUpTogetherTest extends SteppedClient {
 
     private static final long KEPT_MILLIS = 1_000;
+    private static final long TIME_IS_OVER_MILLIS = KEPT_MILLIS + KEPT_MILLIS / 5;
     private static final Settings KEEPING = Settings.DEFAULTS.withResidency(Duration.ofMillis(KEPT_MILLIS));
 
     private final List<Sync> locks = new ArrayList<>();
@@ -41,7 +45,7 @@ class GivenUpTogetherTest extends SteppedClient {
                 client.residences.known(locks.get(lock).keys().lock()));
     }
 
-    /** Keeps so many locks, of which the first was had twice, until their time is over. */
+    /** Keeps so many locks, of which the first was had twice. */
     private void keep(int count) {
         IntStream.range(0, count).forEach(i -> locks.add(client.lock("job" + i, false, KEEPING)));
         use(locks);
@@ -50,8 +54,19 @@ class GivenUpTogetherTest extends SteppedClient {
         for (int i = 0; i < count; i++) {
             leases.add(Objects.requireNonNull(residence(i).lease()));
         }
-        clock.advanceMillis(KEPT_MILLIS + KEPT_MILLIS / 5);
-        client.residences.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
+    }
+
+    /** Keeps so many locks until their time is over. */
+    private void giveUp(int count) {
+        keep(count);
+        clock.advanceMillis(TIME_IS_OVER_MILLIS);
+        inspect();
+    }
+
+    /** Has the client look for what it keeps no longer. */
+    private void inspect() {
+        long now = clock.nanoTime();
+        client.residences.inspect(now, now, (key, job) -> {});
     }
 
     private static void use(List<Sync> used) {
@@ -87,13 +102,16 @@ class GivenUpTogetherTest extends SteppedClient {
         for (int i = 0; i < locks.size(); i++) {
             assertThat(redis.hash(locks.get(i).keys().lock())).isEmpty();
             assertThat(residence(i).isTurnFree()).isTrue();
+            assertThat(client.localQueue.isInUse(locks.get(i).keys().lock()))
+                    .as("an attempt would wait behind nobody")
+                    .isFalse();
         }
         assertThat(client.holds.all()).isEmpty();
     }
 
     @Test
     void those_thatNobodyWaitsFor_leaveByOneRequest_withTheirLastTokens() {
-        keep(3);
+        giveUp(3);
         assertThat(left()).containsExactly("give_up");
         assertThat(IntStream.range(0, 3).noneMatch(i -> residence(i).isTurnFree()))
                 .as("a thread may ask anew only after the answer")
@@ -108,7 +126,7 @@ class GivenUpTogetherTest extends SteppedClient {
 
     @Test
     void oneThatSomebodyWaitsFor_goesToThat() {
-        keep(3);
+        giveUp(3);
         Attempt waiter = new Attempt(
                 7, locks.get(1).keys(), new Owner("b:1"), new Attempt.Request(LEASE, true, false), WaitLimit.endless());
         assertThat(redis.run(Scripts.acquire(waiter, Long.MAX_VALUE, true, 0), MILLI)
@@ -125,7 +143,7 @@ class GivenUpTogetherTest extends SteppedClient {
 
     @Test
     void oneThatIsNotThere_isLost() {
-        keep(3);
+        giveUp(3);
         redis.del(locks.get(1).keys().lock());
         send();
         assertThat(left()).containsExactly("release");
@@ -136,7 +154,7 @@ class GivenUpTogetherTest extends SteppedClient {
 
     @Test
     void whatAnUnansweredRequestHasEnded_isNotLost() {
-        keep(3);
+        giveUp(3);
         PendingCommand all = pending().get(0);
         redis.run(all.call(), MILLI);
         all.failed(unanswered(), clock.nanoTime());
@@ -150,7 +168,7 @@ class GivenUpTogetherTest extends SteppedClient {
 
     @Test
     void whatARequestHasEnded_thatWasSentTwice_isNotLost() {
-        keep(3);
+        giveUp(3);
         Call all = pending().get(0).call();
         redis.run(all, MILLI);
         Reply second = redis.run(all, MILLI);
@@ -161,13 +179,95 @@ class GivenUpTogetherTest extends SteppedClient {
     }
 
     @Test
+    void whatARequestHasEnded_isNotLost_ifAnErrorComesBeforeThatIsNoted() {
+        giveUp(3);
+        PendingCommand all = pending().get(0);
+        Reply freed = redis.run(all.call(), MILLI);
+        Residence first =
+                Objects.requireNonNull(client.residences.known(all.call().keys().get(0)));
+        first.ask(() -> {
+            throw broken;
+        });
+        assertThatThrownBy(() -> all.answered(freed, clock.nanoTime())).isSameAs(broken);
+        all.end();
+        send();
+        assertThat(left()).containsExactly("release", "release", "release");
+        send();
+        assertGone();
+        assertThat(leases).noneMatch(Hold::isLost);
+    }
+
+    @Test
+    void those_thatCannotBeSaid_endWithTheirTime() {
+        giveUp(3);
+        pending().get(0).failed(unanswered(), clock.nanoTime());
+        clock.advanceMillis(2 * LEASE);
+        assertThat(pending().get(0).isDue(clock.nanoTime()))
+                .as("nobody needs it any more")
+                .isFalse();
+        locks.forEach(lock -> redis.del(lock.keys().lock()));
+        assertGone();
+    }
+
+    @Test
     void those_thatAreMany_leaveBy32() {
-        keep(40);
+        giveUp(40);
         assertThat(pending())
                 .extracting(command -> command.call().keys().size() / 2)
                 .containsExactly(32, 8);
         send();
         assertGone();
+    }
+
+    @Test
+    void oneThatAThreadWaitsFor_toHaveItForItself_goesToThat() throws Exception {
+        keep(3);
+        Sync own = client.lock("job1", false);
+        FutureTask<Void> waits = new FutureTask<>(
+                () -> {
+                    own.lock(LEASE, true);
+                    own.unlock();
+                },
+                null);
+        assertThat(residence(1).tryTurn()).as("else the thread has it given up").isTrue();
+        new Thread(waits).start();
+        await().until(() -> client.localQueue.successor(own.keys(), leases.get(1).attempt) != null);
+        residence(1).endTurn();
+        clock.advanceMillis(TIME_IS_OVER_MILLIS);
+        inspect();
+        assertThat(left()).containsExactlyInAnyOrder("release", "give_up");
+        send();
+        waits.get();
+        assertGone();
+    }
+
+    @Test
+    void anError_keepsNoneForEver_andIsNoLoss() {
+        int met = 0;
+        for (int first = 1; met >= first - 1; first++) {
+            locks.clear();
+            leases.clear();
+            keep(3);
+            clock.advanceMillis(TIME_IS_OVER_MILLIS);
+            clock.failReadings(first, 1);
+            try {
+                inspect();
+            } catch (InternalError e) {
+                assertThat(e).hasMessageContaining("of the test");
+            }
+            met = clock.heal();
+            // What was not begun yet is begun when the watchdog looks again.
+            inspect();
+            for (Hold hold : client.holds.all()) {
+                if (hold.stranded) {
+                    client.handoff.rescue(hold);
+                }
+            }
+            send();
+            assertGone();
+            assertThat(leases).as("reading %d", first).noneMatch(Hold::isLost);
+        }
+        assertThat(met).as("readings of the clock").isPositive();
     }
 
     @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockUnavailableException;
@@ -16,6 +17,8 @@ import io.github.redislocks.watchdog.PendingCommand;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -334,6 +337,68 @@ class ResidencyStepsTest extends SteppedClient {
         waits.get();
         assertThat(onItsWay).containsExactly(thread);
         assertThat(client.queries().queuedThreads(kept.keys())).isEmpty();
+    }
+
+    @Test
+    void thread_thatHasTheTurnAndWaitsInRedis_isOneInTheInspection() throws Exception {
+        other.lock(LEASE, true);
+        Residence residence = residence();
+        assertThat(residence.tryTurn()).isTrue();
+        FutureTask<Void> waits = new FutureTask<>(
+                () -> {
+                    kept.lock(LEASE, true);
+                    kept.unlock();
+                },
+                null);
+        new Thread(waits).start();
+        await().until(residence::isWanted);
+        residence.endTurn();
+        await().until(() -> client.queries().inspect(kept.keys()).queueLength() == 1);
+        assertThat(client.queries().inspect(kept.keys()).queue())
+                .extracting(LockInspection.Waiter::threads)
+                .containsExactly(OptionalInt.of(1));
+        other.unlock();
+        waits.get();
+    }
+
+    @Test
+    void tokenThatComesJustAfterItWasWaitedFor_isTaken() {
+        kept.lock(LEASE, true);
+        clock.moveAtReadings(1);
+        asked.clear();
+        for (int i = 0; i < 300; i++) {
+            kept.unlock();
+            kept.lock(LEASE, true);
+        }
+        assertThat(count("release") + count("free")).as("a lease that is good").isZero();
+        kept.unlock();
+    }
+
+    @Test
+    void lease_thatIsRecalledInItsSlice_passesToAThreadThatWaits() throws Exception {
+        kept.lock(LEASE, true);
+        Hold lease = residence().lease();
+        CountDownLatch over = new CountDownLatch(1);
+        FutureTask<Hold> waits = new FutureTask<>(() -> {
+            kept.lock(LEASE, true);
+            Hold mine = residence().lease();
+            over.await();
+            kept.unlock();
+            return mine;
+        });
+        Thread thread = new Thread(waits);
+        thread.start();
+        await().until(() -> residence().isWanted() && thread.getState() == Thread.State.WAITING);
+        residence().recall(lease.attempt, clock.nanoTime());
+        clock.advanceMicros(10);
+        asked.clear();
+        kept.unlock();
+        await().until(() -> residence().holding() != null);
+        assertThat(asked).as("its slice lasts").isEmpty();
+        clock.advanceMillis(1);
+        over.countDown();
+        assertThat(waits.get()).isSameAs(lease);
+        assertThat(residence().lease()).as("its slice is over").isNull();
     }
 
     @Test

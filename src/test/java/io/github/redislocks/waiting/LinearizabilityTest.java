@@ -123,7 +123,7 @@ class LinearizabilityTest {
 
         private final FakeClock clock = new FakeClock();
         private final Residence residence =
-                new Residence("client", 1, LockKeys.of("p", "a"), new Holds(), ConcurrentHashMap.newKeySet());
+                new Residence(clock, "client", 1, LockKeys.of("p", "a"), new Holds(), ConcurrentHashMap.newKeySet());
         private final Hold lease;
         /** By thread: only its own has what it took. */
         private final @Nullable LocalHold[] taken = new LocalHold[THREADS];

@@ -1,0 +1,130 @@
+package io.github.redislocks.state;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.fixture.FakeClock;
+import java.util.HashSet;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The turns of threads: how those that come back and those that wait share them. */
+@Timeout(30)
+class ResidenceTest {
+
+    private static final long SLICE_MICROS = Timing.SLICE_NANOS / 1_000;
+
+    private final FakeClock time = new FakeClock();
+    /** Who is stopped where it looks at the clock, until {@link #goOn}. */
+    private volatile @Nullable Thread slow;
+
+    private volatile CountDownLatch stopped = new CountDownLatch(1);
+    private volatile CountDownLatch goOn = new CountDownLatch(1);
+
+    private final Clock clock = new Clock() {
+        @Override
+        public long nanoTime() {
+            if (Thread.currentThread() == slow) {
+                stopped.countDown();
+                uninterrupted(goOn);
+            }
+            return time.nanoTime();
+        }
+
+        @Override
+        public void park(Object blocker, long nanos) {
+            time.park(blocker, nanos);
+        }
+    };
+
+    private final Residence residence =
+            new Residence(clock, "client", 1, LockKeys.of("p", "a"), new Holds(), new HashSet<>());
+
+    private static void uninterrupted(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private void beginLease() {
+        Attempt attempt = new Attempt(
+                7, residence.keys, residence, new Attempt.Request(30_000, true, false), WaitLimit.endless());
+        residence.begin(new Hold(attempt, new Attempt.Grant(5, false, Long.MAX_VALUE, 0, true), 0, 10, null));
+    }
+
+    /** While another has the turn: starts a thread that waits for it, and is slow to take it. */
+    private FutureTask<Void> waiter() {
+        stopped = new CountDownLatch(1);
+        goOn = new CountDownLatch(1);
+        FutureTask<Void> task = new FutureTask<>(() -> {
+            boolean turn = residence.awaitTurn(WaitLimit.endless());
+            assertThat(turn).isTrue();
+            residence.entered();
+            return null;
+        });
+        Thread thread = new Thread(task);
+        slow = thread;
+        thread.start();
+        await().until(() -> residence.queuedThreads().contains(thread));
+        return task;
+    }
+
+    /** Ends the turn; the waiter is about to take it. */
+    private void endTurnAndLetItCome() {
+        residence.endTurn();
+        uninterrupted(stopped);
+    }
+
+    @Test
+    void thread_withinTheFirstSliceOfTheLease_comesBackBeforeThoseThatWait() throws Exception {
+        assertThat(residence.tryTurn()).isTrue();
+        beginLease();
+        FutureTask<Void> waiter = waiter();
+        endTurnAndLetItCome();
+        time.advanceMicros(SLICE_MICROS - 1);
+        assertThat(residence.tryTurn()).isTrue();
+        residence.endTurn();
+        time.advanceMicros(1);
+        assertThat(residence.tryTurn()).as("its slice is over").isFalse();
+        goOn.countDown();
+        waiter.get();
+        assertThat(residence.isTurnFree()).isFalse();
+    }
+
+    @Test
+    void thread_thatHasWaited_hasASlice() throws Exception {
+        assertThat(residence.tryTurn()).isTrue();
+        beginLease();
+        time.advanceMicros(5 * SLICE_MICROS);
+        FutureTask<Void> first = waiter();
+        residence.endTurn();
+        goOn.countDown();
+        first.get();
+        FutureTask<Void> second = waiter();
+        endTurnAndLetItCome();
+        assertThat(residence.tryTurn()).as("within the slice of the first").isTrue();
+        residence.endTurn();
+        time.advanceMicros(SLICE_MICROS);
+        assertThat(residence.tryTurn()).isFalse();
+        goOn.countDown();
+        second.get();
+    }
+
+    @Test
+    void client_whichGivesTheLeaseUp_waitsForNoSlice() throws Exception {
+        assertThat(residence.tryTurn()).isTrue();
+        FutureTask<Void> waiter = waiter();
+        endTurnAndLetItCome();
+        assertThat(residence.tryTurn()).as("no slice was begun").isFalse();
+        assertThat(residence.tryTurnFirst()).isTrue();
+        goOn.countDown();
+        residence.endTurn();
+        waiter.get();
+    }
+}
