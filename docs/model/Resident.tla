@@ -259,7 +259,7 @@ Acquires(c, t) ==
     /\ UNCHANGED <<srv, mail, stray, Tokens, silent, faults>>
 
 \* It waits for the turn no longer. Who ended its turn may have left it to this thread to give the lock up.
-\* @lua - @java Entries#hasTurn
+\* @lua - @java Entries#awaitTurn
 Depart(c, t) ==
     /\ Here(c) /\ c \in Busy /\ cl[c].th[t].st = "want"
     /\ cl' = [cl EXCEPT ![c] = Set(@, t, IF Broken = "departs" THEN "idle" ELSE "looks", 0)]

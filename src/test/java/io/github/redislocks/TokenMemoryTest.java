@@ -9,6 +9,7 @@ import io.github.redislocks.redis.Script;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.script.TokenMemory;
 import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.Timing;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -141,6 +142,47 @@ class TokenMemoryTest extends FakeTime {
         assertThat(other.tryLock()).isTrue();
         assertThat(other.previousHolderLost()).isTrue();
         other.unlock();
+    }
+
+    @Test
+    void conditionWait_isSignalledByAClientThatKeepsTheLock_afterTheTime() throws Exception {
+        Settings keeping = Settings.DEFAULTS.withTokenMemory(MEMORY).withResidency(Duration.ofMillis(100));
+        RedisLocks keeper =
+                RedisLocks.on(TokenMemory.of(server.another(), MEMORY), keeping, LossListener.to(losses::add), clock);
+        clients.add(keeper);
+        FutureTask<Boolean> waiter = new FutureTask<>(() -> {
+            job.lock();
+            job.newCondition("ready").await();
+            job.unlock();
+            return true;
+        });
+        new Thread(waiter).start();
+        await().until(() -> server.zset(KEY + ":conditions").size() == 1);
+        pass(MEMORY.multipliedBy(2).toMillis());
+        assertThat(left()).isGreaterThan(MEMORY.dividedBy(2));
+        RedisReentrantLock kept = keeper.reentrantLock("job");
+        kept.lock();
+        kept.newCondition("ready").signal();
+        kept.unlock();
+        await().until(waiter::isDone);
+        assertThat(waiter.get()).isTrue();
+        keeper.close();
+    }
+
+    @Test
+    void conditionWait_withoutAFence_endsWithoutASignal() throws Exception {
+        FutureTask<Boolean> waiter = new FutureTask<>(() -> {
+            job.lock();
+            job.newCondition("ready").await();
+            job.unlock();
+            return true;
+        });
+        new Thread(waiter).start();
+        await().until(() -> server.zset(KEY + ":conditions").size() == 1);
+        server.del(FENCE);
+        pass(Timing.HEARTBEAT_MILLIS);
+        await().until(waiter::isDone);
+        assertThat(waiter.get()).isTrue();
     }
 
     static Stream<String> scripts() {

@@ -144,12 +144,12 @@ final class Entries {
             Hold other = holds.get(lock.keys, caller);
             if (other == null || other.isLost()) {
                 Hold lease = residence.lease();
-                Hold local = lease == null || !losses.isValid(lease, began)
+                LocalHold local = lease == null || lease.renewedMillis() < leaseMillis || !losses.isValid(lease, began)
                         ? null
                         : takeInTime(residence, lease, caller, began, other);
                 if (local != null) {
                     done = true;
-                    residences.answerTries(residence);
+                    answerTries(residence, local);
                     if (events.isHeard()) {
                         events.acquired(lock.keys, local, began, events.begun(lock.keys));
                     }
@@ -170,10 +170,35 @@ final class Entries {
         return renewed && leaseMillis == lock.own.leaseMillis();
     }
 
-    /** Makes the calling thread, which has the turn, the holder, if the lease can be relied upon and may be kept. */
+    /** Has those answered who try the lock, now that the calling thread has it; an error leaves it to the watchdog. */
+    private void answerTries(Residence residence, LocalHold local) {
+        boolean done = false;
+        try {
+            residences.answerTries(residence);
+            done = true;
+        } finally {
+            if (!done) {
+                strand(local);
+            }
+        }
+    }
+
+    private void strand(Hold hold) {
+        hold.stranded = true;
+        watchdog.stranded = true;
+        watchdog.wakeAt(0);
+    }
+
+    /**
+     * Makes the calling thread, which has the turn, the holder, if the lease can be relied upon, is renewed for as long
+     * as wanted, and may be kept.
+     */
     private @Nullable LocalHold take(
-            Residence residence, @Nullable Hold lease, Owner caller, @Nullable Hold below, long now) {
-        if (lease == null || !losses.isValid(lease, now) || residences.isOver(residence, lease, now, true)) {
+            Residence residence, @Nullable Hold lease, long leaseMillis, Owner caller, @Nullable Hold below, long now) {
+        if (lease == null
+                || lease.renewedMillis() < leaseMillis
+                || !losses.isValid(lease, now)
+                || residences.isOver(residence, lease, now, true)) {
             return null;
         }
         return takeInTime(residence, lease, caller, now, below);
@@ -310,7 +335,7 @@ final class Entries {
             if (waited) {
                 checkOutage(lock, residence, true, limit, began);
             }
-            LocalHold local = takeConfirmed(residence, residence.lease(), limit, lost);
+            LocalHold local = takeConfirmed(residence, residence.lease(), request.leaseMillis(), limit, lost);
             while (local == null) {
                 // It is not there, or may not be kept.
                 Hold over = residence.lease();
@@ -332,7 +357,7 @@ final class Entries {
                 }
             }
             done = true;
-            residences.answerTries(residence);
+            answerTries(residence, local);
             return local;
         } finally {
             residence.entered();
@@ -375,10 +400,10 @@ final class Entries {
         }
     }
 
-    /** As {@link #take}; asks Redis if there is no token else. */
+    /** As {@link #take}; asks Redis if there is no token else, or no lease for as long as wanted. */
     private @Nullable LocalHold takeConfirmed(
-            Residence residence, @Nullable Hold lease, WaitLimit limit, @Nullable Hold lost) {
-        LocalHold local = take(residence, lease, owners.caller(), lost, clock.nanoTime());
+            Residence residence, @Nullable Hold lease, long leaseMillis, WaitLimit limit, @Nullable Hold lost) {
+        LocalHold local = take(residence, lease, leaseMillis, owners.caller(), lost, clock.nanoTime());
         if (local != null
                 || lease == null
                 || !losses.isValid(lease)
@@ -390,22 +415,24 @@ final class Entries {
         for (int i = 0; i < TOKEN_SPINS && clock.nanoTime() < from; i++) {
             Thread.onSpinWait();
         }
-        confirm(lease, limit, lease.leaseMillis());
-        LocalHold confirmed = take(residence, lease, owners.caller(), lost, clock.nanoTime());
+        confirm(lease, limit, Math.max(lease.renewedMillis(), leaseMillis));
+        LocalHold confirmed = take(residence, lease, leaseMillis, owners.caller(), lost, clock.nanoTime());
         if (confirmed != null) {
             confirmed.asked();
         }
         return confirmed;
     }
 
-    /** Asks whether a lease is there, and extends it. */
+    /** Asks whether a lease is there, and extends it; from then on it is renewed for as long. */
     private void confirm(Hold lease, WaitLimit limit, long millis) {
         long sent = clock.nanoTime();
         long timeout = Math.min(
                 limit.timeoutNanos(sent, settings.commandTimeoutNanos()), Math.max(1, lease.deadlineNanos() - sent));
         try {
             if (Answer.isKept(monitored.run(Scripts.reenter(lease, 0, millis).with(settings.acks()), timeout))) {
-                boolean unused = lease.extend(clock.nanoTime(), sent, millis);
+                if (lease.extend(clock.nanoTime(), sent, millis)) {
+                    lease.renewedFor(millis);
+                }
             } else {
                 losses.lose(lease, LockLost.Reason.TAKEN);
             }
@@ -420,13 +447,25 @@ final class Entries {
         try {
             Hold lease = acquireAnew(lock, residence, request, limit, null);
             if (lease != null) {
-                residence.begin(lease);
-                residences.begun();
+                begin(residence, lease);
             }
             return lease;
         } finally {
             residence.rests();
         }
+    }
+
+    private void begin(Residence residence, Hold lease) {
+        boolean begun = false;
+        try {
+            residence.begin(lease);
+            begun = true;
+        } finally {
+            if (!begun) {
+                strand(lease);
+            }
+        }
+        residences.begun();
     }
 
     /**
@@ -484,30 +523,26 @@ final class Entries {
     /** Counts a re-entry; false if the hold turned out to be lost, so that the caller has to acquire the lock anew. */
     private boolean reenter(LockObject lock, Hold hold, WaitLimit limit, long leaseMillis, boolean renewed)
             throws InterruptedException {
-        if (hold.isLocal()) {
-            if (!hold.covers(clock.nanoTime(), leaseMillis, renewed)) {
-                confirm(hold.inRedis(), limit, leaseMillis);
-            }
-            if (losses.isValid(hold)) {
-                again(hold, leaseMillis, renewed);
-                return true;
-            }
-            return false;
+        long began = clock.nanoTime();
+        if (hold.isLocal() && hold.covers(began, leaseMillis, renewed)) {
+            again(hold, leaseMillis, renewed);
+            return true;
         }
         checkCount(hold);
-        long began = clock.nanoTime();
-        int before = lock.own.localReentry() ? 0 : hold.count();
+        Hold inRedis = hold.inRedis();
+        int before = lock.own.localReentry() || hold.isLocal() ? 0 : hold.count();
         while (losses.isValid(hold)) {
             long sent = clock.nanoTime();
             long timeout = Math.min(
-                    limit.timeoutNanos(sent, settings.commandTimeoutNanos()), Math.max(1, hold.deadlineNanos() - sent));
-            long lease = hold.leaseAt(sent, leaseMillis);
-            Call call = Scripts.reenter(hold, before, lease);
+                    limit.timeoutNanos(sent, settings.commandTimeoutNanos()),
+                    Math.max(1, inRedis.deadlineNanos() - sent));
+            long lease = inRedis.leaseAt(sent, leaseMillis);
+            Call call = Scripts.reenter(inRedis, before, lease);
             try {
                 Reply reply = monitored.run(call.with(settings.acks()), timeout);
                 if (!Answer.isKept(reply)) {
-                    losses.lose(hold, LockLost.Reason.TAKEN);
-                } else if (hold.extend(clock.nanoTime(), sent, lease)) {
+                    losses.lose(inRedis, LockLost.Reason.TAKEN);
+                } else if (inRedis.extend(clock.nanoTime(), sent, lease)) {
                     hold.reentered(leaseMillis, renewed, sent + Timing.renewalNanos(lease));
                     watchdog.wakeAt(hold.nextRenewalNanos());
                     return true;
@@ -529,7 +564,7 @@ final class Entries {
                 }
                 limit.throwIfInterrupted();
                 if (!unacknowledged) {
-                    hold.unanswered(true);
+                    inRedis.unanswered(true);
                 }
                 clock.pause(lock, REENTRY_PAUSE_NANOS);
                 monitored.retried();

@@ -317,7 +317,6 @@ final class Exits {
         } finally {
             if (!ended) {
                 local.stranded = true;
-                local.inRedis().stranded = true;
                 watchdog.stranded = true;
                 watchdog.wakeAt(0);
             }

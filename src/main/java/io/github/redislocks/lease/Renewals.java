@@ -142,7 +142,7 @@ public final class Renewals implements Task {
         int batches = 0;
         int lost = 0;
         for (Hold hold : holds.all()) {
-            if (hold.stranded) {
+            if (Residence.isStranded(hold)) {
                 rescue.rescue(hold);
             }
             if (!hold.isValid(now) && !losses.isValid(hold)) {

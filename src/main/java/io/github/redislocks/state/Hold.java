@@ -538,6 +538,13 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         }
     }
 
+    /** From now on the watchdog asks for this lease, unless it asks for a longer one; of the owner's thread. */
+    public void renewedFor(long wantedMillis) {
+        int wanted = Math.toIntExact(leaseAt(acquiredNanos, wantedMillis));
+        leaseMillis = Math.max(leaseMillis, wanted);
+        renewedMillis = Math.max(renewedMillis, wanted);
+    }
+
     /** Whether the hold lasts as long as a re-entry wants without a request to Redis. */
     public boolean covers(long now, long wantedMillis, boolean renewed) {
         return renewed

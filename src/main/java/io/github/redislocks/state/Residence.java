@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.concurrent.locks.AbstractQueuedSynchronizer;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -38,6 +39,9 @@ public final class Residence extends Owner {
 
     /** For how long after its beginning a lease gives tokens by the time alone: as long as one that others wait for. */
     private static final long UNASKED_NANOS = Timing.SLICE_NANOS;
+
+    private static final AtomicReferenceFieldUpdater<Residence, @Nullable LocalHold> HOLDING =
+            AtomicReferenceFieldUpdater.newUpdater(Residence.class, LocalHold.class, "holding");
 
     private static final int SPINS = 100;
     private static final long YIELD_NANOS = 20_000;
@@ -85,6 +89,12 @@ public final class Residence extends Owner {
     /** Whether a hold is that of a client that keeps the lock, and none of its threads has it. */
     public static boolean isIdle(Hold hold) {
         return hold.owner instanceof Residence residence && residence.holding == null;
+    }
+
+    /** Whether an error stopped the release of a hold in Redis, or of a thread's hold under it. */
+    public static boolean isStranded(Hold hold) {
+        Hold used = used(hold);
+        return hold.stranded || (used != null && used.stranded);
     }
 
     /** The hold of whoever has the lock by a hold in Redis: itself, or a thread's under it; null if none has. */
@@ -171,7 +181,7 @@ public final class Residence extends Owner {
 
     /** Notes that the thread that has the turn, if it has waited for it, knows now what came of it. */
     public void entered() {
-        if (turns.entering != null) {
+        if (turns.entering == Thread.currentThread()) {
             turns.entering = null;
         }
     }
@@ -250,8 +260,8 @@ public final class Residence extends Owner {
     public void begin(Hold acquired) {
         lastToken = 0;
         confirmedNanos = acquired.acquiredNanos;
-        lease.set(acquired);
         leased.add(this);
+        lease.set(acquired);
         turns.beginSlice(clock.nanoTime());
     }
 
@@ -381,7 +391,13 @@ public final class Residence extends Owner {
     public void lost(LocalHold hold) {
         if (holding == hold) {
             holds.put(hold);
-            holding = null;
+            endHolding(hold);
+        }
+    }
+
+    /** Ends the hold of a thread for it, and the turn with it; once, however often it is said. */
+    private void endHolding(LocalHold hold) {
+        if (HOLDING.compareAndSet(this, hold, null)) {
             endTurn();
         }
     }
@@ -397,7 +413,7 @@ public final class Residence extends Owner {
         ended(from);
         LocalHold local = holding;
         if (local != null && local.isUnder(from) && local.stranded) {
-            passOn(0);
+            endHolding(local);
         }
     }
 

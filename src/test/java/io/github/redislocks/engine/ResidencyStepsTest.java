@@ -16,8 +16,10 @@ import io.github.redislocks.state.Settings;
 import io.github.redislocks.watchdog.PendingCommand;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.BeforeEach;
@@ -112,6 +114,130 @@ class ResidencyStepsTest extends SteppedClient {
         assertThat(redis.pttl(KEY)).isEqualTo(60_000);
         kept.unlock();
         kept.unlock();
+    }
+
+    @Test
+    void namedLease_ofAnInnerTry_thatIsNotGiven_isAnErrorAndNoCount() {
+        kept.lock(LEASE, true);
+        redis.down(true);
+        assertThatThrownBy(() -> kept.tryLock(60_000, false))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("was not entered once more");
+        redis.down(false);
+        assertThat(kept.hold().count()).isEqualTo(1);
+        kept.unlock();
+        assertThat(kept.hold()).isNull();
+    }
+
+    @Test
+    void namedLease_ofAnInnerLock_isAskedForUntilItIsGiven() {
+        kept.lock(LEASE, true);
+        fail(2, "reenter", SteppedClient::unanswered);
+        kept.lock(60_000, false);
+        assertThat(redis.pttl(KEY)).isEqualTo(60_000);
+        assertThat(kept.hold().count()).isEqualTo(2);
+    }
+
+    @Test
+    void namedLease_ofAnInnerLock_thatFindsNoLease_isALoss() {
+        kept.lock(LEASE, true);
+        redis.del(KEY);
+        kept.lock(60_000, false);
+        assertThat(kept.hold().count()).isEqualTo(1);
+        kept.unlock();
+        assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
+    }
+
+    private final Sync longer = client.lock("job", false, KEEPING.withLease(Duration.ofMinutes(1)));
+
+    @Test
+    void lockObject_withALongerLease_getsThatOfTheClient() {
+        kept.lock(LEASE, true);
+        kept.unlock();
+        clock.advanceMillis(1);
+        longer.lock(60_000, true);
+        assertThat(longer.remainingNanos()).isGreaterThan(59_000 * MILLI);
+        assertThat(redis.pttl(KEY)).isEqualTo(60_000);
+        assertThat(residence().lease().renewedMillis()).isEqualTo(60_000);
+        longer.unlock();
+        asked.clear();
+        clock.advanceMillis(1);
+        kept.lock(LEASE, true);
+        longer.lock(60_000, true);
+        assertThat(asked).as("it has the longer one").isEmpty();
+    }
+
+    @Test
+    void lockObject_withALongerLease_thatIsNotGiven_meetsAnError() {
+        kept.lock(LEASE, true);
+        kept.unlock();
+        clock.advanceMillis(1);
+        redis.down(true);
+        assertThatThrownBy(() -> longer.tryLock(60_000, true)).isInstanceOf(LockUnavailableException.class);
+        assertThat(longer.hold()).isNull();
+    }
+
+    @Test
+    void reentry_byALockObjectWithALongerLease_hasThatRenewed() {
+        kept.lock(LEASE, true);
+        longer.lock(60_000, true);
+        assertThat(residence().lease().renewedMillis()).isEqualTo(60_000);
+    }
+
+    /** As the watchdog does. */
+    private void watch() {
+        client.renewals.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
+    }
+
+    @Test
+    void errorAfterTheLockIsHeld_leavesItToTheWatchdog() {
+        Runnable failing = () -> residence().ask(() -> {
+            throw broken;
+        });
+        // With a lease to acquire first, and without.
+        for (int round = 0; round < 2; round++) {
+            if (round == 0) {
+                during("take", failing);
+            } else {
+                failing.run();
+            }
+            assertThatThrownBy(() -> kept.lock(LEASE, true)).isSameAs(broken);
+            assertThat(kept.held()).as("not held").isNull();
+            assertThat(client.watchdog.stranded).isTrue();
+            watch();
+            assertThat(residence().isTurnFree()).isTrue();
+            release(redis.run(pending("release").call(), MILLI));
+            assertThat(client.holds.all()).isEmpty();
+            clock.advanceMillis(1);
+            kept.lock(LEASE, true);
+            kept.unlock();
+            clock.advanceMillis(1);
+        }
+    }
+
+    @Test
+    void strandedHold_isReleasedByTheWatchdog() {
+        kept.lock(LEASE, true);
+        residence().holding().stranded = true;
+        watch();
+        assertThat(left()).containsExactly("release");
+        assertThat(residence().isTurnFree()).isTrue();
+    }
+
+    @Test
+    void errorBeforeTheLeaseIsKept_leavesItToTheWatchdog() {
+        Set<Residence> full = new HashSet<>() {
+            @Override
+            public boolean add(Residence residence) {
+                throw broken;
+            }
+        };
+        Residence failing = new Residence(clock, "client", 9, kept.keys(), client.holds, full);
+        Sync unkept = new Sync(kept.engine, kept.keys(), false, KEEPING, failing);
+        assertThatThrownBy(() -> unkept.lock(LEASE, true)).isSameAs(broken);
+        watch();
+        assertThat(left()).containsExactly("release");
+        assertThat(failing.isTurnFree()).isTrue();
     }
 
     @Test

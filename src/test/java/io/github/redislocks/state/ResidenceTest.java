@@ -82,6 +82,27 @@ class ResidenceTest {
     }
 
     @Test
+    void thread_thatHasWaited_isQueuedUntilItSaysItself() throws Exception {
+        assertThat(residence.tryTurn()).isTrue();
+        CountDownLatch seen = new CountDownLatch(1);
+        FutureTask<Void> task = new FutureTask<>(() -> {
+            assertThat(residence.awaitTurn(WaitLimit.endless())).isTrue();
+            uninterrupted(seen);
+            residence.entered();
+            return null;
+        });
+        new Thread(task).start();
+        await().until(residence::isWanted);
+        residence.endTurn();
+        await().until(() -> !residence.isWanted());
+        residence.entered();
+        assertThat(residence.queuedThreads()).hasSize(1);
+        seen.countDown();
+        task.get();
+        assertThat(residence.queuedThreads()).isEmpty();
+    }
+
+    @Test
     void thread_withinTheFirstSliceOfTheLease_comesBackBeforeThoseThatWait() throws Exception {
         assertThat(residence.tryTurn()).isTrue();
         beginLease();

@@ -4,8 +4,8 @@
 -- Redis 7.0, which tells scripts its version, one command raises an expiry and leaves a later one as it is.
 local RAISES = redis.REDIS_VERSION_NUM ~= nil
 
+-- Returns whether the key is there.
 local function extend(key, lease)
-    if not RAISES or redis.call('pexpire', key, lease, 'gt') == 0 then
-        redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(lease)))
-    end
+    return RAISES and redis.call('pexpire', key, lease, 'gt') == 1
+        or redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(lease))) == 1
 end

@@ -26,9 +26,10 @@ local _, _, _, id, order = look(place)
 local last = not held[1] and redis.call('get', fence)
 local lost = last and not released(last)
 if order and order ~= '' then
-    if lost then
-        -- The holder vanished, perhaps with a signal. The next attempt that takes the lock wakes all waiters; no other
-        -- attempt may come, so this one queues.
+    -- For as long as somebody waits, the lock has a fence: without one, take would not see that anybody waits.
+    if not extend(fence, MEMORY) or lost then
+        -- The holder vanished, perhaps with a signal, or the server has lost data. The next attempt that takes the lock
+        -- wakes all waiters; no other attempt may come, so this one queues.
         drop(place)
     else
         note(place, tonumber(ARGV[4]), claim, ' ' .. id .. ' ' .. order)
