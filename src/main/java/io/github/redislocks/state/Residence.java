@@ -139,12 +139,16 @@ public final class Residence extends Owner {
         TURN,
         /** A thread that has the lock. */
         HOLDER,
-        /** A thread that has the turn and asks Redis for the lock, so that the client does not have it. */
-        NO_LEASE
+        /** A thread that has the turn and asks Redis for the lock, or releases it for too long: Redis knows. */
+        UNKNOWN
     }
 
-    /** Takes the turn before threads that wait for it, or says why it cannot be had. */
-    public Found tryTurnOrSay() {
+    /**
+     * Takes the turn before threads that wait for it, or says why it cannot be had. Waits for so long at most for what
+     * another has begun with it; if that goes on, whoever has the lock is left to Redis to say.
+     */
+    public Found tryTurnOrSay(long mostNanos) {
+        long began = clock.nanoTime();
         for (int i = 1; ; i++) {
             if (tryTurnFirst()) {
                 return Found.TURN;
@@ -152,8 +156,8 @@ public final class Residence extends Owner {
             if (holding != null) {
                 return Found.HOLDER;
             }
-            if (hasNothing()) {
-                return Found.NO_LEASE;
+            if (hasNothing() || (i % SPINS == 0 && clock.nanoTime() - began >= mostNanos)) {
+                return Found.UNKNOWN;
             }
             // Who has the turn is about to be the holder, or releases the lease.
             if (i % SPINS == 0) {
@@ -404,12 +408,18 @@ public final class Residence extends Owner {
 
     /** Forgets a lease that was lost. */
     public void lost(Hold from) {
-        rescued(from);
+        endStranded(from);
         holds.forget(from);
     }
 
-    /** Ends a lease, and the turn of a thread that an error stopped while it released that. */
+    /** Ends a lease, and the turn that was to end with its release, which an error has stopped. */
     public void rescued(Hold from) {
+        boolean unused = released(from);
+        endStranded(from);
+    }
+
+    /** Ends a lease, and the turn of a thread that an error stopped while it released that. */
+    private void endStranded(Hold from) {
         ended(from);
         LocalHold local = holding;
         if (local != null && local.isUnder(from) && local.stranded) {

@@ -5,6 +5,7 @@ import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.lease.Renewals;
 import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
@@ -504,7 +505,12 @@ public final class Handoff implements Renewals.Rescue {
 
         @Override
         public long follow(Reply reply, long sentNanos) {
-            if (!ended && !sentBefore && Answer.isGone(reply) && !reply.resent() && hold.releaseFailed()) {
+            if (!ended
+                    && !sentBefore
+                    && !wasSentBefore()
+                    && Answer.isGone(reply)
+                    && !reply.resent()
+                    && hold.releaseFailed()) {
                 // Whoever declares the loss ends the turn as well.
                 hold.keepFor(0);
                 end(false);
@@ -538,7 +544,6 @@ public final class Handoff implements Renewals.Rescue {
     private final class ReleaseTogether extends PendingCommand {
 
         private final List<FirstRelease> parts;
-        private boolean sentBefore;
 
         ReleaseTogether(List<FirstRelease> parts) {
             super(
@@ -558,9 +563,7 @@ public final class Handoff implements Renewals.Rescue {
 
         @Override
         public long follow(Reply reply, long sentNanos) {
-            boolean second = sentBefore || reply.resent();
-            // If this throws, the request is sent again, and finds nothing of what it has ended.
-            sentBefore = true;
+            boolean second = wasSentBefore() || reply.resent();
             for (int i = 0; i < parts.size(); i++) {
                 FirstRelease part = parts.get(i);
                 if (Answer.isFreed(reply, i)) {
@@ -572,6 +575,21 @@ public final class Handoff implements Renewals.Rescue {
                 }
             }
             return DONE;
+        }
+
+        @Override
+        public void failed(RedisException failure, long sentNanos) {
+            if (failure instanceof RedisException.Refused refused && !refused.passing()) {
+                // Of one part perhaps, and the others would wait for that.
+                redis.refused(failure);
+                for (FirstRelease part : parts) {
+                    part.sentBefore = true;
+                    watchdog.run(part);
+                }
+                done();
+            } else {
+                super.failed(failure, sentNanos);
+            }
         }
 
         @Override

@@ -332,6 +332,7 @@ public final class Residences implements Task {
         lease.stranded = true;
         watchdog.stranded = true;
         watchdog.wakeAt(0);
+        // If there is an error once more, the watchdog ends the turn as well.
         released(residence, lease, then);
     }
 
@@ -397,11 +398,24 @@ public final class Residences implements Task {
                 handoff.releaseTogether(leaving);
                 begun = true;
             } finally {
-                for (int i = 0; !begun && i < leaving.size(); i++) {
-                    LeaseEnd end = leaving.get(i);
-                    strand(end.residence, end.lease, end.then);
+                try {
+                    if (!begun) {
+                        strand();
+                    }
+                } finally {
+                    leaving.clear();
                 }
-                leaving.clear();
+            }
+        }
+
+        private void strand() {
+            // All of them first: there may be an error once more.
+            for (int i = 0; i < leaving.size(); i++) {
+                leaving.get(i).lease.stranded = true;
+            }
+            for (int i = 0; i < leaving.size(); i++) {
+                LeaseEnd end = leaving.get(i);
+                Residences.this.strand(end.residence, end.lease, end.then);
             }
         }
     }

@@ -165,16 +165,36 @@ public final class BatchSender implements Runnable {
             return;
         }
         List<Job> jobs = new ArrayList<>(PIPELINE);
+        boolean answered = true;
         try {
             PendingCommand next = urgent.poll();
             while (next != null) {
                 jobs.add(next);
-                next = jobs.size() < PIPELINE ? urgent.poll() : null;
+                next = jobs.size() < pipeline ? urgent.poll() : null;
             }
-            send(jobs, commandTimeoutNanos);
+            answered = send(jobs, commandTimeoutNanos);
         } finally {
             end(jobs);
         }
+        if (!answered) {
+            failUrgent();
+        }
+    }
+
+    /** Threads may wait for each of them: not for one timeout after the other. */
+    private void failUrgent() {
+        for (PendingCommand command = urgent.poll(); command != null; command = urgent.poll()) {
+            try {
+                command.failed(notSent(), clock.nanoTime());
+            } finally {
+                command.end();
+            }
+        }
+    }
+
+    /** One timeout is enough to know that the server is away. */
+    private static RedisException notSent() {
+        return new RedisException.Unanswered("not sent, since those before it were not answered", false, null);
     }
 
     private void endUrgent() {
@@ -199,10 +219,7 @@ public final class BatchSender implements Runnable {
             sendUrgent();
         }
         for (Job job : rest) {
-            // One timeout is enough to know that the server is away.
-            job.failed(
-                    new RedisException.Unanswered("not sent, since those before it were not answered", false, null),
-                    clock.nanoTime());
+            job.failed(notSent(), clock.nanoTime());
         }
         if (current.ping) {
             try {

@@ -31,6 +31,9 @@ public abstract class PendingCommand implements Job {
     private volatile long nextTryNanos;
     private volatile boolean done;
     private volatile boolean underWay;
+    /** Of the thread that sends it. */
+    private int sendings;
+
     private final Backoff backoff = Backoff.ofRequests();
 
     /**
@@ -119,8 +122,14 @@ public abstract class PendingCommand implements Job {
         return true;
     }
 
+    /** Whether it was, or may have been, sent before it was sent last. */
+    protected final boolean wasSentBefore() {
+        return sendings > 1;
+    }
+
     @Override
     public Call call(long sentNanos, long timeoutNanos) {
+        sendings++;
         return call();
     }
 

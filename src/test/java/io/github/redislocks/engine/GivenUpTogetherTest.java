@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.Script;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
@@ -93,8 +95,15 @@ class GivenUpTogetherTest extends SteppedClient {
     /** Has Redis do what is pending. */
     private void send() {
         for (PendingCommand command : pending()) {
-            command.answered(redis.run(command.call(), MILLI), clock.nanoTime());
+            command.begin();
+            command.answered(done(command), clock.nanoTime());
+            command.end();
         }
+    }
+
+    /** Has Redis do something; the answer is what the sender hears. */
+    private Reply done(PendingCommand command) {
+        return redis.run(command.call(clock.nanoTime(), MILLI), MILLI);
     }
 
     private void assertGone() {
@@ -156,7 +165,7 @@ class GivenUpTogetherTest extends SteppedClient {
     void whatAnUnansweredRequestHasEnded_isNotLost() {
         giveUp(3);
         PendingCommand all = pending().get(0);
-        redis.run(all.call(), MILLI);
+        done(all);
         all.failed(unanswered(), clock.nanoTime());
         assertThat(residence(1).isTurnFree()).as("Redis may be away").isTrue();
         send();
@@ -182,7 +191,7 @@ class GivenUpTogetherTest extends SteppedClient {
     void whatARequestHasEnded_isNotLost_ifAnErrorComesBeforeThatIsNoted() {
         giveUp(3);
         PendingCommand all = pending().get(0);
-        Reply freed = redis.run(all.call(), MILLI);
+        Reply freed = done(all);
         Residence first =
                 Objects.requireNonNull(client.residences.known(all.call().keys().get(0)));
         first.ask(() -> {
@@ -268,6 +277,129 @@ class GivenUpTogetherTest extends SteppedClient {
             assertThat(leases).as("reading %d", first).noneMatch(Hold::isLost);
         }
         assertThat(met).as("readings of the clock").isPositive();
+    }
+
+    @Test
+    void refusedRequest_isFollowedByOneForEach() {
+        giveUp(3);
+        PendingCommand together = pending().get(0);
+        together.begin();
+        together.failed(new RedisException.Refused("CROSSSLOT Keys in request", null), clock.nanoTime());
+        assertThat(left()).containsExactly("release", "release", "release");
+        send();
+        assertGone();
+        assertThat(leases).noneMatch(Hold::isLost);
+        locks.clear();
+        giveUp(2);
+        assertThat(left()).as("the server has refused that").containsExactly("release", "release");
+    }
+
+    @Test
+    void refusalThatPasses_isTriedAgain() {
+        giveUp(3);
+        pending().get(0).failed(new RedisException.Refused("LOADING Redis is loading", null), clock.nanoTime());
+        assertThat(left()).containsExactly("give_up");
+    }
+
+    @Test
+    void refusedRequest_thatHasEndedSome_isNoLossOfThose() {
+        giveUp(3);
+        PendingCommand together = pending().get(0);
+        done(together);
+        together.failed(new RedisException.Refused("WRONGTYPE Operation", null), clock.nanoTime());
+        send();
+        assertGone();
+        assertThat(leases).noneMatch(Hold::isLost);
+    }
+
+    /** Has somebody else use a key. */
+    private void foreign(String key, String command) {
+        Script script =
+                new Script("foreign", "redis.call('del', KEYS[1]) redis.call(" + command + ") return {'OK'}", "");
+        redis.run(new Call(script, List.of(key), List.of()), MILLI);
+    }
+
+    @Test
+    void keysOfOtherTypes_hinderNoOtherLock() {
+        keep(3);
+        foreign(locks.get(0).keys().fence(), "'hset', KEYS[1], 'a', 'b'");
+        foreign(locks.get(1).keys().lock(), "'set', KEYS[1], 'a'");
+        foreign(locks.get(2).keys().fence(), "'hset', KEYS[1], 'a', 'b'");
+        clock.advanceMillis(TIME_IS_OVER_MILLIS);
+        inspect();
+        assertThat(done(pending().get(0)).code()).isEqualTo("LINE");
+        assertThat(redis.hash(locks.get(0).keys().lock())).isEmpty();
+        assertThat(redis.hash(locks.get(2).keys().lock())).isEmpty();
+        assertThat(redis.string(locks.get(2).keys().fence())).isEqualTo(leases.get(2).token + "+");
+    }
+
+    /** Has Redis do something; an error keeps the sender from telling what came of it. */
+    private void sendAndForget(PendingCommand command) {
+        command.begin();
+        done(command);
+        command.end();
+    }
+
+    @Test
+    void answersThatAnErrorHasLost_mayHaveBeenGiven() {
+        giveUp(3);
+        PendingCommand together = pending().get(0);
+        sendAndForget(together);
+        send();
+        assertThat(left()).containsExactly("release", "release", "release");
+        send();
+        assertGone();
+        assertThat(leases).noneMatch(Hold::isLost);
+    }
+
+    @Test
+    void releaseOfOne_whoseAnswerAnErrorHasLost_mayHaveBeenAnswered() {
+        giveUp(1);
+        PendingCommand alone = pending().get(0);
+        sendAndForget(alone);
+        send();
+        assertGone();
+        assertThat(leases).noneMatch(Hold::isLost);
+    }
+
+    @Test
+    void errorsAtTheBeginning_andAtTheAnswerOfATry_keepNoTurn() {
+        int met = 0;
+        for (int first = 1; met >= first - 1; first++) {
+            locks.clear();
+            leases.clear();
+            keep(3);
+            clock.advanceMillis(TIME_IS_OVER_MILLIS);
+            clock.failReadings(first, 1);
+            for (int i = 0; i < 3; i++) {
+                residence(i).ask(() -> {
+                    throw new InternalError("of the test");
+                });
+            }
+            try {
+                inspect();
+            } catch (InternalError e) {
+                assertThat(e).hasMessageContaining("of the test");
+            }
+            met = clock.heal();
+            for (int round = 0; round < 5; round++) {
+                try {
+                    watch();
+                    inspect();
+                    send();
+                } catch (InternalError e) {
+                    assertThat(e).hasMessageContaining("of the test");
+                }
+            }
+            assertGone();
+            IntStream.range(0, 3).forEach(i -> residence(i).nextAsked());
+        }
+        assertThat(met).as("readings of the clock").isPositive();
+    }
+
+    /** As the watchdog does. */
+    private void watch() {
+        client.renewals.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
     }
 
     @Test

@@ -315,6 +315,24 @@ class ResidencyStepsTest extends SteppedClient {
     }
 
     @Test
+    void tryOfItsOwn_waitsForTheReleaseUnderWay_forACommandTimeoutOnly() throws Exception {
+        keepAndRecall();
+        asked.clear();
+        FutureTask<Boolean> tried = new FutureTask<>(() -> kept.tryLock(LEASE, true));
+        Thread trying = new Thread(tried);
+        trying.start();
+        await().until(() -> tried.isDone() || trying.getState() == Thread.State.TIMED_WAITING);
+        assertThat(asked).isEmpty();
+        clock.advanceMillis(Settings.DEFAULTS.commandTimeoutNanos() / MILLI);
+        await().until(() -> {
+            clock.advanceMillis(1);
+            return tried.isDone();
+        });
+        assertThat(tried.get()).as("Redis says that the client has it").isFalse();
+        assertThat(asked).isNotEmpty();
+    }
+
+    @Test
     void tryOfItsOwn_afterAReleaseThatWasNotAnswered_doesNotOvertakeIt() {
         keepAndRecall();
         PendingCommand release = pending("release");

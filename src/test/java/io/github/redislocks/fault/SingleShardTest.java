@@ -103,6 +103,28 @@ class SingleShardTest {
         }
     }
 
+    @Test
+    void shardThatDoesNotSayWhatItIs_keptLocksOfManySlots_areGivenUpAfterARefusal() {
+        try (RedisServer server = shard(RedisServer.Version.V7_0);
+                Jedis jedis = server.client();
+                RedisLocks locks = RedisLocks.builder()
+                        .uri(server.uri().replace("//", "//clerk:secret@"))
+                        .lease(Duration.ofMinutes(5))
+                        .residency(Duration.ofMillis(100))
+                        .onLockLost(losses::add)
+                        .build()) {
+            String log = Logged.by(() -> {
+                for (int i = 0; i < HOLDS; i++) {
+                    locks.runWithLock("job-" + i, () -> {});
+                }
+                await().until(() ->
+                        IntStream.range(0, HOLDS).noneMatch(i -> jedis.exists("redis-locks:{job-" + i + "}")));
+            });
+            assertThat(log).containsOnlyOnce("CROSSSLOT");
+            assertThat(losses).isEmpty();
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2})
     void nodeOfALargerCluster_asASingleServer_isRefused(int node) {

@@ -141,7 +141,7 @@ class LinearizabilityTest {
 
         @Operation
         public long take(@Param(name = "thread") int thread) {
-            if (taken[thread] != null || residence.tryTurnOrSay() != Residence.Found.TURN) {
+            if (taken[thread] != null || residence.tryTurnOrSay(Long.MAX_VALUE) != Residence.Found.TURN) {
                 return NOTHING;
             }
             Hold present = residence.lease();

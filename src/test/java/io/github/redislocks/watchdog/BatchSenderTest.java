@@ -148,6 +148,7 @@ class BatchSenderTest {
     private class Command extends PendingCommand {
 
         private final List<String> told = new ArrayList<>();
+        private int unanswered;
 
         Command() {
             super(clock, call.keys().get(0), Long.MAX_VALUE);
@@ -162,6 +163,11 @@ class BatchSenderTest {
         public long follow(Reply reply, long sentNanos) {
             told.add(reply.code());
             return DONE;
+        }
+
+        @Override
+        public void unanswered() {
+            unanswered++;
         }
     }
 
@@ -345,6 +351,53 @@ class BatchSenderTest {
         assertThat(commands).allMatch(PendingCommand::isDone);
         assertThat(timeouts).containsOnly(TIMEOUT);
         assertThat(freed).hasValue(2);
+    }
+
+    @Test
+    void urgentCommands_toAServerThatIsFar_areSentInLongerPipelines() {
+        server = calls -> {
+            clock.advanceMillis(1);
+            return all(calls, OK);
+        };
+        List<Command> commands = Stream.generate(this::sendNow).limit(32 + 96).toList();
+        sender.run();
+        sender.run();
+        assertThat(pipelines).containsExactly(32, 96);
+        assertThat(commands).allMatch(PendingCommand::isDone);
+    }
+
+    @Test
+    void urgentCommands_toAServerThatDoesNotAnswer_waitForOneTimeoutTogether() {
+        server = calls -> all(calls, AWAY);
+        List<Command> commands = Stream.generate(this::sendNow).limit(100).toList();
+        sender.run();
+        assertThat(pipelines).containsExactly(32);
+        assertThat(commands).allSatisfy(command -> {
+            assertThat(command.isUnderWay()).isFalse();
+            assertThat(command.isDone()).isFalse();
+            assertThat(command.unanswered).isEqualTo(1);
+        });
+        assertThat(sender.isIdle()).isTrue();
+    }
+
+    @Test
+    void urgentCommand_thatFailsAtThat_isUnderWayNoLonger_norAreOthers() {
+        server = calls -> all(calls, AWAY);
+        Stream.generate(this::sendNow).limit(32).forEach(command -> {});
+        Command broken = new Command() {
+            @Override
+            public void failed(RedisException failure, long sentNanos) {
+                throw new IllegalStateException("of the test");
+            }
+        };
+        broken.begin();
+        sender.sendNow(broken);
+        Command after = sendNow();
+        assertThat(catchThrowable(sender::run)).isNotNull();
+        assertThat(broken.isUnderWay()).isFalse();
+        server = calls -> all(calls, OK);
+        sender.run();
+        assertThat(after.isDone()).isTrue();
     }
 
     @Test
