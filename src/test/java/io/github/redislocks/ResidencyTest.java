@@ -1,11 +1,14 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.Timing;
 import io.github.redislocks.testkit.twin.Fault;
+import io.github.redislocks.testkit.twin.HeldCalls;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -121,6 +124,28 @@ class ResidencyTest extends FakeTime {
         pass(1_500);
         other.unlock();
         assertThat(use()).isGreaterThan(theirs);
+    }
+
+    @Test
+    void lease_isLookedAtAHeartbeatAfterItBegan_howeverLongItsAcquisitionTook() throws Exception {
+        HeldCalls asked = redis.hold(verb("take")).whateverTheirTimeouts();
+        CountDownLatch over = new CountDownLatch(1);
+        CompletableFuture<Boolean> lost = elsewhere(() -> {
+            lock.lock();
+            over.await();
+            return !lock.isHeldByCurrentThread();
+        });
+        asked.awaitParked(1, Duration.ofSeconds(5));
+        pass(2_500);
+        asked.release();
+        await().until(() -> !locks.held().isEmpty());
+        server.del(KEY);
+        // Here only the library itself wakes the watchdog.
+        clock.advanceMillis(Timing.HEARTBEAT_MILLIS);
+        await().until(() -> !losses.isEmpty());
+        over.countDown();
+        assertThat(lost.get()).isTrue();
+        assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.TAKEN);
     }
 
     @Test

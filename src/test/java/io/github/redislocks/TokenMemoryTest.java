@@ -144,12 +144,8 @@ class TokenMemoryTest extends FakeTime {
         other.unlock();
     }
 
-    @Test
-    void conditionWait_isSignalledByAClientThatKeepsTheLock_afterTheTime() throws Exception {
-        Settings keeping = Settings.DEFAULTS.withTokenMemory(MEMORY).withResidency(Duration.ofMillis(100));
-        RedisLocks keeper =
-                RedisLocks.on(TokenMemory.of(server.another(), MEMORY), keeping, LossListener.to(losses::add), clock);
-        clients.add(keeper);
+    /** One that waits in a Condition of the lock by now. */
+    private FutureTask<Boolean> conditionWait() {
         FutureTask<Boolean> waiter = new FutureTask<>(() -> {
             job.lock();
             job.newCondition("ready").await();
@@ -158,6 +154,16 @@ class TokenMemoryTest extends FakeTime {
         });
         new Thread(waiter).start();
         await().until(() -> server.zset(KEY + ":conditions").size() == 1);
+        return waiter;
+    }
+
+    @Test
+    void conditionWait_isSignalledByAClientThatKeepsTheLock_afterTheTime() throws Exception {
+        Settings keeping = Settings.DEFAULTS.withTokenMemory(MEMORY).withResidency(Duration.ofMillis(100));
+        RedisLocks keeper =
+                RedisLocks.on(TokenMemory.of(server.another(), MEMORY), keeping, LossListener.to(losses::add), clock);
+        clients.add(keeper);
+        FutureTask<Boolean> waiter = conditionWait();
         pass(MEMORY.multipliedBy(2).toMillis());
         assertThat(left()).isGreaterThan(MEMORY.dividedBy(2));
         RedisReentrantLock kept = keeper.reentrantLock("job");
@@ -171,14 +177,7 @@ class TokenMemoryTest extends FakeTime {
 
     @Test
     void conditionWait_withoutAFence_endsWithoutASignal() throws Exception {
-        FutureTask<Boolean> waiter = new FutureTask<>(() -> {
-            job.lock();
-            job.newCondition("ready").await();
-            job.unlock();
-            return true;
-        });
-        new Thread(waiter).start();
-        await().until(() -> server.zset(KEY + ":conditions").size() == 1);
+        FutureTask<Boolean> waiter = conditionWait();
         server.del(FENCE);
         pass(Timing.HEARTBEAT_MILLIS);
         await().until(waiter::isDone);

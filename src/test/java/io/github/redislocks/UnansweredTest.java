@@ -62,6 +62,19 @@ class UnansweredTest extends FakeTime {
     }
 
     @Test
+    void holdThatIsLost_whileItsRenewalsWereNotAnswered_isEndedInRedis() {
+        lock.lock();
+        redis.failNext(1_000, verb("renew"), Fault.REPLY_LOST);
+        pass(30_000);
+        assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.UNCONFIRMED);
+        pass(1_000);
+        assertThat(server.hash(KEY)).as("a renewal had made it last").isEmpty();
+        assertThat(other.tryLock()).isTrue();
+        assertThat(other.previousHolderLost()).isTrue();
+        other.unlock();
+    }
+
+    @Test
     void reentry_executedButNotAnswered_countsOnce() {
         lock.lock();
         redis.failNext(1, UnansweredTest::isReentry, Fault.REPLY_LOST);

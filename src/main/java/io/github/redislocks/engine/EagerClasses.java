@@ -19,6 +19,7 @@ import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LimitedHold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.LocalQueue;
@@ -57,6 +58,7 @@ public final class EagerClasses {
             LocalQueue.Left.class,
             PendingCommand.Need.class,
             BatchSender.class,
+            Residence.class,
             Conditions.ConditionWait.Stage.class,
             VoteAnswer.Word.class,
             Withdrawal.End.class,

@@ -312,7 +312,6 @@ final class Entries {
             LockObject lock, Residence residence, Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
             throws InterruptedException {
         long began = clock.nanoTime();
-        watchdog.wakeAt(began + Timing.heartbeatMillis(request.leaseMillis()) * 1_000_000);
         StackSpace.ensure();
         boolean waited = false;
         if (!limit.waits()) {
@@ -425,6 +424,7 @@ final class Entries {
 
     /** Asks whether a lease is there, and extends it; from then on it is renewed for as long. */
     private void confirm(Hold lease, WaitLimit limit, long millis) {
+        lease.asks(millis);
         long sent = clock.nanoTime();
         long timeout = Math.min(
                 limit.timeoutNanos(sent, settings.commandTimeoutNanos()), Math.max(1, lease.deadlineNanos() - sent));
@@ -459,6 +459,8 @@ final class Entries {
         boolean begun = false;
         try {
             residence.begin(lease);
+            // Not earlier: before, a walk finds no lease to look at.
+            watchdog.wakeAt(lease.acquiredNanos + Timing.heartbeatMillis(lease.leaseMillis()) * 1_000_000);
             begun = true;
         } finally {
             if (!begun) {
@@ -537,6 +539,7 @@ final class Entries {
                     limit.timeoutNanos(sent, settings.commandTimeoutNanos()),
                     Math.max(1, inRedis.deadlineNanos() - sent));
             long lease = inRedis.leaseAt(sent, leaseMillis);
+            inRedis.asks(lease);
             Call call = Scripts.reenter(inRedis, before, lease);
             try {
                 Reply reply = monitored.run(call.with(settings.acks()), timeout);

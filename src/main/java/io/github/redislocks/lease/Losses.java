@@ -3,6 +3,7 @@ package io.github.redislocks.lease;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.GivingUp;
@@ -11,7 +12,10 @@ import io.github.redislocks.state.LocalHold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Residence;
 import java.time.Duration;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Decides whether holds are still valid, and does once what follows from a loss: passes on the turn, tells listeners.
@@ -22,6 +26,8 @@ public final class Losses {
     private final Turns turns;
     private final EventNotifier events;
     private final AtomicLong lastLostAttempt = new AtomicLong();
+    /** Lost while a renewal was not answered, which may still run. */
+    private final Queue<Hold> unconfirmed = new ConcurrentLinkedQueue<>();
 
     public Losses(Clock clock, Turns turns, EventNotifier events) {
         this.clock = clock;
@@ -71,11 +77,19 @@ public final class Losses {
      */
     public void ended(Hold hold) {
         LockLost.Reason reason = hold.lossReason();
-        if (reason == null || !hold.beginTelling()) {
+        if (reason == null || hold.isTold()) {
+            return;
+        }
+        // Here: an error between the two lines below and the last one could not be noted.
+        StackSpace.ensureLocal();
+        if (!hold.beginTelling()) {
             return;
         }
         boolean done = false;
         try {
+            if (reason == LockLost.Reason.UNCONFIRMED) {
+                unconfirmed.add(hold);
+            }
             if (hold.owner instanceof Residence residence) {
                 ended(residence, hold, reason);
             } else {
@@ -93,6 +107,12 @@ public final class Losses {
         }
     }
 
+    /** A hold that was lost while a renewal was not answered, each once at least; null if there is none. */
+    @Nullable
+    Hold nextUnconfirmed() {
+        return unconfirmed.poll();
+    }
+
     private void endTurn(Hold hold) {
         if (!hold.isReleasedTooLate()) {
             turns.exit(hold.keys(), hold.attempt);
@@ -102,7 +122,8 @@ public final class Losses {
     /** The end of a residence: nobody is told, unless a thread had the lock. */
     private void ended(Residence residence, Hold lease, LockLost.Reason reason) {
         LocalHold local = residence.holding();
-        if (local != null && local.isUnder(lease) && local.lose(reason)) {
+        // Again, if an error came before all was done.
+        if (local != null && local.isUnder(lease) && (local.lose(reason) || local.isLost())) {
             ended(local);
         }
         endTurn(lease);

@@ -134,6 +134,7 @@ public final class Renewals implements Task {
 
     @Override
     public long inspect(long now, long horizon, Batch due) {
+        endUnconfirmed();
         long next = doubts.take(now);
         int failoverEpoch = epoch.count();
         boolean moved = failoverEpoch != lastFailoverEpoch;
@@ -193,6 +194,15 @@ public final class Renewals implements Task {
         losses.tellLosses();
         // A hold may have ended meanwhile.
         return next <= 0 ? now : next;
+    }
+
+    /** Ends in Redis what a renewal may prolong that still runs, so that nobody waits for that lease. */
+    private void endUnconfirmed() {
+        for (Hold hold = losses.nextUnconfirmed(); hold != null; hold = losses.nextUnconfirmed()) {
+            if (!hold.isLocal() && !hold.isReleasedTooLate()) {
+                rescue.leaveLater(hold);
+            }
+        }
     }
 
     private void add(List<Hold> holds, int batch, Batch due) {

@@ -464,6 +464,11 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         return now <= LOST && (LOST - now) % -TELLING == UNCONFIRMED_IN_RELEASE;
     }
 
+    /** Whether the listeners are told of the loss, or are being told. */
+    public boolean isTold() {
+        return state <= LOST + TELLING;
+    }
+
     /** Begins to tell the listeners of the loss; true for the one caller that has to do it. */
     public boolean beginTelling() {
         long now = state;
@@ -538,11 +543,14 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         }
     }
 
+    /** Notes that Redis is about to be asked for this lease, which it may give and not say; of the owner's thread. */
+    public void asks(long millis) {
+        leaseMillis = Math.max(leaseMillis, Math.toIntExact(millis));
+    }
+
     /** From now on the watchdog asks for this lease, unless it asks for a longer one; of the owner's thread. */
     public void renewedFor(long wantedMillis) {
-        int wanted = Math.toIntExact(leaseAt(acquiredNanos, wantedMillis));
-        leaseMillis = Math.max(leaseMillis, wanted);
-        renewedMillis = Math.max(renewedMillis, wanted);
+        renewedMillis = Math.max(renewedMillis, Math.toIntExact(leaseAt(acquiredNanos, wantedMillis)));
     }
 
     /** Whether the hold lasts as long as a re-entry wants without a request to Redis. */

@@ -68,7 +68,10 @@ public final class LocalHold extends Hold {
     @Override
     public boolean covers(long now, long wantedMillis, boolean renewed) {
         // It is renewed for as long as a thread has the lock, but a lease that is named counts from now.
-        return isValid(now) && (renewed || lease.deadlineNanos() >= now + Timing.validityNanos(wantedMillis));
+        return isValid(now)
+                && (renewed
+                        ? lease.renewedMillis() >= wantedMillis
+                        : lease.deadlineNanos() >= now + Timing.validityNanos(wantedMillis));
     }
 
     @Override

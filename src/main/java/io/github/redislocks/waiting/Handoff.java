@@ -271,6 +271,7 @@ public final class Handoff implements Renewals.Rescue {
             holds.remove(hold);
         }
         hold.stranded = false;
+        left.stranded = false;
         if (hold.owner instanceof Residence residence) {
             residence.rescued(hold);
         }

@@ -480,7 +480,8 @@ public final class Residences implements Task {
             }
             next = Math.min(next, look(residence, lease, now));
             if (residence.holding() == null && !residence.isWanted()) {
-                long since = residence.idleSinceNanos();
+                // A thread may be about to have what it has just acquired.
+                long since = Math.max(residence.idleSinceNanos(), lease.acquiredNanos);
                 long end = endNanos(residence, since);
                 if (end <= now || closed || !mailbox.isOpen()) {
                     giveUpIfIdle(residence, end <= now ? LockGivenUp.Reason.IDLE : null, together);

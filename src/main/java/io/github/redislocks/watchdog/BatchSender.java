@@ -257,7 +257,7 @@ public final class BatchSender implements Runnable {
         boolean answered = false;
         for (int i = 0; i < jobs.size(); i++) {
             Outcome outcome = outcomes.get(i);
-            answered |= outcome.reply() != null || outcome.failure() instanceof RedisException.Unready;
+            answered |= !(outcome.failure() instanceof RedisException.Unanswered);
             try {
                 tell(jobs.get(i), calls.get(i), outcome, sent, timeout);
             } catch (Throwable e) {

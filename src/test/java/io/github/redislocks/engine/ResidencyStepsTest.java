@@ -182,6 +182,93 @@ class ResidencyStepsTest extends SteppedClient {
         kept.lock(LEASE, true);
         longer.lock(60_000, true);
         assertThat(residence().lease().renewedMillis()).isEqualTo(60_000);
+        assertThat(longer.remainingNanos()).isGreaterThan(59_000 * MILLI);
+        assertThat(kept.hold().count()).isEqualTo(2);
+    }
+
+    @Test
+    void leaseThatRedisMayHaveGiven_isReleasedForAsLong() {
+        kept.lock(LEASE, true);
+        redis.down(true);
+        assertThatThrownBy(() -> kept.tryLock(3_600_000, false)).isInstanceOf(LockUnavailableException.class);
+        assertThat(residence().lease().leaseMillis()).isEqualTo(3_600_000);
+        redis.down(false);
+        kept.unlock();
+        clock.advanceMillis(1);
+        Sync hours = client.lock("job", false, KEEPING.withLease(Duration.ofHours(2)));
+        during("reenter", () -> redis.down(true));
+        assertThatThrownBy(() -> hours.tryLock(7_200_000, true)).isInstanceOf(LockUnavailableException.class);
+        clock.advanceMillis(7_200_000);
+        assertThat(pending("release").isDue(clock.nanoTime()))
+                .as("Redis may still have it")
+                .isTrue();
+    }
+
+    @Test
+    void error_whereverItComesInALoss_keepsNoTurn_andTheLossIsTold() throws Exception {
+        int overflows = 0;
+        for (int above = 0; above < 120; above++) {
+            Sync lock = client.lock("deep" + above, false, KEEPING);
+            CountDownLatch held = new CountDownLatch(1);
+            CountDownLatch late = new CountDownLatch(1);
+            int left = above;
+            FutureTask<Boolean> holder = new FutureTask<>(() -> {
+                lock.lock(LEASE, true);
+                held.countDown();
+                late.await();
+                return NearTheEnd.overflows(left, lock::held);
+            });
+            Thread thread = new Thread(null, holder, "holder", 512 * 1024);
+            thread.start();
+            held.await();
+            Residence residence = client.residences.known(lock.keys().lock());
+            LocalHold local = residence.holding();
+            clock.advanceMillis(LEASE);
+            late.countDown();
+            overflows += holder.get() ? 1 : 0;
+            thread.join();
+            watch();
+            watch();
+            assertThat(residence.isTurnFree()).as("%d calls above", above).isTrue();
+            assertThat(local.isTold()).isTrue();
+            assertThat(client.holds.get(lock.keys(), thread)).isNull();
+        }
+        assertThat(overflows).isPositive();
+    }
+
+    /** Runs something near the end of the calling thread's stack. */
+    private static final class NearTheEnd {
+
+        private final Runnable work;
+        private int depth;
+
+        private NearTheEnd(Runnable work) {
+            this.work = work;
+        }
+
+        /** Whether it met that end, with so many calls to go before. */
+        static boolean overflows(int left, Runnable work) {
+            NearTheEnd all = new NearTheEnd(() -> {});
+            try {
+                all.call(Integer.MAX_VALUE);
+            } catch (StackOverflowError e) {
+                try {
+                    new NearTheEnd(work).call(all.depth - 2 - left);
+                } catch (StackOverflowError met) {
+                    return true;
+                }
+            }
+            return false;
+        }
+
+        private void call(int most) {
+            depth++;
+            if (depth < most) {
+                call(most);
+            } else {
+                work.run();
+            }
+        }
     }
 
     /** As the watchdog does. */
@@ -213,6 +300,17 @@ class ResidencyStepsTest extends SteppedClient {
             kept.unlock();
             clock.advanceMillis(1);
         }
+    }
+
+    @Test
+    void freshLease_hasNotBeenIdleSinceAnEarlierOne() {
+        clock.advanceMillis(Duration.ofHours(2).toMillis());
+        kept.lock(LEASE, true);
+        Hold fresh = residence().lease();
+        // As if the walk had found it before the thread came to hold it, and went on after that.
+        residence().passOn(0);
+        client.residences.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
+        assertThat(residence().lease()).isSameAs(fresh);
     }
 
     @Test

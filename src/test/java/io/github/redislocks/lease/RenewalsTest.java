@@ -135,6 +135,31 @@ class RenewalsTest {
     }
 
     @Test
+    void holdThatIsLostWhileARenewalWasNotAnswered_isEndedInRedis() {
+        Hold hold = hold(0);
+        walk();
+        Job renewal = job();
+        renewal.begin();
+        renewal.call(clock.nanoTime(), MILLI);
+        clock.advanceMillis(LEASE);
+        assertThat(losses.isValid(hold)).isFalse();
+        holds.forget(hold);
+        walk();
+        assertThat(left).containsExactly(hold);
+        walk();
+        assertThat(left).as("once").hasSize(1);
+    }
+
+    @Test
+    void holdThatIsLostOtherwise_isLeftToItsLease() {
+        Hold hold = hold(Long.MAX_VALUE / 2);
+        clock.advanceMillis(LEASE);
+        assertThat(losses.isValid(hold)).isFalse();
+        walk();
+        assertThat(left).isEmpty();
+    }
+
+    @Test
     void holdThatIsDue_isRenewedForItsLease_andAgainAThirdOfItLater() {
         Hold hold = hold(RENEWAL);
         assertThat(walk()).isEqualTo(start + RENEWAL);

@@ -381,6 +381,17 @@ class BatchSenderTest {
     }
 
     @Test
+    void refusal_isAnAnswer() {
+        server = calls -> all(calls, Outcome.of(new RedisException.Refused("WRONGTYPE", null)));
+        List<Command> commands = Stream.generate(this::sendNow).limit(33).toList();
+        sender.run();
+        assertThat(commands.get(32).unanswered).as("it waits for its turn").isZero();
+        List<Question> jobs = questions(33);
+        send(false, jobs);
+        assertThat(jobs.get(32).told).containsExactly("begin", "WRONGTYPE", "end");
+    }
+
+    @Test
     void urgentCommand_thatFailsAtThat_isUnderWayNoLonger_norAreOthers() {
         server = calls -> all(calls, AWAY);
         Stream.generate(this::sendNow).limit(32).forEach(command -> {});
