@@ -9,6 +9,7 @@ import io.github.redislocks.testkit.twin.Fault;
 import io.github.redislocks.testkit.twin.HeldCalls;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
@@ -34,6 +35,44 @@ class FakeTimeTest extends FakeTime {
         assertThat(redis.log().count("take")).isEqualTo(1);
         assertThat(redis.log().count("acquire")).isEqualTo(1);
         lock.unlock();
+    }
+
+    /** Has a thread wait for 10 s that is held up for 9 s just before it parks. */
+    private void waitsForOneSecondMore(Callable<Boolean> waits) throws InterruptedException {
+        long began = clock.nanoTime();
+        AtomicReference<Object> outcome = new AtomicReference<>();
+        Thread waiter = new Thread(() -> {
+            try {
+                outcome.set(waits.call());
+            } catch (Exception e) {
+                outcome.set(e);
+            }
+        });
+        clock.holdUp(waiter, 9_000);
+        waiter.start();
+        await().until(() -> clock.nanoTime() > began && clock.isParked(waiter));
+        assertThat(Duration.ofNanos(clock.wakeOf(waiter) - began)).isEqualTo(Duration.ofSeconds(10));
+        passUntil(() -> !waiter.isAlive());
+        assertThat(outcome.get()).isEqualTo(false);
+    }
+
+    @Test
+    void tryLock_ofAThreadThatIsHeldUpBeforeItParks_endsInTime() throws InterruptedException {
+        other.lock();
+        waitsForOneSecondMore(() -> lock.tryLock(10, TimeUnit.SECONDS));
+        other.unlock();
+    }
+
+    @Test
+    void await_ofAThreadThatIsHeldUpBeforeItParks_endsInTime() throws InterruptedException {
+        waitsForOneSecondMore(() -> {
+            lock.lock();
+            try {
+                return lock.newCondition("ready").await(10, TimeUnit.SECONDS);
+            } finally {
+                lock.unlock();
+            }
+        });
     }
 
     @Test

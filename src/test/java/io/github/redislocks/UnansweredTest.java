@@ -75,6 +75,84 @@ class UnansweredTest extends FakeTime {
     }
 
     @Test
+    void holdThatTheWatchdogFindsLost_isEndedInRedis_thoughNothingElseWakesIt() {
+        lock.lock();
+        redis.failNext(1_000, verb("renew"), Fault.REPLY_LOST);
+        pass(29_600);
+        int ends = redis.log().count("leave");
+        clock.advanceMillis(200);
+        await().until(() -> redis.log().count("leave") > ends);
+        await().until(() -> server.hash(KEY).isEmpty());
+    }
+
+    @Test
+    void holdThatIsLost_whileAReentryWasNotAnswered_isEndedInRedis() throws InterruptedException {
+        lock.lock(Duration.ofSeconds(3));
+        redis.failNext(1_000, UnansweredTest::isReentry, Fault.REPLY_LOST);
+        whileTimePasses(() -> assertThatExceptionOfType(LockUnavailableException.class)
+                .isThrownBy(() -> lock.tryLock(Duration.ofMillis(50), Duration.ofHours(1))));
+        pass(4_000);
+        assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.UNCONFIRMED);
+        assertThat(server.hash(KEY))
+                .as("the re-entry had made it last for an hour")
+                .isEmpty();
+    }
+
+    @Test
+    void holdThatIsLostInALongOutage_isEndedInRedisAfterIt_ifAReentryMayHaveMadeItLast() {
+        lock.lock(Duration.ofSeconds(3));
+        redis.failNext(1_000, UnansweredTest::isReentry, Fault.REPLY_LOST);
+        whileTimePasses(() -> assertThatExceptionOfType(LockUnavailableException.class)
+                .isThrownBy(() -> lock.tryLock(Duration.ofMillis(50), Duration.ofHours(1))));
+        redis.down(true);
+        pass(120_000);
+        redis.heal();
+        assertThat(server.hash(KEY)).isNotEmpty();
+        pass(2_000);
+        assertThat(server.hash(KEY)).isEmpty();
+    }
+
+    @Test
+    void holdWhoseReentryWasAnswered_expires() throws InterruptedException {
+        lock.lock(Duration.ofSeconds(3));
+        assertThat(lock.tryLock(Duration.ofMillis(50), Duration.ofSeconds(4))).isTrue();
+        pass(5_000);
+        assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.EXPIRED);
+    }
+
+    @Test
+    void holdWhoseReentryWasRefused_expires() {
+        lock.lock(Duration.ofSeconds(3));
+        redis.failNext(1, UnansweredTest::isReentry, Fault.refused("NOPERM of the test"));
+        assertThatExceptionOfType(LockUnavailableException.class)
+                .isThrownBy(() -> lock.tryLock(Duration.ofMillis(50), Duration.ofHours(1)));
+        pass(4_000);
+        assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.EXPIRED);
+    }
+
+    @Test
+    void holdThatComesBackFromACondition_hasNotTheLeaseOfAReentryThatFailed() throws InterruptedException {
+        lock.lock(Duration.ofSeconds(5));
+        redis.failNext(1_000, UnansweredTest::isReentry, Fault.REQUEST_LOST);
+        whileTimePasses(() -> assertThatExceptionOfType(LockUnavailableException.class)
+                .isThrownBy(() -> lock.tryLock(Duration.ofMillis(50), Duration.ofHours(5))));
+        redis.heal();
+        whileTimePasses(() -> assertThat(awaits(300)).isFalse());
+        pass(2_500);
+        assertThat(lock.remainingLease()).isLessThan(Duration.ofSeconds(5));
+        assertThat(server.pttl(KEY)).isLessThanOrEqualTo(5_000);
+        lock.unlock();
+    }
+
+    private boolean awaits(long millis) {
+        try {
+            return lock.newCondition("ready").await(millis, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Test
     void reentry_executedButNotAnswered_countsOnce() {
         lock.lock();
         redis.failNext(1, UnansweredTest::isReentry, Fault.REPLY_LOST);

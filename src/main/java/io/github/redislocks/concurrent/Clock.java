@@ -30,6 +30,14 @@ public interface Clock {
     /** Nanoseconds since an origin that lies before every call, so always positive. */
     long nanoTime();
 
+    /**
+     * Parks for a time that counts from when it was computed, so that it ends no later if the thread was held up since;
+     * without end for {@link Long#MAX_VALUE}.
+     */
+    default void parkFrom(long now, Object blocker, long nanos) {
+        parkUntil(blocker, nanos > Long.MAX_VALUE - now ? Long.MAX_VALUE : now + nanos);
+    }
+
     /** Parks until a time of this clock, an interrupt, or an unpark; without end for {@link Long#MAX_VALUE}. */
     default void parkUntil(Object blocker, long nanos) {
         long wait = nanos == Long.MAX_VALUE ? nanos : nanos - nanoTime();

@@ -336,6 +336,7 @@ public final class AsyncAcquisitions {
                 }
                 return;
             }
+            long now = clock.nanoTime();
             long pause = current.advance();
             Hold hold = current.hold();
             if (hold != null) {
@@ -343,13 +344,13 @@ public final class AsyncAcquisitions {
             } else if (pause < 0) {
                 throw new IllegalStateException("An acquisition without a time ended by a time");
             } else if (pause != Long.MAX_VALUE) {
-                lookAgain(pause);
+                lookAgain(now + pause);
             }
         }
 
-        private void lookAgain(long pauseNanos) {
+        private void lookAgain(long atNanos) {
             forgetTimer();
-            Timer next = new Timer(clock.nanoTime() + pauseNanos, this);
+            Timer next = new Timer(atNanos, this);
             timer = next;
             timers.add(next);
         }
@@ -372,7 +373,7 @@ public final class AsyncAcquisitions {
             if (backoff == null) {
                 backoff = Backoff.ofRequests();
             }
-            lookAgain(backoff.next());
+            lookAgain(now + backoff.next());
         }
 
         private void succeed(Hold hold) {

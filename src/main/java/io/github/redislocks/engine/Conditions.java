@@ -390,7 +390,8 @@ public final class Conditions {
                     if (result == Settlements.Result.LAPSED) {
                         goOnWithout(attempt, grant);
                     } else {
-                        clock.park(this, wayBack.pauseNanos(clock.nanoTime()));
+                        long now = clock.nanoTime();
+                        clock.parkFrom(now, this, wayBack.pauseNanos(now));
                     }
                     continue;
                 }
@@ -407,11 +408,11 @@ public final class Conditions {
                 } else if (!over) {
                     // Setting the wall clock wakes no thread.
                     long left = remaining(now);
-                    clock.park(this, until == null ? left : Math.min(left, WALL_CLOCK_NANOS));
+                    clock.parkFrom(now, this, until == null ? left : Math.min(left, WALL_CLOCK_NANOS));
                 } else if (pause <= 0) {
                     rejoin(attempt, interrupted ? Stage.INTERRUPTED : Stage.TIMED_OUT);
                 } else {
-                    clock.park(this, pause);
+                    clock.parkFrom(now, this, pause);
                 }
             }
         }

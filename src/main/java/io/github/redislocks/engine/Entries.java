@@ -428,9 +428,11 @@ final class Entries {
         long sent = clock.nanoTime();
         long timeout = Math.min(
                 limit.timeoutNanos(sent, settings.commandTimeoutNanos()), Math.max(1, lease.deadlineNanos() - sent));
+        lease.unanswered(true);
         try {
             if (Answer.isKept(monitored.run(Scripts.reenter(lease, 0, millis).with(settings.acks()), timeout))) {
                 if (lease.extend(clock.nanoTime(), sent, millis)) {
+                    lease.unanswered(false);
                     lease.renewedFor(millis);
                 }
             } else {
@@ -541,11 +543,17 @@ final class Entries {
             long lease = inRedis.leaseAt(sent, leaseMillis);
             inRedis.asks(lease);
             Call call = Scripts.reenter(inRedis, before, lease);
+            // Before it is sent: the deadline may pass before the answer does not come.
+            inRedis.unanswered(true);
             try {
                 Reply reply = monitored.run(call.with(settings.acks()), timeout);
                 if (!Answer.isKept(reply)) {
                     losses.lose(inRedis, LockLost.Reason.TAKEN);
                 } else if (inRedis.extend(clock.nanoTime(), sent, lease)) {
+                    inRedis.unanswered(false);
+                    if (renewed) {
+                        inRedis.renewedFor(leaseMillis);
+                    }
                     hold.reentered(leaseMillis, renewed, sent + Timing.renewalNanos(lease));
                     watchdog.wakeAt(hold.nextRenewalNanos());
                     return true;
@@ -557,6 +565,10 @@ final class Entries {
                 long outage = unacknowledged
                         ? monitored.replication(lock.keys.lock()).age(now)
                         : monitored.of(lock.keys.lock()).age(call, now);
+                if (hopeless) {
+                    // Redis has answered, and given nothing.
+                    inRedis.unanswered(false);
+                }
                 if (hopeless || isTooLate(limit, outage, now)) {
                     throw unavailable.toDo(
                             lock.keys,
@@ -566,9 +578,6 @@ final class Entries {
                             e);
                 }
                 limit.throwIfInterrupted();
-                if (!unacknowledged) {
-                    inRedis.unanswered(true);
-                }
                 clock.pause(lock, REENTRY_PAUSE_NANOS);
                 monitored.retried();
             }

@@ -116,8 +116,8 @@ public final class LockClient {
         this.serverTimes = new ServerTimes(clock);
         this.monitored = new MonitoredRedis(settings, clock, redis, events);
         this.unavailable = new UnavailableMessages(settings, redis);
-        this.losses = new Losses(clock, localQueue, events);
         this.watchdog = new Watchdog(clock, redis, monitored, settings.commandTimeoutNanos(), threads);
+        this.losses = new Losses(clock, localQueue, events, watchdog::wakeNow);
         this.attempts = new Attempts(clock, settings, epoch, watchdog);
         this.mailbox = new Mailbox(
                 LockKeys.mailbox(settings.keyPrefix(), id),

@@ -25,14 +25,17 @@ public final class Losses {
     private final Clock clock;
     private final Turns turns;
     private final EventNotifier events;
+    private final Runnable onProlonged;
     private final AtomicLong lastLostAttempt = new AtomicLong();
-    /** Lost while a renewal was not answered, which may still run. */
-    private final Queue<Hold> unconfirmed = new ConcurrentLinkedQueue<>();
+    /** What a renewal may have made last in Redis, or may still do so. */
+    private final Queue<Hold> prolonged = new ConcurrentLinkedQueue<>();
 
-    public Losses(Clock clock, Turns turns, EventNotifier events) {
+    /** Makes it; {@code onProlonged} is run when a lost hold is to be ended in Redis: it wakes the watchdog. */
+    public Losses(Clock clock, Turns turns, EventNotifier events, Runnable onProlonged) {
         this.clock = clock;
         this.turns = turns;
         this.events = events;
+        this.onProlonged = onProlonged;
     }
 
     /** The part of the local queue that a loss needs. */
@@ -77,18 +80,19 @@ public final class Losses {
      */
     public void ended(Hold hold) {
         LockLost.Reason reason = hold.lossReason();
-        if (reason == null || hold.isTold()) {
+        if (reason == null) {
             return;
         }
-        // Here: an error between the two lines below and the last one could not be noted.
+        // Before it begins: that it could not end has to be noted, which takes a call.
         StackSpace.ensureLocal();
         if (!hold.beginTelling()) {
             return;
         }
         boolean done = false;
         try {
-            if (reason == LockLost.Reason.UNCONFIRMED) {
-                unconfirmed.add(hold);
+            if (mayBeProlonged(hold, reason)) {
+                prolonged.add(hold);
+                onProlonged.run();
             }
             if (hold.owner instanceof Residence residence) {
                 ended(residence, hold, reason);
@@ -107,10 +111,20 @@ public final class Losses {
         }
     }
 
-    /** A hold that was lost while a renewal was not answered, each once at least; null if there is none. */
+    /** Whether a renewal that was not answered may make a lost hold last in Redis, and nothing else ends it there. */
+    private static boolean mayBeProlonged(Hold hold, LockLost.Reason reason) {
+        return reason == LockLost.Reason.UNCONFIRMED && !hold.isLocal() && !hold.isReleasedTooLate();
+    }
+
+    /** The next lost hold that is to be ended in Redis; null if there is none. Of the watchdog. */
     @Nullable
-    Hold nextUnconfirmed() {
-        return unconfirmed.poll();
+    Hold nextProlonged() {
+        return prolonged.peek();
+    }
+
+    /** Notes that the next one is seen to. */
+    void isSeenTo() {
+        prolonged.poll();
     }
 
     private void endTurn(Hold hold) {

@@ -134,7 +134,6 @@ public final class Renewals implements Task {
 
     @Override
     public long inspect(long now, long horizon, Batch due) {
-        endUnconfirmed();
         long next = doubts.take(now);
         int failoverEpoch = epoch.count();
         boolean moved = failoverEpoch != lastFailoverEpoch;
@@ -192,16 +191,17 @@ public final class Renewals implements Task {
             forgetOldest(lost - remembered);
         }
         losses.tellLosses();
+        // Last: an error there must not keep holds from being renewed.
+        endProlonged();
         // A hold may have ended meanwhile.
         return next <= 0 ? now : next;
     }
 
-    /** Ends in Redis what a renewal may prolong that still runs, so that nobody waits for that lease. */
-    private void endUnconfirmed() {
-        for (Hold hold = losses.nextUnconfirmed(); hold != null; hold = losses.nextUnconfirmed()) {
-            if (!hold.isLocal() && !hold.isReleasedTooLate()) {
-                rescue.leaveLater(hold);
-            }
+    /** Ends lost holds in Redis that renewals have made last, or may: others would wait for those leases. */
+    private void endProlonged() {
+        for (Hold hold = losses.nextProlonged(); hold != null; hold = losses.nextProlonged()) {
+            rescue.leaveLater(hold);
+            losses.isSeenTo();
         }
     }
 

@@ -76,6 +76,8 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
     private final int wantedMillis;
     /** At most 24 h, so that it fits into an int. */
     private int leaseMillis;
+    /** The longest lease that Redis was asked for by a re-entry. */
+    private int askedMillis;
     /** The longest lease of all acquisitions that are renewed. */
     private volatile int renewedMillis;
     /** When the watchdog has to renew or confirm the hold, or {@link Long#MAX_VALUE}. */
@@ -464,11 +466,6 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         return now <= LOST && (LOST - now) % -TELLING == UNCONFIRMED_IN_RELEASE;
     }
 
-    /** Whether the listeners are told of the loss, or are being told. */
-    public boolean isTold() {
-        return state <= LOST + TELLING;
-    }
-
     /** Begins to tell the listeners of the loss; true for the one caller that has to do it. */
     public boolean beginTelling() {
         long now = state;
@@ -545,7 +542,12 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
 
     /** Notes that Redis is about to be asked for this lease, which it may give and not say; of the owner's thread. */
     public void asks(long millis) {
-        leaseMillis = Math.max(leaseMillis, Math.toIntExact(millis));
+        askedMillis = Math.max(askedMillis, Math.toIntExact(millis));
+    }
+
+    /** The longest lease that Redis may have given, whether it said so or not. */
+    public long longestLeaseMillis() {
+        return Math.max(leaseMillis, askedMillis);
     }
 
     /** From now on the watchdog asks for this lease, unless it asks for a longer one; of the owner's thread. */

@@ -75,14 +75,6 @@ public final class LocalHold extends Hold {
     }
 
     @Override
-    public void reentered(long wantedMillis, boolean renewed, long renewalNanos) {
-        super.reentered(wantedMillis, renewed, renewalNanos);
-        if (renewed) {
-            lease.renewedFor(wantedMillis);
-        }
-    }
-
-    @Override
     public boolean loseIfPast(long now) {
         LockLost.Reason reason = lease.lossReason();
         return reason != null && lose(reason);

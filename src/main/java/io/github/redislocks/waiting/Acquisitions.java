@@ -154,11 +154,13 @@ public final class Acquisitions {
         public Hold contend() throws InterruptedException {
             try {
                 enter();
+                long now = clock.nanoTime();
                 long pause = step();
                 while (pause != ENDED) {
                     if (pause > 0) {
-                        clock.park(this, pause);
+                        clock.parkFrom(now, this, pause);
                     }
+                    now = clock.nanoTime();
                     pause = step();
                 }
                 return made();

@@ -413,7 +413,7 @@ public final class Handoff implements Renewals.Rescue {
         private final Call call;
 
         HoldEnd(Hold hold, Call call) {
-            super(clock, hold.lock(), untilNanos(hold.leaseMillis()));
+            super(clock, hold.lock(), untilNanos(hold.longestLeaseMillis()));
             this.call = call;
         }
 
@@ -551,7 +551,7 @@ public final class Handoff implements Renewals.Rescue {
                     clock,
                     parts.get(0).hold.lock(),
                     untilNanos(parts.stream()
-                            .mapToLong(part -> part.hold.leaseMillis())
+                            .mapToLong(part -> part.hold.longestLeaseMillis())
                             .max()
                             .orElse(0)));
             this.parts = parts;

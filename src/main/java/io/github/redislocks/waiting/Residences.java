@@ -408,8 +408,9 @@ public final class Residences implements Task {
             }
         }
 
+        /** After an error: leaves all releases to the watchdog. */
         private void strand() {
-            // All of them first: there may be an error once more.
+            // Marked all first: there may be an error once more.
             for (int i = 0; i < leaving.size(); i++) {
                 leaving.get(i).lease.stranded = true;
             }

@@ -181,7 +181,7 @@ public final class BatchSender implements Runnable {
         }
     }
 
-    /** Threads may wait for each of them: not for one timeout after the other. */
+    /** Fails all urgent commands, unsent: threads may wait for each, and not for one timeout after the other. */
     private void failUrgent() {
         for (PendingCommand command = urgent.poll(); command != null; command = urgent.poll()) {
             try {

@@ -31,7 +31,7 @@ public abstract class PendingCommand implements Job {
     private volatile long nextTryNanos;
     private volatile boolean done;
     private volatile boolean underWay;
-    /** Of the thread that sends it. */
+    /** How often it was sent, or may have been; of the thread that sends it. */
     private int sendings;
 
     private final Backoff backoff = Backoff.ofRequests();

@@ -15,6 +15,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Sweep implements Batch {
 
+    /** How many pending commands a sender gets at once: renewals wait for no more of them. */
+    private static final int MOST_COMMANDS = 256;
+
     private final Clock clock;
     private final Watchdog watchdog;
     private final String pinged;
@@ -69,7 +72,10 @@ public final class Sweep implements Batch {
             jobs = new ArrayList<>();
             due.put(sender, jobs);
         }
-        jobs.add(job);
+        // What is left is due when the sender is free again.
+        if (!(job instanceof PendingCommand) || jobs.size() < MOST_COMMANDS) {
+            jobs.add(job);
+        }
     }
 
     /** Gives each sender its jobs. A job that no sender takes has not begun, and is due again in the next walk. */

@@ -92,7 +92,8 @@ public final class Watchdog {
         scheduler.start();
     }
 
-    private void wakeNow() {
+    /** Has the watchdog inspect its tasks now. */
+    public void wakeNow() {
         wakeAt(0);
     }
 

@@ -8,6 +8,7 @@ import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.LossListener;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LocalHold;
@@ -19,7 +20,9 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.BeforeEach;
@@ -155,7 +158,12 @@ class ResidencyStepsTest extends SteppedClient {
         kept.lock(LEASE, true);
         kept.unlock();
         clock.advanceMillis(1);
+        asked.clear();
         longer.lock(60_000, true);
+        assertThat(asked)
+                .extracting(call -> call.script().name())
+                .as("no lease of its own")
+                .containsExactly("reenter");
         assertThat(longer.remainingNanos()).isGreaterThan(59_000 * MILLI);
         assertThat(redis.pttl(KEY)).isEqualTo(60_000);
         assertThat(residence().lease().renewedMillis()).isEqualTo(60_000);
@@ -191,7 +199,7 @@ class ResidencyStepsTest extends SteppedClient {
         kept.lock(LEASE, true);
         redis.down(true);
         assertThatThrownBy(() -> kept.tryLock(3_600_000, false)).isInstanceOf(LockUnavailableException.class);
-        assertThat(residence().lease().leaseMillis()).isEqualTo(3_600_000);
+        assertThat(residence().lease().longestLeaseMillis()).isEqualTo(3_600_000);
         redis.down(false);
         kept.unlock();
         clock.advanceMillis(1);
@@ -205,10 +213,33 @@ class ResidencyStepsTest extends SteppedClient {
     }
 
     @Test
-    void error_whereverItComesInALoss_keepsNoTurn_andTheLossIsTold() throws Exception {
+    void leaseThatIsLostWhileARenewalWasNotAnswered_isEndedInRedis() {
+        kept.lock(LEASE, true);
+        residence().lease().unanswered(true);
+        clock.advanceMillis(LEASE);
+        assertThat(kept.held()).isNull();
+        watch();
+        assertThat(left()).as("that of the client, not of the thread").containsExactly("leave");
+    }
+
+    @Test
+    void lossThatAnErrorHasStopped_isGoneOnWith() {
+        kept.lock(LEASE, true);
+        Hold lease = residence().lease();
+        // As far as it had come.
+        assertThat(residence().holding().lose(LockLost.Reason.TAKEN)).isTrue();
+        client.losses.lose(lease, LockLost.Reason.TAKEN);
+        assertThat(residence().isTurnFree()).isTrue();
+        assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
+    }
+
+    @Test
+    void stackOverflow_whereverItComesInALoss_keepsNoTurn_andTheLossIsTold() throws Exception {
+        Queue<LockLost> told = new ConcurrentLinkedQueue<>();
+        LockClient listened = client(Settings.DEFAULTS, LossListener.to(told::add));
         int overflows = 0;
         for (int above = 0; above < 120; above++) {
-            Sync lock = client.lock("deep" + above, false, KEEPING);
+            Sync lock = listened.lock("deep" + above, false, KEEPING);
             CountDownLatch held = new CountDownLatch(1);
             CountDownLatch late = new CountDownLatch(1);
             int left = above;
@@ -221,19 +252,19 @@ class ResidencyStepsTest extends SteppedClient {
             Thread thread = new Thread(null, holder, "holder", 512 * 1024);
             thread.start();
             held.await();
-            Residence residence = client.residences.known(lock.keys().lock());
-            LocalHold local = residence.holding();
+            Residence residence = listened.residences.known(lock.keys().lock());
             clock.advanceMillis(LEASE);
             late.countDown();
             overflows += holder.get() ? 1 : 0;
             thread.join();
-            watch();
-            watch();
+            for (int walk = 0; walk < 2; walk++) {
+                listened.renewals.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
+            }
             assertThat(residence.isTurnFree()).as("%d calls above", above).isTrue();
-            assertThat(local.isTold()).isTrue();
-            assertThat(client.holds.get(lock.keys(), thread)).isNull();
         }
         assertThat(overflows).isPositive();
+        await().until(() -> told.size() == 120);
+        listened.mailbox.close();
     }
 
     /** Runs something near the end of the calling thread's stack. */
@@ -269,11 +300,6 @@ class ResidencyStepsTest extends SteppedClient {
                 work.run();
             }
         }
-    }
-
-    /** As the watchdog does. */
-    private void watch() {
-        client.renewals.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
     }
 
     @Test

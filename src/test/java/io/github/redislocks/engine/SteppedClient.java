@@ -213,6 +213,11 @@ abstract class SteppedClient {
         });
     }
 
+    /** Looks after the holds, as the watchdog does. */
+    final void watch() {
+        client.renewals.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
+    }
+
     static RedisException unanswered() {
         return new RedisException.Unanswered("away", true, null);
     }

@@ -62,7 +62,7 @@ class LossesTest {
                     },
                     "client"));
     private boolean turnsFail;
-    private final Losses losses = new Losses(clock, this::exit, events);
+    private final Losses losses = new Losses(clock, this::exit, events, () -> {});
 
     LossesTest() {
         clock.advanceMillis(1_000);

@@ -1,6 +1,7 @@
 package io.github.redislocks.lease;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.redislocks.LockLost;
 import io.github.redislocks.events.EventNotifier;
@@ -44,10 +45,12 @@ class RenewalsTest {
     private final FailoverEpoch epoch = new FailoverEpoch();
     private final Holds holds = new Holds();
     private final List<Long> turnsEnded = new ArrayList<>();
+    private int woken;
     private final Losses losses =
-            new Losses(clock, (keys, attempt) -> turnsEnded.add(attempt), new EventNotifier(List.of()));
+            new Losses(clock, (keys, attempt) -> turnsEnded.add(attempt), new EventNotifier(List.of()), () -> woken++);
     private final List<Hold> rescued = new ArrayList<>();
     private final List<Hold> left = new ArrayList<>();
+    private boolean leavesFail;
     private final Renewals.Rescue rescue = new Renewals.Rescue() {
         @Override
         public void rescue(Hold hold) {
@@ -56,6 +59,9 @@ class RenewalsTest {
 
         @Override
         public void leaveLater(Hold hold) {
+            if (leavesFail) {
+                throw new OutOfMemoryError("of the test");
+            }
             left.add(hold);
         }
     };
@@ -143,11 +149,40 @@ class RenewalsTest {
         renewal.call(clock.nanoTime(), MILLI);
         clock.advanceMillis(LEASE);
         assertThat(losses.isValid(hold)).isFalse();
+        assertThat(woken).isEqualTo(1);
         holds.forget(hold);
         walk();
         assertThat(left).containsExactly(hold);
         walk();
         assertThat(left).as("once").hasSize(1);
+    }
+
+    @Test
+    void errorWhileALostHoldIsEnded_delaysNoRenewal_andIsGoneOnWith() {
+        Hold lost = hold(0);
+        walk();
+        job().call(clock.nanoTime(), MILLI);
+        clock.advanceMillis(LEASE);
+        assertThat(losses.isValid(lost)).isFalse();
+        Hold held = hold(new Owner("a:1"), 3 * LEASE, true, clock.nanoTime());
+        leavesFail = true;
+        assertThatThrownBy(this::walk).isInstanceOf(OutOfMemoryError.class);
+        assertThat(due.keySet()).containsExactly(held.lock());
+        leavesFail = false;
+        walk();
+        assertThat(left).containsExactly(lost);
+        walk();
+        assertThat(left).as("once").hasSize(1);
+    }
+
+    @Test
+    void holdThatIsLostInItsRelease_isLeftToThat() {
+        Hold hold = hold(Long.MAX_VALUE / 2);
+        hold.beginRelease(clock.nanoTime());
+        assertThat(hold.releasedTooLate()).isTrue();
+        losses.ended(hold);
+        walk();
+        assertThat(left).isEmpty();
     }
 
     @Test

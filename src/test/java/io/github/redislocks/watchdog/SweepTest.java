@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -226,6 +227,60 @@ class SweepTest {
         assertThat(second.told).isEmpty();
         held.countDown();
         first.awaitEnd();
+    }
+
+    /** A command that waits for its turn. */
+    private final class Command extends PendingCommand {
+
+        Command(String key) {
+            super(clock, key, Long.MAX_VALUE);
+        }
+
+        @Override
+        public Call call() {
+            return call;
+        }
+
+        @Override
+        public long follow(Reply reply, long sentNanos) {
+            return DONE;
+        }
+    }
+
+    @Test
+    void commandsWithoutNumber_areSentByParts_andAJobWaitsForNoMoreThanOne() {
+        List<Command> commands =
+                Stream.generate(() -> new Command("a")).limit(1_000).toList();
+        Question job = new Question(false);
+        int walks = 0;
+        while (!commands.stream().allMatch(PendingCommand::isDone)) {
+            boolean last = walks++ == 1;
+            long before = commands.stream().filter(PendingCommand::isDone).count();
+            sweep().over(
+                            List.of((now, horizon, due) -> {
+                                if (last) {
+                                    due.add("a", job);
+                                }
+                                commands.stream()
+                                        .filter(each -> each.isDue(now))
+                                        .forEach(each -> due.add("a", each));
+                                return Long.MAX_VALUE;
+                            }),
+                            0);
+            await().until(() -> watchdog.sender("a", new HashSet<>()).isFree());
+            assertThat(commands.stream().filter(PendingCommand::isDone).count() - before)
+                    .isBetween(1L, 256L);
+        }
+        assertThat(job.told).containsExactly("begin", "OK", "end");
+        assertThat(walks).isBetween(4, 5);
+    }
+
+    @Test
+    void jobsWithoutNumber_areSentAtOnce() {
+        Question[] jobs = Stream.generate(() -> new Question(false)).limit(300).toArray(Question[]::new);
+        walk("a ".repeat(jobs.length), jobs);
+        jobs[jobs.length - 1].awaitEnd();
+        assertThat(jobs).allMatch(job -> job.told.contains("OK"));
     }
 
     @Test
