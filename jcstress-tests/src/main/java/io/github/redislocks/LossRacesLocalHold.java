@@ -47,7 +47,8 @@ import org.openjdk.jcstress.infra.results.L_Result;
 @Outcome(id = "not taken", expect = Expect.ACCEPTABLE, desc = "The loss was faster.")
 public class LossRacesLocalHold {
 
-    static final Losses LOSSES = new Losses(new HandClock(), (keys, attempt) -> {}, new EventNotifier(List.of()), () -> {});
+    static final Losses LOSSES =
+            new Losses(new HandClock(), (keys, attempt) -> {}, new EventNotifier(List.of()), () -> {});
     static final HandClock CLOCK = new HandClock();
 
     /** A residence with a lease, and a thread that may hold the lock under it. */
