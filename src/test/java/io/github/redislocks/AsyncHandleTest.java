@@ -34,7 +34,8 @@ class AsyncHandleTest extends FakeTime {
 
     /** Nothing of the client's is left but last tokens. */
     private void assertNothingLeft() {
-        await().until(() -> locks.client().attempts.isEmpty());
+        await().pollInterval(Duration.ofMillis(1))
+                .until(() -> locks.client().attempts.isEmpty());
         passUntil(
                 () -> server.zset(KEY + ":queue").isEmpty() && server.hash(KEY).isEmpty());
         assertThat(server.hash(KEY + ":waiters")).isEmpty();

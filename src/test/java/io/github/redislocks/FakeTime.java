@@ -26,7 +26,7 @@ abstract class FakeTime {
 
     static final String KEY = "redis-locks:{job}";
 
-    private static final long STEP_MILLIS = 20;
+    private static final long STEP_MILLIS = 5;
     /** For how long a thread that time has woken is waited for. */
     private static final long WOKEN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
     /** By when a watchdog that is not stuck has parked, on any machine. */
@@ -123,8 +123,9 @@ abstract class FakeTime {
             while (!Thread.currentThread().isInterrupted()) {
                 if (when.getAsBoolean()) {
                     clock.advanceMillis(1);
+                } else {
+                    LockSupport.parkNanos(20_000);
                 }
-                Thread.onSpinWait();
             }
         });
         ticker.start();

@@ -87,7 +87,7 @@ class LeadershipTest extends FakeTime {
     }
 
     private void until(BooleanSupplier condition) {
-        whileTimePasses(() -> await().until(condition::getAsBoolean));
+        await().pollInterval(Duration.ofMillis(1)).until(condition::getAsBoolean);
     }
 
     /** Moves time on by more than the machine's own, which only lets threads do what they have to. */
@@ -422,9 +422,10 @@ class LeadershipTest extends FakeTime {
             interrupted.set(Thread.interrupted());
         });
         self.set(leadership);
-        until(() -> leadership.closeAsync().toCompletableFuture().isDone());
-        assertThat(closed).hasValue(false);
+        until(() -> interrupted.get() != null);
         assertThat(interrupted).hasValue(false);
+        assertThat(closed).hasValue(false);
+        until(() -> leadership.closeAsync().toCompletableFuture().isDone());
         assertNothingLeft();
     }
 

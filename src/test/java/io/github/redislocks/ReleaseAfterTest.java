@@ -235,7 +235,7 @@ class ReleaseAfterTest extends FakeTime {
         await().until(waiter::holds);
         waiter.end();
         whileTimePasses(dead::close);
-        assertThat(never).isCompletedExceptionally();
+        await().until(never::isCompletedExceptionally);
     }
 
     @Test
