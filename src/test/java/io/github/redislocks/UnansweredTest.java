@@ -85,12 +85,17 @@ class UnansweredTest extends FakeTime {
         await().until(() -> server.hash(KEY).isEmpty());
     }
 
+    /** Tries to enter once more with a lease, for a moment. */
+    private void reentryFails(Duration lease) {
+        whileTimePasses(() -> assertThatExceptionOfType(LockUnavailableException.class)
+                .isThrownBy(() -> lock.tryLock(Duration.ofMillis(50), lease)));
+    }
+
     @Test
-    void holdThatIsLost_whileAReentryWasNotAnswered_isEndedInRedis() throws InterruptedException {
+    void holdThatIsLost_whileAReentryWasNotAnswered_isEndedInRedis() {
         lock.lock(Duration.ofSeconds(3));
         redis.failNext(1_000, UnansweredTest::isReentry, Fault.REPLY_LOST);
-        whileTimePasses(() -> assertThatExceptionOfType(LockUnavailableException.class)
-                .isThrownBy(() -> lock.tryLock(Duration.ofMillis(50), Duration.ofHours(1))));
+        reentryFails(Duration.ofHours(1));
         pass(4_000);
         assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.UNCONFIRMED);
         assertThat(server.hash(KEY))
@@ -102,8 +107,7 @@ class UnansweredTest extends FakeTime {
     void holdThatIsLostInALongOutage_isEndedInRedisAfterIt_ifAReentryMayHaveMadeItLast() {
         lock.lock(Duration.ofSeconds(3));
         redis.failNext(1_000, UnansweredTest::isReentry, Fault.REPLY_LOST);
-        whileTimePasses(() -> assertThatExceptionOfType(LockUnavailableException.class)
-                .isThrownBy(() -> lock.tryLock(Duration.ofMillis(50), Duration.ofHours(1))));
+        reentryFails(Duration.ofHours(1));
         redis.down(true);
         pass(120_000);
         redis.heal();
@@ -124,18 +128,16 @@ class UnansweredTest extends FakeTime {
     void holdWhoseReentryWasRefused_expires() {
         lock.lock(Duration.ofSeconds(3));
         redis.failNext(1, UnansweredTest::isReentry, Fault.refused("NOPERM of the test"));
-        assertThatExceptionOfType(LockUnavailableException.class)
-                .isThrownBy(() -> lock.tryLock(Duration.ofMillis(50), Duration.ofHours(1)));
+        reentryFails(Duration.ofHours(1));
         pass(4_000);
         assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.EXPIRED);
     }
 
     @Test
-    void holdThatComesBackFromACondition_hasNotTheLeaseOfAReentryThatFailed() throws InterruptedException {
+    void holdThatComesBackFromACondition_hasNotTheLeaseOfAReentryThatFailed() {
         lock.lock(Duration.ofSeconds(5));
         redis.failNext(1_000, UnansweredTest::isReentry, Fault.REQUEST_LOST);
-        whileTimePasses(() -> assertThatExceptionOfType(LockUnavailableException.class)
-                .isThrownBy(() -> lock.tryLock(Duration.ofMillis(50), Duration.ofHours(5))));
+        reentryFails(Duration.ofHours(5));
         redis.heal();
         whileTimePasses(() -> assertThat(awaits(300)).isFalse());
         pass(2_500);

@@ -252,15 +252,20 @@ class GivenUpTogetherTest extends SteppedClient {
         assertGone();
     }
 
+    /** Keeps three whose time is over; a reading of the clock will end with an error. */
+    private void keepThreeThatMeetAnErrorAt(int reading) {
+        locks.clear();
+        leases.clear();
+        keep(3);
+        clock.advanceMillis(TIME_IS_OVER_MILLIS);
+        clock.failReadings(reading, 1);
+    }
+
     @Test
     void anError_keepsNoneForEver_andIsNoLoss() {
         int met = 0;
         for (int first = 1; met >= first - 1; first++) {
-            locks.clear();
-            leases.clear();
-            keep(3);
-            clock.advanceMillis(TIME_IS_OVER_MILLIS);
-            clock.failReadings(first, 1);
+            keepThreeThatMeetAnErrorAt(first);
             try {
                 inspect();
             } catch (InternalError e) {
@@ -362,11 +367,7 @@ class GivenUpTogetherTest extends SteppedClient {
     void errorsAtTheBeginning_andAtTheAnswerOfATry_keepNoTurn() {
         int met = 0;
         for (int first = 1; met >= first - 1; first++) {
-            locks.clear();
-            leases.clear();
-            keep(3);
-            clock.advanceMillis(TIME_IS_OVER_MILLIS);
-            clock.failReadings(first, 1);
+            keepThreeThatMeetAnErrorAt(first);
             for (int i = 0; i < 3; i++) {
                 residence(i).ask(() -> {
                     throw new InternalError("of the test");
