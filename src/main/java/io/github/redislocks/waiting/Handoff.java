@@ -271,7 +271,6 @@ public final class Handoff implements Renewals.Rescue {
             holds.remove(hold);
         }
         hold.stranded = false;
-        left.stranded = false;
         if (hold.owner instanceof Residence residence) {
             residence.rescued(hold);
         }

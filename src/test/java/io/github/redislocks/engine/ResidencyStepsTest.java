@@ -340,6 +340,16 @@ class ResidencyStepsTest extends SteppedClient {
     }
 
     @Test
+    void strandedHold_isReleasedByItsThread_whenThatWantsTheLockAgain() {
+        kept.lock(LEASE, true);
+        residence().holding().stranded = true;
+        assertThat(kept.tryLock(LEASE, true)).as("until Redis has released it").isFalse();
+        assertThat(residence().holding()).isNull();
+        assertThat(residence().isTurnFree()).isTrue();
+        assertThat(commands()).containsExactly("release");
+    }
+
+    @Test
     void strandedHold_isReleasedByTheWatchdog() {
         kept.lock(LEASE, true);
         residence().holding().stranded = true;
