@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.testkit.twin.Fault;
@@ -47,6 +48,26 @@ class ResidencyTest extends FakeTime {
         } finally {
             lock.unlock();
         }
+    }
+
+    @Test
+    void lock_rightAfterAnUnlockThatMetAnError_isANewHold() throws Exception {
+        lock.lock();
+        long token = lock.fencingToken();
+        LockKeys keys = LockKeys.of("redis-locks", "job");
+        // As if there had been no room on the stack for more.
+        locks.client().residences.heldBy(keys, Thread.currentThread()).stranded = true;
+        whileTimePasses(lock::lock);
+        assertThat(lock.getHoldCount()).isEqualTo(1);
+        assertThat(lock.fencingToken()).isGreaterThan(token);
+        lock.unlock();
+        CompletableFuture<Boolean> next = elsewhere(() -> {
+            boolean had = lock.tryLock();
+            lock.unlock();
+            return had;
+        });
+        passUntil(next::isDone);
+        assertThat(next.get()).isTrue();
     }
 
     private int requests() {
