@@ -346,7 +346,8 @@ class ResidencyStepsTest extends SteppedClient {
         assertThat(kept.tryLock(LEASE, true)).as("until Redis has released it").isFalse();
         assertThat(residence().holding()).isNull();
         assertThat(residence().isTurnFree()).isTrue();
-        assertThat(commands()).containsExactly("release");
+        // The try has asked the client that keeps the lock, which is this one; its answer may be pending too.
+        assertThat(commands()).contains("release");
     }
 
     @Test
