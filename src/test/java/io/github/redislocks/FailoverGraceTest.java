@@ -9,6 +9,7 @@ import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.HeldCalls;
 import java.time.Duration;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
@@ -261,6 +262,49 @@ class FailoverGraceTest extends FakeTime {
         passUntil(() -> !caller.isAlive());
         // Which it says depends on who comes first, he or his heartbeat, which finds his place in the Condition gone.
         assertThat(caller.outcome.get()).isInstanceOf(Boolean.class);
+    }
+
+    @Test
+    void await_whoseThreadIsHeldUpInTheGrace_queuesWhenTheGraceIsOver() throws InterruptedException {
+        Doing caller = doing(() -> {
+            lock.lock();
+            boolean signalled = lock.newCondition("ready").await(1, TimeUnit.SECONDS);
+            lock.unlock();
+            return signalled;
+        });
+        await().until(() -> clock.isParked(caller));
+        settle();
+        long moved = clock.nanoTime();
+        redis.moved();
+        settle();
+        clock.holdUp(caller, 9_000);
+        clock.advanceMillis(1_000);
+        await().until(() -> clock.nanoTime() - moved >= 10_000_000_000L && clock.isParked(caller));
+        assertThat(Duration.ofNanos(clock.wakeOf(caller) - moved)).isEqualTo(Duration.ofMillis(GRACE));
+        pass(GRACE - 10_000);
+        passUntil(() -> !caller.isAlive());
+    }
+
+    @Test
+    void acquireAsync_whoseThreadIsHeldUpInTheGrace_asksWhenTheGraceIsOver() {
+        redis.moved();
+        long over = clock.nanoTime() + GRACE * 1_000_000L;
+        clock.moveAtReadings(1);
+        CompletableFuture<LockHandle> future = locks.acquireAsync("job");
+        Thread async = thread("async");
+        await().until(() -> clock.isParked(async));
+        clock.moveAtReadings(0);
+        assertThat(clock.wakeOf(async)).isBetween(1L, over);
+        pass(GRACE);
+        passUntil(future::isDone);
+        future.join().close();
+    }
+
+    private static Thread thread(String role) {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(each -> each.getName().startsWith("redis-locks-" + role))
+                .findAny()
+                .orElseThrow();
     }
 
     @Test

@@ -481,4 +481,15 @@ class ReplicaAcksTest extends FakeTime {
             }
         }
     }
+
+    @Test
+    void holdWhoseReentryTooFewConfirmed_isEndedInRedis() {
+        redis.confirmBy(2);
+        lock.lock(Duration.ofSeconds(3));
+        redis.confirmBy(1);
+        whileTimePasses(() -> assertThatThrownBy(() -> lock.tryLock(Duration.ofMillis(50), Duration.ofHours(1)))
+                .isInstanceOf(LockUnavailableException.class));
+        pass(5_000);
+        assertThat(server.hash(KEY)).as("the master gave it an hour").isEmpty();
+    }
 }

@@ -50,26 +50,6 @@ class ResidencyTest extends FakeTime {
         }
     }
 
-    @Test
-    void lock_rightAfterAnUnlockThatMetAnError_isANewHold() throws Exception {
-        lock.lock();
-        long token = lock.fencingToken();
-        LockKeys keys = LockKeys.of("redis-locks", "job");
-        // As if there had been no room on the stack for more.
-        locks.client().residences.heldBy(keys, Thread.currentThread()).stranded = true;
-        whileTimePasses(lock::lock);
-        assertThat(lock.getHoldCount()).isEqualTo(1);
-        assertThat(lock.fencingToken()).isGreaterThan(token);
-        lock.unlock();
-        CompletableFuture<Boolean> next = elsewhere(() -> {
-            boolean had = lock.tryLock();
-            lock.unlock();
-            return had;
-        });
-        passUntil(next::isDone);
-        assertThat(next.get()).isTrue();
-    }
-
     private int requests() {
         return redis.log().count("take", "acquire", "free", "release", "renew", "reenter", "release_inner");
     }
@@ -89,6 +69,27 @@ class ResidencyTest extends FakeTime {
         });
         thread.start();
         return result;
+    }
+
+    @Test
+    void lock_rightAfterAnUnlockThatMetAnError_isANewHold() throws Exception {
+        lock.lock();
+        long token = lock.fencingToken();
+        LockKeys keys = LockKeys.of("redis-locks", "job");
+        // As if there had been no room on the stack for more.
+        locks.client().residences.heldBy(keys, Thread.currentThread()).stranded = true;
+        whileTimePasses(lock::lock);
+        assertThat(lock.getHoldCount()).isEqualTo(1);
+        assertThat(lock.fencingToken()).isGreaterThan(token);
+        assertThat(lock.previousHolderLost()).isFalse();
+        lock.unlock();
+        CompletableFuture<Boolean> next = elsewhere(() -> {
+            boolean had = lock.tryLock();
+            lock.unlock();
+            return had;
+        });
+        passUntil(next::isDone);
+        assertThat(next.get()).isTrue();
     }
 
     @Test

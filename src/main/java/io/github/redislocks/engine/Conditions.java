@@ -390,8 +390,7 @@ public final class Conditions {
                     if (result == Settlements.Result.LAPSED) {
                         goOnWithout(attempt, grant);
                     } else {
-                        long now = clock.nanoTime();
-                        clock.parkFrom(now, this, wayBack.pauseNanos(now));
+                        clock.park(this, wayBack.pauseNanos(clock.nanoTime()));
                     }
                     continue;
                 }

@@ -21,7 +21,7 @@ public final class Sweep implements Batch {
     private final Clock clock;
     private final Watchdog watchdog;
     private final String pinged;
-    private final Map<BatchSender, List<Job>> due = new LinkedHashMap<>();
+    private final Map<BatchSender, Due> due = new LinkedHashMap<>();
     private final Set<String> withoutSender = new HashSet<>();
     private @Nullable Throwable trouble;
 
@@ -67,14 +67,25 @@ public final class Sweep implements Batch {
     }
 
     private void add(BatchSender sender, Job job) {
-        List<Job> jobs = due.get(sender);
-        if (jobs == null) {
-            jobs = new ArrayList<>();
-            due.put(sender, jobs);
+        Due known = due.get(sender);
+        if (known == null) {
+            known = new Due();
+            due.put(sender, known);
         }
-        // What is left is due when the sender is free again.
-        if (!(job instanceof PendingCommand) || jobs.size() < MOST_COMMANDS) {
-            jobs.add(job);
+        known.add(job);
+    }
+
+    /** What one sender is given. */
+    private static final class Due {
+
+        final List<Job> jobs = new ArrayList<>();
+        private int commands;
+
+        void add(Job job) {
+            // What is left is due when the sender is free again.
+            if (!(job instanceof PendingCommand) || commands++ < MOST_COMMANDS) {
+                jobs.add(job);
+            }
         }
     }
 
@@ -86,10 +97,10 @@ public final class Sweep implements Batch {
         } catch (Throwable e) {
             trouble = e;
         }
-        for (Map.Entry<BatchSender, List<Job>> each : due.entrySet()) {
+        for (Map.Entry<BatchSender, Due> each : due.entrySet()) {
             BatchSender sender = each.getKey();
             try {
-                sender.send(each.getValue(), sender == pinger);
+                sender.send(each.getValue().jobs, sender == pinger);
             } catch (Throwable e) {
                 trouble = e;
             }
@@ -100,14 +111,14 @@ public final class Sweep implements Batch {
     private @Nullable BatchSender pinger() {
         BatchSender pinger = isPingWanted() ? watchdog.sender(pinged, withoutSender) : null;
         if (pinger != null && pinger.isFree() && !due.containsKey(pinger)) {
-            due.put(pinger, List.of());
+            due.put(pinger, new Due());
         }
         return pinger;
     }
 
     private boolean isPingWanted() {
-        for (List<Job> jobs : due.values()) {
-            for (Job job : jobs) {
+        for (Due each : due.values()) {
+            for (Job job : each.jobs) {
                 if (job.wantsPing()) {
                     return true;
                 }

@@ -213,6 +213,32 @@ class ResidencyStepsTest extends SteppedClient {
     }
 
     @Test
+    void leaseThatIsLostWhileALongerOneWasNotAnswered_isEndedInRedis() {
+        kept.lock(LEASE, true);
+        kept.unlock();
+        Hold lease = residence().lease();
+        clock.advanceMillis(1);
+        during("reenter", () -> clock.advanceMillis(LEASE));
+        fail("reenter", unanswered());
+        longer.tryLock(60_000, true);
+        assertThat(lease.lossReason()).isEqualTo(LockLost.Reason.UNCONFIRMED);
+        watch();
+        assertThat(commands()).contains("leave");
+    }
+
+    @Test
+    void leaseThatWasConfirmed_expires() {
+        kept.lock(LEASE, true);
+        kept.unlock();
+        Hold lease = residence().lease();
+        clock.advanceMillis(1);
+        longer.lock(60_000, true);
+        clock.advanceMillis(60_000);
+        assertThat(longer.held()).isNull();
+        assertThat(lease.lossReason()).isEqualTo(LockLost.Reason.EXPIRED);
+    }
+
+    @Test
     void leaseThatIsLostWhileARenewalWasNotAnswered_isEndedInRedis() {
         kept.lock(LEASE, true);
         residence().lease().unanswered(true);

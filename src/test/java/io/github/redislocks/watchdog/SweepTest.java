@@ -254,11 +254,11 @@ class SweepTest {
         Question job = new Question(false);
         int walks = 0;
         while (!commands.stream().allMatch(PendingCommand::isDone)) {
-            boolean last = walks++ == 1;
+            boolean withJob = walks++ == 1;
             long before = commands.stream().filter(PendingCommand::isDone).count();
             sweep().over(
                             List.of((now, horizon, due) -> {
-                                if (last) {
+                                if (withJob) {
                                     due.add("a", job);
                                 }
                                 commands.stream()
@@ -273,6 +273,26 @@ class SweepTest {
         }
         assertThat(job.told).containsExactly("begin", "OK", "end");
         assertThat(walks).isBetween(4, 5);
+    }
+
+    @Test
+    void commands_behindManyJobs_areSentWithThem() {
+        Question[] jobs = Stream.generate(() -> new Question(false)).limit(300).toArray(Question[]::new);
+        Command command = new Command("a");
+        sweep().over(
+                        List.of((now, horizon, due) -> {
+                            for (Question job : jobs) {
+                                due.add("a", job);
+                            }
+                            due.add("a", command);
+                            return Long.MAX_VALUE;
+                        }),
+                        0);
+        jobs[jobs.length - 1].awaitEnd();
+        await().until(() -> watchdog.sender("a", new HashSet<>()).isFree());
+        assertThat(command.isDone())
+                .as("jobs that keep coming delay no command")
+                .isTrue();
     }
 
     @Test
