@@ -101,8 +101,12 @@ abstract class FakeTime {
 
     /** Does what waits by the clock, which runs a little whenever the calling thread waits. */
     void whileTimePasses(Runnable action) {
-        Thread caller = Thread.currentThread();
-        whileTimePasses(() -> clock.isParked(caller) && isQuiet(), action);
+        whileTimePasses(Thread.currentThread(), action);
+    }
+
+    /** Does something while the clock runs a little whenever a thread waits by it. */
+    void whileTimePasses(Thread waiting, Runnable action) {
+        whileTimePasses(() -> clock.isParked(waiting) && isQuiet(), action);
     }
 
     /** Whether nothing is done in the background now, so that nobody waits for anything but time. */

@@ -596,7 +596,7 @@ class GuardTest extends FakeTime {
         held.release();
         caller.join();
         // It waits for the leave as well, which may be later than one tick.
-        whileTimePasses(() -> true, () -> await().until(() -> !closer.isAlive()));
+        whileTimePasses(closer, () -> await().until(() -> !closer.isAlive()));
         assertThat(thrown.get()).isInstanceOf(IllegalStateException.class);
         assertThat(server.hash(KEY)).isEmpty();
         assertThat(redis.log().count("leave")).isEqualTo(1);

@@ -419,7 +419,7 @@ class ReleaseAfterTest extends FakeTime {
         closer.start();
         await().until(() -> locks.isClosed() && clock.isParked(closer));
         release.release();
-        whileTimePasses(() -> clock.isParked(closer), () -> await().until(() -> !closer.isAlive()));
+        whileTimePasses(closer, () -> await().until(() -> !closer.isAlive()));
         assertThat(released.join()).isTrue();
         assertThat(isKept()).isTrue();
         assertThat(losses).isEmpty();

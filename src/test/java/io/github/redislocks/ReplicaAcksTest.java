@@ -367,7 +367,7 @@ class ReplicaAcksTest extends FakeTime {
         confirmation.release();
         waiter.join(SOON.toMillis());
         assertThat(thrown.get()).isInstanceOf(IllegalStateException.class);
-        whileTimePasses(() -> clock.isParked(closer), () -> await().until(() -> !closer.isAlive()));
+        whileTimePasses(closer, () -> await().until(() -> !closer.isAlive()));
     }
 
     @Test

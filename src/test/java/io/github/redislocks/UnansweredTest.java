@@ -394,7 +394,7 @@ class UnansweredTest extends FakeTime {
             await().until(() -> asked.get() > before);
         }
         redis.heal();
-        whileTimePasses(() -> clock.isParked(thread), () -> join(thread));
+        whileTimePasses(thread, () -> join(thread));
         assertThat(interrupted).isTrue();
     }
 
