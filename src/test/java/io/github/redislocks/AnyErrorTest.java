@@ -449,6 +449,8 @@ class AnyErrorTest extends FakeTime {
         CountDownLatch goOn = leftByAnErrorAboveALoss();
         assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
         goOn.countDown();
+        settle();
+        assertThat(losses).hasSize(1);
         losses.clear();
         othersHaveTheLock();
     }

@@ -32,6 +32,7 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *   unseen        FORBIDDEN   a thread has the lock under a lease that was lost, and nobody is told
  *   stuck         FORBIDDEN   nobody can have the turn any more
  *   two ends      FORBIDDEN   the thread has released the lock, and is told that it lost it
+ *   ended for it  FORBIDDEN   the thread gets nothing, and its turn is ended, or a loss told, as if it had
  *   lost          acceptable  the thread is told
  *   released      acceptable  the thread was faster
  *   not taken     acceptable  the loss was faster
@@ -42,26 +43,28 @@ import org.openjdk.jcstress.infra.results.L_Result;
 @Outcome(id = "unseen", expect = Expect.FORBIDDEN, desc = "A lost lease under a thread that has the lock.")
 @Outcome(id = "stuck", expect = Expect.FORBIDDEN, desc = "The turn is never free again.")
 @Outcome(id = "two ends", expect = Expect.FORBIDDEN, desc = "Released and lost.")
+@Outcome(id = "ended for it", expect = Expect.FORBIDDEN, desc = "A thread that gets nothing has lost something.")
 @Outcome(id = "lost", expect = Expect.ACCEPTABLE, desc = "The thread is told.")
 @Outcome(id = "released", expect = Expect.ACCEPTABLE, desc = "The thread was faster.")
 @Outcome(id = "not taken", expect = Expect.ACCEPTABLE, desc = "The loss was faster.")
 public class LossRacesLocalHold {
 
-    static final Losses LOSSES =
-            new Losses(new HandClock(), (keys, attempt) -> {}, new EventNotifier(List.of()), () -> {});
+    private static final EventNotifier EVENTS = new EventNotifier(List.of());
     static final HandClock CLOCK = new HandClock();
 
     /** A residence with a lease, and a thread that may hold the lock under it. */
     static class Kept {
         final Owner owner = new Owner("client:7");
-        final Residence residence =
-                new Residence(Clock.SYSTEM, "client", 1, OnTwin.keys("n"), new Holds(), new HashSet<>());
+        final Losses losses = new Losses(CLOCK, (keys, attempt) -> {}, EVENTS, () -> {});
+        private final Holds holds = new Holds();
+        final Residence residence = new Residence(Clock.SYSTEM, "client", 1, OnTwin.keys("n"), holds, new HashSet<>());
         final Hold lease = lease(residence);
 
         @Nullable
         LocalHold local;
 
         boolean released;
+        private boolean endedForIt;
 
         Kept() {
             residence.begin(lease);
@@ -78,7 +81,10 @@ public class LossRacesLocalHold {
             if (residence.tryTurn()) {
                 local = residence.take(lease, owner, CLOCK.nanoTime(), null);
                 if (local == null) {
+                    endedForIt = residence.isTurnFree();
                     residence.endTurn();
+                } else {
+                    losses.begun(local);
                 }
             }
         }
@@ -91,7 +97,7 @@ public class LossRacesLocalHold {
         }
 
         void lose() {
-            LOSSES.lose(lease, LockLost.Reason.TAKEN);
+            losses.lose(lease, LockLost.Reason.TAKEN);
         }
 
         String end() {
@@ -99,7 +105,7 @@ public class LossRacesLocalHold {
                 return "stuck";
             }
             if (local == null) {
-                return "not taken";
+                return endedForIt || losses.lastLostAttempt() != 0 ? "ended for it" : "not taken";
             }
             if (local.isLost()) {
                 return released ? "two ends" : "lost";

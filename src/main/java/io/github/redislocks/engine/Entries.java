@@ -215,6 +215,9 @@ final class Entries {
             Thread.onSpinWait();
             local = residence.take(lease, caller, clock.nanoTime(), below);
         }
+        if (local != null) {
+            losses.begun(local);
+        }
         return local;
     }
 

@@ -65,6 +65,13 @@ public final class Losses {
         return false;
     }
 
+    /** Ends a hold under a lease, if that was lost by somebody who did not see yet that the hold had begun. */
+    public void begun(LocalHold local) {
+        if (!local.inRedis().isOpen()) {
+            isValid(local);
+        }
+    }
+
     /** Declares a hold lost, unless it has ended already; true if this call ended it. */
     public boolean lose(Hold hold, LockLost.Reason reason) {
         boolean first = hold.lose(reason);
@@ -95,7 +102,7 @@ public final class Losses {
                 onProlonged.run();
             }
             if (hold.owner instanceof Residence residence) {
-                ended(residence, hold, reason);
+                done = ended(residence, hold, reason);
             } else {
                 lastLostAttempt(hold.attempt);
                 if (hold instanceof LocalHold local) {
@@ -104,8 +111,8 @@ public final class Losses {
                     endTurn(hold);
                 }
                 events.lost(hold.loss(reason), hold);
+                done = true;
             }
-            done = true;
         } finally {
             hold.endTelling(done);
         }
@@ -133,15 +140,18 @@ public final class Losses {
         }
     }
 
-    /** The end of a residence: nobody is told, unless a thread had the lock. */
-    private void ended(Residence residence, Hold lease, LockLost.Reason reason) {
+    /**
+     * The end of a residence: nobody is told, unless a thread had the lock. Returns whether all is done: the hold of a
+     * thread that releases it, or tells of its loss, ends by that thread, and by the watchdog if that meets an error.
+     */
+    private boolean ended(Residence residence, Hold lease, LockLost.Reason reason) {
         LocalHold local = residence.holding();
         // Again, if an error came before all was done.
         if (local != null && local.isUnder(lease) && (local.lose(reason) || local.isLost())) {
             ended(local);
         }
         endTurn(lease);
-        residence.lost(lease);
+        return residence.lost(lease);
     }
 
     /** Tells once that a hold ends soon, since it may not last for ever. */

@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   held      a positive number: the validity deadline
+ *   beginning the thread that has the turn of a residence looks once more whether that is still there
  *   releasing the owner's thread sends the release, or the watchdog does so for it
  *   lost      the reason, and whether the listeners have been told: not yet, being told, told
  * </pre>
@@ -23,6 +24,8 @@ import org.jspecify.annotations.Nullable;
 public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
 
     private static final long RELEASING = -1;
+    /** Of a hold under a residence, whose thread looks whether it has it. */
+    private static final long BEGINNING = -2;
     /**
      * Lost for the first of the reasons, not told. The states of the other reasons follow downwards, in their order.
      */
@@ -122,7 +125,7 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         this.state = grant.deadlineNanos();
     }
 
-    /** Makes a hold of a thread of the client that has the lock in Redis; see {@link LocalHold}. */
+    /** Makes a hold of a thread of the client that has the lock in Redis, which begins; see {@link LocalHold}. */
     Hold(Hold residence, Owner owner, long token, boolean previousLost, long now, @Nullable Hold below) {
         this.lock = residence.lock;
         this.owner = owner;
@@ -138,7 +141,17 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         this.leaseMillis = residence.leaseMillis;
         this.renewedMillis = residence.leaseMillis;
         this.wantedMillis = residence.leaseMillis;
-        this.state = Long.MAX_VALUE;
+        this.state = BEGINNING;
+    }
+
+    /** From now on it is held; until then nobody could lose it. */
+    void begin() {
+        state = Long.MAX_VALUE;
+    }
+
+    /** Whether it is not held yet. */
+    boolean isBeginning() {
+        return state == BEGINNING;
     }
 
     private static int seconds(long nanos) {

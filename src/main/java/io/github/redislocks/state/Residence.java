@@ -1,7 +1,6 @@
 package io.github.redislocks.state;
 
 import io.github.redislocks.LockGivenUp;
-import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.Clock;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -153,7 +152,7 @@ public final class Residence extends Owner {
             if (tryTurnFirst()) {
                 return Found.TURN;
             }
-            if (holding != null) {
+            if (holding() != null) {
                 return Found.HOLDER;
             }
             if (hasNothing() || (i % SPINS == 0 && clock.nanoTime() - began >= mostNanos)) {
@@ -319,7 +318,8 @@ public final class Residence extends Owner {
     /** The hold of the thread that has the lock; null if none has. */
     @Nullable
     public LocalHold holding() {
-        return holding;
+        LocalHold local = holding;
+        return local == null || local.isBeginning() ? null : local;
     }
 
     /** The hold of a thread, if it has the lock. */
@@ -331,7 +331,8 @@ public final class Residence extends Owner {
 
     /**
      * Makes the calling thread, which has the turn, the holder. Null if the lease has ended meanwhile, or if Redis has
-     * to be asked before there is a token.
+     * to be asked before there is a token. Whoever declared the loss of the lease may not have seen the hold: Losses
+     * are to be told that it has begun.
      */
     @Nullable
     public LocalHold take(Hold from, Owner owner, long now, @Nullable Hold below) {
@@ -343,11 +344,12 @@ public final class Residence extends Owner {
         LocalHold made = new LocalHold(this, from, owner, token, first && from.previousLost, now, below);
         lastToken = token;
         holding = made;
-        // Looked at again: whoever declared the loss before the line above saw no holder.
-        if (!from.isOpen() && made.lose(LockLost.Reason.EXPIRED)) {
+        // Looked at again: whoever declared the loss before the line above saw no holder. Nor does anybody yet.
+        if (!from.isOpen()) {
             holding = null;
             return null;
         }
+        made.begin();
         return made;
     }
 
@@ -406,10 +408,18 @@ public final class Residence extends Owner {
         }
     }
 
-    /** Forgets a lease that was lost. */
-    public void lost(Hold from) {
+    /**
+     * Forgets a lease that was lost, unless a thread's hold under it has not ended yet; whether it did. As long as the
+     * lease is known, the watchdog looks at it and at that hold.
+     */
+    public boolean lost(Hold from) {
         endStranded(from);
+        LocalHold local = holding;
+        if (local != null && local.isUnder(from)) {
+            return false;
+        }
         holds.forget(from);
+        return true;
     }
 
     /** Ends a lease, and the turn that was to end with its release, which an error has stopped. */

@@ -109,6 +109,43 @@ class ResidencyStepsTest extends SteppedClient {
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class);
     }
 
+    /**
+     * The thread that finds the loss is about to tell of it when the watchdog sees to the lease, and meets an error.
+     */
+    @Test
+    void loss_thatItsThreadCouldNotTell_isToldByTheWatchdog() {
+        kept.lock(LEASE, true);
+        LocalHold local = residence().holding();
+        Hold lease = residence().lease();
+        lease.lose(LockLost.Reason.TAKEN);
+        assertThat(local.loseIfPast(clock.nanoTime())).isTrue();
+        assertThat(local.beginTelling()).isTrue();
+        client.losses.ended(lease);
+        local.endTelling(false);
+        watch();
+        assertThat(residence().isTurnFree()).as("the turn is free").isTrue();
+        kept.lock(LEASE, true);
+        kept.unlock();
+        assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
+        assertThat(client.holds.all()).isEmpty();
+    }
+
+    /** The lease is lost while a thread unlocks, which then meets an error. */
+    @Test
+    void unlockThatMeetsAnErrorUnderALostLease_isEndedByTheWatchdog() {
+        kept.lock(LEASE, true);
+        LocalHold local = residence().holding();
+        assertThat(local.beginRelease(clock.nanoTime())).isPositive();
+        client.losses.lose(residence().lease(), LockLost.Reason.TAKEN);
+        assertThat(residence().isTurnFree()).as("the thread has the turn").isFalse();
+        local.stranded = true;
+        watch();
+        assertThat(residence().isTurnFree()).as("the turn is free").isTrue();
+        assertThat(client.holds.all()).isEmpty();
+        kept.lock(LEASE, true);
+        kept.unlock();
+    }
+
     @Test
     void namedLease_ofAnInnerLock_countsFromThen() {
         kept.lock(LEASE, true);

@@ -152,6 +152,9 @@ class LinearizabilityTest {
                 residence.endTurn();
                 return NOTHING;
             }
+            if (!present.isOpen() && local.lose(LockLost.Reason.TAKEN)) {
+                residence.lost(local);
+            }
             taken[thread] = local;
             return local.token;
         }

@@ -1,17 +1,18 @@
 package io.github.redislocks.bench;
 
 import java.util.concurrent.Callable;
+import org.openjdk.jmh.profile.GCProfiler;
 import org.openjdk.jmh.runner.Runner;
 import org.openjdk.jmh.runner.RunnerException;
 import org.openjdk.jmh.runner.options.OptionsBuilder;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-/** Measures the local parts of a lock and unlock, those without Redis. */
+/** Measures what a lock and unlock cost without a request to Redis. */
 @Command(
         name = "jmh",
         mixinStandardHelpOptions = true,
-        description = "Measures the local parts of a lock and unlock by JMH, without a Redis.")
+        description = "Measures what a lock and unlock cost without a request to Redis, by JMH.")
 final class Jmh implements Callable<Integer> {
 
     @Parameters(arity = "0..1", description = "Only benchmarks whose names match this.", paramLabel = "PATTERN")
@@ -19,7 +20,12 @@ final class Jmh implements Callable<Integer> {
 
     @Override
     public Integer call() throws RunnerException {
-        new Runner(new OptionsBuilder().include(pattern).shouldFailOnError(true).build()).run();
+        new Runner(new OptionsBuilder()
+                        .include(pattern)
+                        .addProfiler(GCProfiler.class)
+                        .shouldFailOnError(true)
+                        .build())
+                .run();
         return 0;
     }
 }
