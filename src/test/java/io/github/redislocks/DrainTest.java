@@ -1,11 +1,16 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.testkit.twin.Fault;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
@@ -127,6 +132,43 @@ class DrainTest extends FakeTime {
         // Time runs only while the first waits for holders: it looks for the second's wish each few milliseconds.
         assertThat(clock.nanoTime() - began).as("ns").isLessThan(TimeUnit.SECONDS.toNanos(1));
         assertThat(losses).hasSize(1);
+    }
+
+    /** The outage is over, and nobody has asked since. */
+    @Test
+    void close_afterAnOutage_endsAlsoWhatWasLostOrUnlockedInIt() {
+        RedisReentrantLock lost = locks.reentrantLock("lost");
+        lost.lock(Duration.ofSeconds(3));
+        lock.lock();
+        redis.failNext(1_000, verb("renew"), Fault.REPLY_LOST);
+        redis.failNext(1_000, verb("reenter"), Fault.REPLY_LOST);
+        whileTimePasses(() -> assertThatThrownBy(() -> lost.tryLock(Duration.ofMillis(50), Duration.ofHours(1)))
+                .isInstanceOf(LockUnavailableException.class));
+        redis.down(true);
+        whileTimePasses(lock::unlock);
+        pass(6_000);
+        assertThat(losses).extracting(LockLost::lockName).containsExactly("lost");
+        redis.heal();
+        assertThat(server.hash(KEY)).isNotEmpty();
+        assertThat(server.hash("redis-locks:{lost}")).isNotEmpty();
+        whileTimePasses(locks::close);
+        assertThat(server.hash(KEY)).isEmpty();
+        assertThat(server.hash("redis-locks:{lost}")).isEmpty();
+    }
+
+    /** What the watchdog has not begun to end in Redis yet. */
+    @Test
+    void close_rightAfterALoss_endsItInRedis() {
+        for (int i = 0; i < 200; i++) {
+            RedisLocks client = RedisLocks.on(server.another(), Settings.DEFAULTS, List.of(), clock);
+            client.reentrantLock("job").lock();
+            Hold hold = client.client().holds.all().iterator().next();
+            client.client().losses.lose(hold, LockLost.Reason.UNCONFIRMED);
+            clients.add(client);
+            whileTimePasses(client::close);
+            clients.remove(client);
+            assertThat(server.hash(KEY)).isEmpty();
+        }
     }
 
     @Test

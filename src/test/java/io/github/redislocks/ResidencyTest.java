@@ -508,4 +508,27 @@ class ResidencyTest extends FakeTime {
         pass(2_000);
         assertThat(there.get(20, TimeUnit.SECONDS)).isTrue();
     }
+
+    /** Two objects of one name: the lease of the second is longer, and is had by a request. */
+    @Test
+    void await_afterALongerLeaseThanThatOfWhoKeptIt_comesBackWithThatLease() throws InterruptedException {
+        LockOptions own = LockOptions.defaults().residency(Duration.ofSeconds(20));
+        RedisReentrantLock brief = locks.lock("job", own.lease(Duration.ofSeconds(10)));
+        RedisReentrantLock lasting = locks.lock("job", own.lease(Duration.ofMinutes(1)));
+        brief.lock();
+        brief.unlock();
+        pass(10);
+        lasting.lock();
+        assertThat(lasting.remainingLease()).isGreaterThan(Duration.ofSeconds(59));
+        whileTimePasses(() -> {
+            try {
+                lasting.newCondition("ready").await(100, TimeUnit.MILLISECONDS);
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        });
+        pass(25_000);
+        assertThat(lasting.remainingLease()).isGreaterThan(Duration.ofSeconds(30));
+        lasting.unlock();
+    }
 }

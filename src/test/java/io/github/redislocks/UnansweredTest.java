@@ -17,6 +17,7 @@ import io.github.redislocks.testkit.twin.Fault;
 import io.github.redislocks.testkit.twin.HeldCalls;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -122,6 +123,9 @@ class UnansweredTest extends FakeTime {
         assertThat(lock.tryLock(Duration.ofMillis(50), Duration.ofSeconds(4))).isTrue();
         pass(5_000);
         assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.EXPIRED);
+        assertThat(redis.log().count("leave"))
+                .as("nothing is to be ended in Redis")
+                .isZero();
     }
 
     @Test
@@ -131,6 +135,84 @@ class UnansweredTest extends FakeTime {
         reentryFails(Duration.ofHours(1));
         pass(4_000);
         assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.EXPIRED);
+        assertThat(redis.log().count("leave"))
+                .as("nothing is to be ended in Redis")
+                .isZero();
+    }
+
+    @Test
+    void holdWhoseReentryWasRefusedAfterATryThatWasNotAnswered_isEndedInRedis() {
+        lock.lock(Duration.ofSeconds(3));
+        redis.failNext(1, UnansweredTest::isReentry, Fault.REPLY_LOST);
+        redis.failNext(1, UnansweredTest::isReentry, Fault.refused("NOPERM of the test"));
+        reentryFails(Duration.ofHours(1));
+        pass(4_000);
+        assertThat(losses).hasSize(1);
+        assertThat(server.hash(KEY))
+                .as("the first try had made it last for an hour")
+                .isEmpty();
+    }
+
+    @Test
+    void holdWhoseReentryWasRefusedAfterRenewalsThatWereNotAnswered_isEndedInRedis() {
+        lock.lock();
+        redis.failNext(1_000, verb("renew"), Fault.REPLY_LOST);
+        pass(29_600);
+        redis.failNext(1, UnansweredTest::isReentry, Fault.refused("NOPERM of the test"));
+        whileTimePasses(() -> assertThatExceptionOfType(LockUnavailableException.class)
+                .isThrownBy(() -> lock.tryLock(Duration.ofMillis(20), Duration.ofSeconds(31))));
+        pass(1_000);
+        assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.UNCONFIRMED);
+        assertThat(server.hash(KEY)).as("a renewal had made it last").isEmpty();
+    }
+
+    /** No later answer takes a lease back that Redis has given. */
+    @Test
+    void holdWhoseReentryWasNotAnswered_thoughALaterOneWas_isEndedInRedis() throws InterruptedException {
+        lock.lock(Duration.ofSeconds(3));
+        redis.failNext(1_000, UnansweredTest::isReentry, Fault.REPLY_LOST);
+        reentryFails(Duration.ofHours(1));
+        redis.heal();
+        assertThat(lock.tryLock(Duration.ofMillis(50), Duration.ofSeconds(5))).isTrue();
+        pass(6_000);
+        assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.EXPIRED);
+        assertThat(server.hash(KEY))
+                .as("the first re-entry had made it last for an hour")
+                .isEmpty();
+    }
+
+    /** The same, where the later answer is that to a renewal, and the process then stands still. */
+    @Test
+    void holdWhoseReentryWasNotAnswered_thoughRenewalsWere_isEndedInRedis() {
+        lock.lock();
+        redis.failNext(1_000, UnansweredTest::isReentry, Fault.REPLY_LOST);
+        reentryFails(Duration.ofHours(1));
+        redis.heal();
+        pass(15_000);
+        assertThat(losses).isEmpty();
+        clock.advanceMillis(31_000);
+        pass(1_000);
+        assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.EXPIRED);
+        assertThat(server.hash(KEY)).isEmpty();
+    }
+
+    /** The lease that a fixed one begins with, once all locks are there, may be given and not told. */
+    @Test
+    void fixedLeaseOfSeveralLocks_thatWasNotTold_isEndedInRedisWithTheHold() throws Exception {
+        RedisReentrantLock second = others.reentrantLock("second");
+        second.lock();
+        FutureTask<MultiLockHandle> acquiring = new FutureTask<>(() -> locks.acquireAll(
+                List.of("job", "second"), LockOptions.defaults().fixedLease(Duration.ofSeconds(20))));
+        new Thread(acquiring).start();
+        await().until(() -> server.zset("redis-locks:{second}:queue").size() == 1);
+        pass(5_500);
+        redis.failNext(1, UnansweredTest::isReentry, Fault.REPLY_LOST);
+        second.unlock();
+        assertThat(acquiring.get()).isNotNull();
+        assertThat(server.pttl(KEY)).isEqualTo(20_000);
+        pass(14_600);
+        assertThat(losses).extracting(LockLost::lockName).containsExactly("job");
+        assertThat(server.hash(KEY)).as("in Redis it would last for 5 s more").isEmpty();
     }
 
     @Test

@@ -427,6 +427,7 @@ final class Entries {
 
     /** Asks whether a lease is there, and extends it; from then on it is renewed for as long. */
     private void confirm(Hold lease, WaitLimit limit, long millis) {
+        boolean outlasts = lease.mayOutlast();
         lease.asks(millis);
         long sent = clock.nanoTime();
         long timeout = Math.min(
@@ -436,6 +437,7 @@ final class Entries {
             if (Answer.isKept(monitored.run(Scripts.reenter(lease, 0, millis).with(settings.acks()), timeout))) {
                 if (lease.extend(clock.nanoTime(), sent, millis)) {
                     lease.unanswered(false);
+                    lease.isTold(outlasts);
                     lease.renewedFor(millis);
                 }
             } else {
@@ -538,7 +540,10 @@ final class Entries {
         checkCount(hold);
         Hold inRedis = hold.inRedis();
         int before = lock.own.localReentry() || hold.isLocal() ? 0 : hold.count();
+        boolean outlasts = inRedis.mayOutlast();
         while (losses.isValid(hold)) {
+            boolean outlastsByNow = inRedis.mayOutlast();
+            boolean unanswered = inRedis.isUnanswered();
             long sent = clock.nanoTime();
             long timeout = Math.min(
                     limit.timeoutNanos(sent, settings.commandTimeoutNanos()),
@@ -554,6 +559,8 @@ final class Entries {
                     losses.lose(inRedis, LockLost.Reason.TAKEN);
                 } else if (inRedis.extend(clock.nanoTime(), sent, lease)) {
                     inRedis.unanswered(false);
+                    // What this has given lasts longer than what the tries before may have.
+                    inRedis.isTold(outlasts);
                     if (renewed) {
                         inRedis.renewedFor(leaseMillis);
                     }
@@ -569,8 +576,9 @@ final class Entries {
                         ? monitored.replication(lock.keys.lock()).age(now)
                         : monitored.of(lock.keys.lock()).age(call, now);
                 if (hopeless) {
-                    // Redis has answered, and given nothing.
-                    inRedis.unanswered(false);
+                    // Redis has answered, and given nothing; not so to earlier requests, perhaps.
+                    inRedis.unanswered(unanswered);
+                    inRedis.isTold(outlastsByNow);
                 }
                 if (hopeless || isTooLate(limit, outage, now)) {
                     throw unavailable.toDo(

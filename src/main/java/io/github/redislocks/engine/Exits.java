@@ -132,9 +132,12 @@ final class Exits {
         try {
             long sent = clock.nanoTime();
             long lease = hold.leaseAt(sent, lock.own.leaseMillis());
+            boolean outlasts = hold.mayOutlast();
+            hold.asks(lease);
             Call call = Scripts.reenter(hold, 0, lease);
             if (Answer.isKept(monitored.run(call.with(settings.acks()), timeoutNanos(byNanos)))) {
                 extended = hold.extend(clock.nanoTime(), sent, lease);
+                hold.isTold(outlasts || !extended);
             } else {
                 losses.lose(hold, LockLost.Reason.TAKEN);
             }

@@ -10,6 +10,7 @@ import io.github.redislocks.concurrent.LateLog;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.health.Availability;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.health.UnavailableMessages;
@@ -41,13 +42,16 @@ import io.github.redislocks.waiting.Settlements;
 import io.github.redislocks.waiting.SlowWaits;
 import io.github.redislocks.waiting.Together;
 import io.github.redislocks.waiting.WaitingParts;
+import io.github.redislocks.watchdog.PendingCommand;
 import io.github.redislocks.watchdog.Task;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
@@ -329,7 +333,26 @@ public final class LockClient {
 
     /** Whether calls are under way, or pending commands of earlier calls that Redis can answer at present. */
     private boolean isBusy() {
-        return !attempts.isEmpty() || async.count() > 0 || isReleasing() || watchdog.hasCommands();
+        return !attempts.isEmpty()
+                || async.count() > 0
+                || isReleasing()
+                || losses.hasProlonged()
+                || watchdog.hasCommands();
+    }
+
+    /** Asks servers that gave no answer lately once more, since what is to be ended there would else be given up. */
+    private void askThoseAway() {
+        Set<Availability> asked = new HashSet<>();
+        for (PendingCommand command : watchdog.commands()) {
+            Availability server = monitored.of(command.key());
+            if (!command.isDone() && server.age(clock.nanoTime()) > 0 && asked.add(server)) {
+                try {
+                    monitored.run(Scripts.locked(new LockKeys(command.key())), settings.commandTimeoutNanos());
+                } catch (RedisException e) {
+                    // It is still away.
+                }
+            }
+        }
     }
 
     private boolean isReleasing() {
@@ -434,6 +457,8 @@ public final class LockClient {
 
     private void endCalls() {
         long deadline = clock.nanoTime() + 2 * settings.commandTimeoutNanos();
+        awaitCalls(deadline);
+        askThoseAway();
         awaitCalls(deadline);
         List<Call> leaves = new ArrayList<>();
         for (Hold hold : holds.all()) {

@@ -118,9 +118,16 @@ public final class Losses {
         }
     }
 
-    /** Whether a renewal that was not answered may make a lost hold last in Redis, and nothing else ends it there. */
+    /** Whether a request that was not answered may make a lost hold last in Redis, and nothing else ends it there. */
     private static boolean mayBeProlonged(Hold hold, LockLost.Reason reason) {
-        return reason == LockLost.Reason.UNCONFIRMED && !hold.isLocal() && !hold.isReleasedTooLate();
+        return (reason == LockLost.Reason.UNCONFIRMED || (reason == LockLost.Reason.EXPIRED && hold.mayOutlast()))
+                && !hold.isLocal()
+                && !hold.isReleasedTooLate();
+    }
+
+    /** Whether lost holds have still to be ended in Redis. */
+    public boolean hasProlonged() {
+        return !prolonged.isEmpty();
     }
 
     /** The next lost hold that is to be ended in Redis; null if there is none. Of the watchdog. */

@@ -81,6 +81,8 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
     private int leaseMillis;
     /** The longest lease that Redis was asked for by a re-entry. */
     private int askedMillis;
+    /** Whether Redis may have given a lease that lasts longer than the deadline says. */
+    private volatile boolean outlasting;
     /** The longest lease of all acquisitions that are renewed. */
     private volatile int renewedMillis;
     /** When the watchdog has to renew or confirm the hold, or {@link Long#MAX_VALUE}. */
@@ -286,6 +288,11 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
     /** Notes that a renewal begins or ends. */
     public void renewing(boolean underWay) {
         renewing = underWay;
+    }
+
+    /** Whether a request that should have confirmed the hold has gone unanswered since the last reply. */
+    public boolean isUnanswered() {
+        return unanswered;
     }
 
     /** Notes whether a request that should have confirmed the hold has gone unanswered since the last reply. */
@@ -556,6 +563,22 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
     /** Notes that Redis is about to be asked for this lease, which it may give and not say; of the owner's thread. */
     public void asks(long millis) {
         askedMillis = Math.max(askedMillis, Math.toIntExact(millis));
+        outlasting = true;
+    }
+
+    /**
+     * Notes that Redis has answered what it was asked for: it may have given no more than the deadline says, unless an
+     * earlier question went unanswered, whose lease no later answer takes back.
+     *
+     * @param before what {@link #mayOutlast} said before the question
+     */
+    public void isTold(boolean before) {
+        outlasting = before;
+    }
+
+    /** Whether Redis may have given a lease that lasts longer than the deadline says. */
+    public boolean mayOutlast() {
+        return outlasting;
     }
 
     /** The longest lease that Redis may have given, whether it said so or not. */
@@ -565,7 +588,9 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
 
     /** From now on the watchdog asks for this lease, unless it asks for a longer one; of the owner's thread. */
     public void renewedFor(long wantedMillis) {
-        renewedMillis = Math.max(renewedMillis, Math.toIntExact(leaseAt(acquiredNanos, wantedMillis)));
+        int wanted = Math.toIntExact(leaseAt(acquiredNanos, wantedMillis));
+        leaseMillis = Math.max(leaseMillis, wanted);
+        renewedMillis = Math.max(renewedMillis, wanted);
     }
 
     /** Whether the hold lasts as long as a re-entry wants without a request to Redis. */

@@ -15,21 +15,25 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Sweep implements Batch {
 
-    /** How many pending commands a sender gets at once: renewals wait for no more of them. */
-    private static final int MOST_COMMANDS = 256;
+    /** How many pending commands a sender gets at once, at least: renewals wait for no more of them. */
+    private static final int FEW_COMMANDS = 256;
+    /** How long a command may take. So those of one walk take no longer than the watchdog rests after it. */
+    private static final long COMMAND_NANOS = 100_000;
 
     private final Clock clock;
     private final Watchdog watchdog;
     private final String pinged;
+    private final long mostCommands;
     private final Map<BatchSender, Due> due = new LinkedHashMap<>();
     private final Set<String> withoutSender = new HashSet<>();
     private @Nullable Throwable trouble;
 
-    /** Makes a walk; {@code pinged} is the channel to which a ping is sent. */
-    public Sweep(Clock clock, Watchdog watchdog, String pinged) {
+    /** Makes a walk, after which the watchdog rests; {@code pinged} is the channel to which a ping is sent. */
+    public Sweep(Clock clock, Watchdog watchdog, String pinged, long restNanos) {
         this.clock = clock;
         this.watchdog = watchdog;
         this.pinged = pinged;
+        this.mostCommands = Math.max(FEW_COMMANDS, restNanos / COMMAND_NANOS);
     }
 
     /** Inspects all tasks once and sends what is due; returns the time at which something is due next. */
@@ -76,14 +80,14 @@ public final class Sweep implements Batch {
     }
 
     /** What one sender is given. */
-    private static final class Due {
+    private final class Due {
 
         final List<Job> jobs = new ArrayList<>();
         private int commands;
 
         void add(Job job) {
             // What is left is due when the sender is free again.
-            if (!(job instanceof PendingCommand) || commands++ < MOST_COMMANDS) {
+            if (!(job instanceof PendingCommand) || commands++ < mostCommands) {
                 jobs.add(job);
             }
         }

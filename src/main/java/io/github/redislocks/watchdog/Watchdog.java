@@ -184,7 +184,7 @@ public final class Watchdog {
         try {
             long restNanos = restNanos();
             restUntilNanos = now + restNanos;
-            next = sweep(now + restNanos);
+            next = sweep(now, restNanos);
         } finally {
             wakeAt(next);
         }
@@ -199,9 +199,9 @@ public final class Watchdog {
     }
 
     /** Inspects all tasks once; returns the time at which something is due next. */
-    private long sweep(long horizon) {
-        Sweep sweep = new Sweep(clock, this, ping().channel());
-        long next = sweep.over(tasks, horizon);
+    private long sweep(long now, long restNanos) {
+        Sweep sweep = new Sweep(clock, this, ping().channel(), restNanos);
+        long next = sweep.over(tasks, now + restNanos);
         retire();
         Throwable met = sweep.trouble();
         if (met != null) {

@@ -19,6 +19,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -163,7 +164,7 @@ class SweepTest {
     }
 
     private Sweep sweep() {
-        return new Sweep(clock, watchdog, CHANNEL);
+        return new Sweep(clock, watchdog, CHANNEL, 0);
     }
 
     /** One walk on which these are due, each at the server of its key; returns the error on the way. */
@@ -273,6 +274,22 @@ class SweepTest {
         }
         assertThat(job.told).containsExactly("begin", "OK", "end");
         assertThat(walks).isBetween(4, 5);
+    }
+
+    /** Else those of a client with very many holds, which rests for long, would not be sent in time. */
+    @Test
+    void commandsWithoutNumber_ofAWatchdogThatRests_areAsManyAsItRestsFor() {
+        List<Command> commands =
+                Stream.generate(() -> new Command("a")).limit(1_000).toList();
+        new Sweep(clock, watchdog, CHANNEL, TimeUnit.MILLISECONDS.toNanos(60))
+                .over(
+                        List.of((now, horizon, due) -> {
+                            commands.forEach(each -> due.add("a", each));
+                            return Long.MAX_VALUE;
+                        }),
+                        0);
+        await().until(() -> watchdog.sender("a", new HashSet<>()).isFree());
+        assertThat(commands).filteredOn(PendingCommand::isDone).hasSize(600);
     }
 
     @Test
