@@ -68,7 +68,7 @@ public final class Proof {
     private static final int LONGER = 20;
 
     private static final List<Part> PARTS = List.of(
-            new Part("single steps", "Core((?!Lucky).)*", 1_000, 1, 1_000),
+            new Part("single steps", "Core((?!Lucky).)*", 1_000, 1, 500),
             new Part("on the twin", "Twin((?!Broken|Lucky).)*", 10, 1, 1_000),
             new Part("broken, on the twin", "Twin((?!Lucky).)*Broken((?!Lucky).)*", 4, 1, 500),
             new Part("on Redis", "Redis((?!Broken|Lucky).)*", 10, 1, 8_000),
