@@ -143,7 +143,7 @@ class VirtualThreadsTest {
             assertThat(client.holds.all()).isEmpty();
             assertThat(client.attempts.all()).isEmpty();
             assertThat(client.localQueue.size()).isZero();
-            assertThat(client.watchdog.hasCommands()).isFalse();
+            assertThat(client.watchdog.hasCommands(0)).isFalse();
         });
     }
 

@@ -149,7 +149,7 @@ final class Entries {
                         : takeInTime(residence, lease, caller, began, other);
                 if (local != null) {
                     done = true;
-                    answerTries(residence, local);
+                    begun(residence, local);
                     if (events.isHeard()) {
                         events.acquired(lock.keys, local, began, events.begun(lock.keys));
                     }
@@ -170,10 +170,14 @@ final class Entries {
         return renewed && leaseMillis == lock.own.leaseMillis();
     }
 
-    /** Has those answered who try the lock, now that the calling thread has it; an error leaves it to the watchdog. */
-    private void answerTries(Residence residence, LocalHold local) {
+    /**
+     * What follows once the calling thread has the lock: it has lost it if its lease was lost meanwhile, and those are
+     * answered who try it. An error leaves it to the watchdog.
+     */
+    private void begun(Residence residence, LocalHold local) {
         boolean done = false;
         try {
+            losses.begun(local);
             residences.answerTries(residence);
             done = true;
         } finally {
@@ -214,9 +218,6 @@ final class Entries {
         for (int i = 0; local == null && i < TIME_SPINS && lease.isOpen() && residence.givesTokensByTime(lease); i++) {
             Thread.onSpinWait();
             local = residence.take(lease, caller, clock.nanoTime(), below);
-        }
-        if (local != null) {
-            losses.begun(local);
         }
         return local;
     }
@@ -359,7 +360,7 @@ final class Entries {
                 }
             }
             done = true;
-            answerTries(residence, local);
+            begun(residence, local);
             return local;
         } finally {
             residence.entered();

@@ -10,7 +10,6 @@ import io.github.redislocks.concurrent.LateLog;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.events.EventNotifier;
-import io.github.redislocks.health.Availability;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.health.UnavailableMessages;
@@ -42,16 +41,13 @@ import io.github.redislocks.waiting.Settlements;
 import io.github.redislocks.waiting.SlowWaits;
 import io.github.redislocks.waiting.Together;
 import io.github.redislocks.waiting.WaitingParts;
-import io.github.redislocks.watchdog.PendingCommand;
 import io.github.redislocks.watchdog.Task;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
-import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
@@ -331,28 +327,16 @@ public final class LockClient {
         return new LockList(clock, settings, redis, unavailable, attempts, queries).list(pattern);
     }
 
-    /** Whether calls are under way, or pending commands of earlier calls that Redis can answer at present. */
-    private boolean isBusy() {
+    /**
+     * Whether calls are under way, or pending commands of earlier calls that Redis can answer at present, or has not
+     * failed to since a time.
+     */
+    private boolean isBusy(long sinceNanos) {
         return !attempts.isEmpty()
                 || async.count() > 0
                 || isReleasing()
                 || losses.hasProlonged()
-                || watchdog.hasCommands();
-    }
-
-    /** Asks servers that gave no answer lately once more, since what is to be ended there would else be given up. */
-    private void askThoseAway() {
-        Set<Availability> asked = new HashSet<>();
-        for (PendingCommand command : watchdog.commands()) {
-            Availability server = monitored.of(command.key());
-            if (!command.isDone() && server.age(clock.nanoTime()) > 0 && asked.add(server)) {
-                try {
-                    monitored.run(Scripts.locked(new LockKeys(command.key())), settings.commandTimeoutNanos());
-                } catch (RedisException e) {
-                    // It is still away.
-                }
-            }
-        }
+                || watchdog.hasCommands(sinceNanos);
     }
 
     private boolean isReleasing() {
@@ -364,9 +348,12 @@ public final class LockClient {
         return false;
     }
 
-    /** Waits until calls under way have ended, until a deadline or an interrupt of the closing thread. */
-    private void awaitCalls(long deadline) {
-        while (isBusy()
+    /**
+     * Waits until calls under way have ended, until a deadline or an interrupt of the closing thread. A server that was
+     * away is waited for until it has failed once more.
+     */
+    private void awaitCalls(long began, long deadline) {
+        while (isBusy(began)
                 && clock.nanoTime() < deadline
                 && !Thread.currentThread().isInterrupted()) {
             clock.park(this, CLOSE_TICK_NANOS);
@@ -456,10 +443,9 @@ public final class LockClient {
     }
 
     private void endCalls() {
-        long deadline = clock.nanoTime() + 2 * settings.commandTimeoutNanos();
-        awaitCalls(deadline);
-        askThoseAway();
-        awaitCalls(deadline);
+        long began = clock.nanoTime();
+        long deadline = began + 2 * settings.commandTimeoutNanos();
+        awaitCalls(began, deadline);
         List<Call> leaves = new ArrayList<>();
         for (Hold hold : holds.all()) {
             if (losses.lose(hold, LockLost.Reason.CLOSED)) {
@@ -467,7 +453,7 @@ public final class LockClient {
             }
         }
         // An unlock may have begun before its hold could be declared lost; from here on no further one can begin.
-        awaitCalls(deadline);
+        awaitCalls(began, deadline);
         losses.awaitTold(settings.commandTimeout());
         if (!leaves.isEmpty()) {
             redis.runAll(leaves, settings.commandTimeoutNanos());

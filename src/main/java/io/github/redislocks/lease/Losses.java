@@ -97,10 +97,6 @@ public final class Losses {
         }
         boolean done = false;
         try {
-            if (mayBeProlonged(hold, reason)) {
-                prolonged.add(hold);
-                onProlonged.run();
-            }
             if (hold.owner instanceof Residence residence) {
                 done = ended(residence, hold, reason);
             } else {
@@ -112,6 +108,12 @@ public final class Losses {
                 }
                 events.lost(hold.loss(reason), hold);
                 done = true;
+            }
+            if (done && mayBeProlonged(hold, reason)) {
+                done = false;
+                prolonged.add(hold);
+                done = true;
+                onProlonged.run();
             }
         } finally {
             hold.endTelling(done);

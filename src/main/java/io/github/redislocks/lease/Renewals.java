@@ -46,6 +46,9 @@ public final class Renewals implements Task {
     /** How many losses are remembered for owners that have not called since. */
     public static final int LOSSES = 100_000;
     /** The time between two checks whether the thread of a lost hold is still alive. */
+    /** When what could not be told yet is tried again. */
+    private static final long UNTOLD_NANOS = 100_000_000;
+
     private static final long LOOK_AGAIN_NANOS = 60_000_000_000L;
 
     private final Clock clock;
@@ -243,7 +246,7 @@ public final class Renewals implements Task {
             return Long.MAX_VALUE;
         }
         hold.lossSeen(now);
-        return now + LOOK_AGAIN_NANOS;
+        return now + (hold.isUntold() ? UNTOLD_NANOS : LOOK_AGAIN_NANOS);
     }
 
     /** Forgets the records of the losses that have been known longest. */

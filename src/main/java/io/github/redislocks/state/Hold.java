@@ -486,6 +486,12 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         return now <= LOST && (LOST - now) % -TELLING == UNCONFIRMED_IN_RELEASE;
     }
 
+    /** Whether nobody has begun to tell the listeners of the loss, or whoever did could not end it. */
+    public boolean isUntold() {
+        long now = state;
+        return now <= LOST && now > LOST + TELLING;
+    }
+
     /** Begins to tell the listeners of the loss; true for the one caller that has to do it. */
     public boolean beginTelling() {
         long now = state;

@@ -4,6 +4,7 @@ import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.DutyLoop;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.health.Availability;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.redis.Redis;
 import java.util.ArrayList;
@@ -138,14 +139,18 @@ public final class Watchdog {
         wakeAt(0);
     }
 
-    /** Whether there are pending commands that need not wait and whose server answers at present. */
-    public boolean hasCommands() {
+    /**
+     * Whether there are pending commands that need not wait and whose server answers at present, or has not failed to
+     * since a time.
+     */
+    public boolean hasCommands(long sinceNanos) {
         long now = clock.nanoTime();
         for (PendingCommand command : commands) {
-            if (!command.isDone()
-                    && command.need() == PendingCommand.Need.NOW
-                    && monitored.of(command.key()).age(now) == 0) {
-                return true;
+            if (!command.isDone() && command.need() == PendingCommand.Need.NOW) {
+                Availability server = monitored.of(command.key());
+                if (server.age(now) == 0 || !server.failedSince(sinceNanos)) {
+                    return true;
+                }
             }
         }
         return false;

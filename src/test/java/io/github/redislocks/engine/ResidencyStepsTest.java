@@ -10,10 +10,12 @@ import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.LossListener;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LocalHold;
 import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.watchdog.PendingCommand;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,6 +27,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -144,6 +147,113 @@ class ResidencyStepsTest extends SteppedClient {
         assertThat(client.holds.all()).isEmpty();
         kept.lock(LEASE, true);
         kept.unlock();
+    }
+
+    /** A lease that is lost, once, when it has just been found open. */
+    private final class LostWhenSeen extends Hold {
+
+        private boolean seen;
+        private @Nullable RuntimeException error;
+
+        LostWhenSeen(Hold lease) {
+            super(
+                    new Attempt(
+                            lease.attempt,
+                            lease.keys(),
+                            lease.owner,
+                            new Attempt.Request(LEASE, true, false),
+                            WaitLimit.endless()),
+                    new Attempt.Grant(lease.token, false, lease.deadlineNanos(), lease.turnStartNanos, true),
+                    lease.acquiredNanos,
+                    Long.MAX_VALUE,
+                    null);
+        }
+
+        @Override
+        public boolean isOpen() {
+            boolean open = super.isOpen();
+            if (!seen) {
+                seen = true;
+                client.losses.lose(this, LockLost.Reason.TAKEN);
+            }
+            return open;
+        }
+
+        @Override
+        public boolean loseIfPast(long now) {
+            RuntimeException thrown = error;
+            if (thrown != null) {
+                error = null;
+                throw thrown;
+            }
+            return super.loseIfPast(now);
+        }
+    }
+
+    private LostWhenSeen keepOneThatIsLostWhenSeen() {
+        kept.lock(LEASE, true);
+        kept.unlock();
+        Hold lease = residence().lease();
+        residence().ended(lease);
+        client.holds.forget(lease);
+        LostWhenSeen other = new LostWhenSeen(lease);
+        client.holds.put(other);
+        residence().begin(other);
+        clock.advanceMillis(1);
+        return other;
+    }
+
+    /**
+     * Whoever declares the loss does not see yet that a thread has it, and that thread has just seen that it is open.
+     */
+    @Test
+    void leaseThatIsLostAsAHoldBegins_endsThatAtOnce() {
+        LostWhenSeen lease = keepOneThatIsLostWhenSeen();
+        kept.lock(LEASE, true);
+        assertThat(lease.seen).isTrue();
+        assertThat(residence().isTurnFree()).as("nobody waits for the thread").isTrue();
+        assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
+        watch();
+        assertThat(client.holds.all()).isEmpty();
+    }
+
+    /** The same, and the thread meets an error as it finds out: the turn is not ended twice. */
+    @Test
+    void leaseThatIsLostAsAHoldBegins_whoseThreadMeetsAnError_endsItByTheWatchdog() {
+        LostWhenSeen lease = keepOneThatIsLostWhenSeen();
+        lease.error = broken;
+        assertThatThrownBy(() -> kept.lock(LEASE, true)).isSameAs(broken);
+        assertThat(residence().isTurnFree()).as("the watchdog ends the turn").isFalse();
+        watch();
+        assertThat(residence().isTurnFree()).isTrue();
+        assertThat(residence().holding()).isNull();
+        kept.lock(LEASE, true);
+        watch();
+        assertThat(residence().isTurnFree()).as("the turn of the next").isFalse();
+        kept.unlock();
+    }
+
+    /** The watchdog looks at a lease that was lost again and again while a thread unlocks under it. */
+    @Test
+    void leaseThatIsLostWhileAThreadUnlocks_isEndedInRedisOnce() {
+        kept.lock(LEASE, true);
+        LocalHold local = residence().holding();
+        assertThat(local.beginRelease(clock.nanoTime())).isPositive();
+        client.losses.lose(residence().lease(), LockLost.Reason.UNCONFIRMED);
+        for (int i = 0; i < 5; i++) {
+            watch();
+        }
+        assertThat(commands()).isEmpty();
+        long now = clock.nanoTime();
+        assertThat(client.renewals.inspect(now, now, (key, job) -> {}))
+                .as("the watchdog looks again soon")
+                .isLessThanOrEqualTo(now + 100 * MILLI);
+        residence().passOn(now);
+        for (int i = 0; i < 5; i++) {
+            watch();
+        }
+        assertThat(commands()).containsExactly("leave");
+        assertThat(client.holds.all()).isEmpty();
     }
 
     @Test

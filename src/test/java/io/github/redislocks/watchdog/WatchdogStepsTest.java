@@ -338,7 +338,7 @@ class WatchdogStepsTest {
         watchdog.run(command);
         soon().until(() -> batches.get() == 1 && !command.isUnderWay());
         parksUntil(command.nextTryNanos());
-        assertThat(watchdog.hasCommands()).as("the server is away").isFalse();
+        assertThat(watchdog.hasCommands(0)).as("the server is away").isFalse();
         away = false;
         watchdog.hasten(command);
         soon().until(command::isDone);
@@ -354,12 +354,12 @@ class WatchdogStepsTest {
         watchdog.run(command);
         parksUntil(in(20));
         assertThat(batches).hasValue(0);
-        assertThat(watchdog.hasCommands()).isFalse();
+        assertThat(watchdog.hasCommands(0)).isFalse();
         command.need = PendingCommand.Need.NOW;
-        assertThat(watchdog.hasCommands()).isTrue();
+        assertThat(watchdog.hasCommands(0)).isTrue();
         clock.advanceMillis(20);
         soon().until(command::isDone);
-        assertThat(watchdog.hasCommands()).isFalse();
+        assertThat(watchdog.hasCommands(0)).isFalse();
     }
 
     @Test
