@@ -383,6 +383,8 @@ class ResidencyStepsTest extends SteppedClient {
         clock.advanceMillis(60_000);
         assertThat(longer.held()).isNull();
         assertThat(lease.lossReason()).isEqualTo(LockLost.Reason.EXPIRED);
+        watch();
+        assertThat(commands()).as("nothing is to be ended in Redis").isEmpty();
     }
 
     @Test
