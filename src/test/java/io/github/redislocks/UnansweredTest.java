@@ -196,9 +196,8 @@ class UnansweredTest extends FakeTime {
         assertThat(server.hash(KEY)).isEmpty();
     }
 
-    /** The lease that a fixed one begins with, once all locks are there, may be given and not told. */
-    @Test
-    void fixedLeaseOfSeveralLocks_thatWasNotTold_isEndedInRedisWithTheHold() throws Exception {
+    /** Acquires "job" and another lock, which is had later, and whose fixed lease begins then. */
+    private void acquireForAFixedLease(boolean isTold) throws Exception {
         RedisReentrantLock second = others.reentrantLock("second");
         second.lock();
         FutureTask<MultiLockHandle> acquiring = new FutureTask<>(() -> locks.acquireAll(
@@ -206,13 +205,29 @@ class UnansweredTest extends FakeTime {
         new Thread(acquiring).start();
         await().until(() -> server.zset("redis-locks:{second}:queue").size() == 1);
         pass(5_500);
-        redis.failNext(1, UnansweredTest::isReentry, Fault.REPLY_LOST);
+        redis.failNext(isTold ? 0 : 1, UnansweredTest::isReentry, Fault.REPLY_LOST);
         second.unlock();
         assertThat(acquiring.get()).isNotNull();
         assertThat(server.pttl(KEY)).isEqualTo(20_000);
+    }
+
+    /** The lease that a fixed one begins with, once all locks are there, may be given and not told. */
+    @Test
+    void fixedLeaseOfSeveralLocks_thatWasNotTold_isEndedInRedisWithTheHold() throws Exception {
+        acquireForAFixedLease(false);
         pass(14_600);
         assertThat(losses).extracting(LockLost::lockName).containsExactly("job");
         assertThat(server.hash(KEY)).as("in Redis it would last for 5 s more").isEmpty();
+    }
+
+    @Test
+    void fixedLeaseOfSeveralLocks_thatWasTold_expires() throws Exception {
+        acquireForAFixedLease(true);
+        pass(20_500);
+        assertThat(losses).extracting(LockLost::lockName).contains("job");
+        assertThat(redis.log().count("leave"))
+                .as("nothing is to be ended in Redis")
+                .isZero();
     }
 
     @Test
