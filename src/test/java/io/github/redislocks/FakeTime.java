@@ -265,11 +265,11 @@ abstract class FakeTime {
         assertThat(server.zset(KEY + ":queue")).isEmpty();
         assertThat(other.tryLock()).isTrue();
         other.unlock();
-        assertThat(lock.tryLock()).as("the local queue is free").isTrue();
-        lock.unlock();
         assertThat(losses).isEmpty();
         assertThat(locks.client().holds.all()).isEmpty();
         assertThat(locks.client().attempts.all()).isEmpty();
         assertThat(locks.client().localQueue.size()).isZero();
+        assertThat(lock.tryLock()).as("the local queue is free").isTrue();
+        lock.unlock();
     }
 }

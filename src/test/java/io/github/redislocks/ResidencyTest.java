@@ -93,6 +93,22 @@ class ResidencyTest extends FakeTime {
     }
 
     @Test
+    void lockOnceMore_afterTheClockOfRedisWasSetBack_asksNobody() {
+        long last = use();
+        pass(2 * KEPT.toMillis());
+        passUntil(() -> server.hash(KEY).isEmpty());
+        clock.stepServerMillis(-3_600_000);
+        // The first request may come too late by the time that Redis had before.
+        assertThat(use()).isGreaterThan(last);
+        assertThat(isKept()).isTrue();
+        pass(1_500);
+        redis.log().clear();
+        use();
+        assertThat(requests()).isZero();
+        assertThat(isKept()).isTrue();
+    }
+
+    @Test
     void lockOnceMore_asksNobody_andHasAGreaterToken() {
         long last = use();
         assertThat(isKept()).isTrue();

@@ -78,11 +78,14 @@ final class Exits {
 
     /** Unlocks a hold once; without Redis, and in the background, if it has not answered by the given time. */
     void unlock(LockObject lock, Hold hold, long byNanos) {
-        checkValid(hold);
+        long now = clock.nanoTime();
+        if (!losses.isValid(hold, now)) {
+            throw unlockLost(hold);
+        }
         if (hold.count() > 1) {
             exit(lock, hold, byNanos);
         } else if (hold instanceof LocalHold local) {
-            passOn(lock, local, byNanos);
+            passOn(lock, local, now, byNanos);
         } else {
             release(lock, hold, 0, byNanos);
         }
@@ -210,12 +213,6 @@ final class Exits {
         });
     }
 
-    private void checkValid(Hold hold) {
-        if (!losses.isValid(hold)) {
-            throw unlockLost(hold);
-        }
-    }
-
     private void exit(LockObject lock, Hold hold, long byNanos) {
         try {
             if (isCounted(lock, hold) && isTaken(hold, byNanos)) {
@@ -291,9 +288,8 @@ final class Exits {
     }
 
     /** Ends a thread's hold under a residence, which is kept, or released if others want it. */
-    private void passOn(LockObject lock, LocalHold local, long byNanos) {
+    private void passOn(LockObject lock, LocalHold local, long now, long byNanos) {
         Residence residence = local.residence;
-        long now = clock.nanoTime();
         GivingUp givingUp = null;
         boolean ended = false;
         try {

@@ -9,6 +9,7 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongFieldUpdater;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.concurrent.locks.AbstractQueuedSynchronizer;
@@ -39,8 +40,14 @@ public final class Residence extends Owner {
     /** For how long after its beginning a lease gives tokens by the time alone: as long as one that others wait for. */
     private static final long UNASKED_NANOS = Timing.SLICE_NANOS;
 
+    // What is written once in each turn is written lazily: the write that follows takes it along, and has the fence.
     private static final AtomicReferenceFieldUpdater<Residence, @Nullable LocalHold> HOLDING =
             AtomicReferenceFieldUpdater.newUpdater(Residence.class, LocalHold.class, "holding");
+
+    private static final AtomicLongFieldUpdater<Residence> LAST_TOKEN =
+            AtomicLongFieldUpdater.newUpdater(Residence.class, "lastToken");
+    private static final AtomicLongFieldUpdater<Residence> IDLE_SINCE =
+            AtomicLongFieldUpdater.newUpdater(Residence.class, "idleSinceNanos");
 
     private static final int SPINS = 100;
     private static final long YIELD_NANOS = 20_000;
@@ -342,7 +349,7 @@ public final class Residence extends Owner {
         }
         boolean first = lastToken == 0;
         LocalHold made = new LocalHold(this, from, owner, token, first && from.previousLost, now, below);
-        lastToken = token;
+        LAST_TOKEN.lazySet(this, token);
         holding = made;
         // Looked at again: whoever declared the loss before the line above saw no holder. Nor does anybody yet.
         if (!from.isOpen()) {
@@ -384,8 +391,8 @@ public final class Residence extends Owner {
 
     /** Ends a hold that its thread has released, and the turn with it. */
     public void passOn(long now) {
-        idleSinceNanos = now;
-        holding = null;
+        IDLE_SINCE.lazySet(this, now);
+        HOLDING.lazySet(this, null);
         endTurn();
     }
 

@@ -170,9 +170,11 @@ final class LineModel {
         if (isLate(args.get(3))) {
             return reply("LATE", now);
         }
-        boolean ready = fence != null && fence.mark.equals("+") && fence.token < now;
+        boolean ready = fence != null && fence.mark.equals("+");
         if (ready || (fence == null && held == null)) {
-            return reply("OK", own(args.get(0), args.get(1), 1, args.get(2)).token);
+            boolean ahead = fence != null && fence.token >= now;
+            long token = own(args.get(0), args.get(1), 1, args.get(2)).token;
+            return ahead ? reply("OK", token, 0L, now) : reply("OK", token);
         }
         if (held != null && !held.owner.equals(args.get(0))) {
             return reply("BUSY", left(), now);
@@ -263,7 +265,8 @@ final class LineModel {
         }
         Place known = places.get(place);
         if (known != null && !known.order.isEmpty()) {
-            if (held != null || fence == null || !fence.mark.isEmpty()) {
+            // Without a fence nobody would see that somebody waits.
+            if (held != null || (fence != null && !fence.mark.isEmpty())) {
                 places.put(place, place(args.get(3), claim, known.condition, known.order));
                 return reply("WAITING", fence == null ? 0L : fence.token, now);
             }

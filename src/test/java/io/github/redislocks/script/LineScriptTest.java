@@ -215,6 +215,31 @@ class LineScriptTest {
     }
 
     @Test
+    void take_afterTheClockWasSetBack_countsOn() {
+        long token = take("a:1", "1").number(0);
+        run(List.of(keys.lock(), keys.fence()), "free", "a:1", "1");
+        pass(-3_600_000);
+        assertThat(take("a:1", "2")).isEqualTo(new Reply("OK", List.of(token + 1, 0L, micros.get())));
+        assertThat(redis.string(keys.fence())).isEqualTo(Long.toString(token + 1));
+        assertThat(redis.hash(keys.lock())).containsEntry("token", Long.toString(token + 1));
+    }
+
+    @Test
+    void releaseOnceMore_ofASuccessorThatCameFromTheLineMeanwhile_remembersItsTokenAsLongAsItsLeaseWants() {
+        listen("a");
+        listen("b");
+        acquire("a:1", "1");
+        enqueue("b:1", "1");
+        String[] args = {"a:1", "1", "a:2", "2", "36000000", "4500", "0"};
+        assertThat(run("release", args).code()).isEqualTo("QUEUED");
+        assertThat(run("release", "b:1", "1").code()).isEqualTo("GRANTED");
+        assertThat(redis.pttl(keys.lock())).isEqualTo(4_500);
+        assertThat(run("release", args).code()).isEqualTo("SUCCEEDED");
+        assertThat(redis.pttl(keys.lock())).isEqualTo(36_000_000);
+        assertThat(redis.pttl(keys.fence())).isGreaterThan(36_000_000 + DAY_MILLIS);
+    }
+
+    @Test
     void take_ofWhatTheSameThreadLeftBehind_withoutAFence_isForAcquire() {
         take("a:1", "1");
         redis.del(keys.fence());

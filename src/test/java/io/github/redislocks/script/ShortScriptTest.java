@@ -188,21 +188,23 @@ class ShortScriptTest {
     }
 
     @Test
-    void take_whereTheClockStandsBack_isForAcquireWhichCountsOn() {
+    void take_whereTheClockStandsBack_countsOn() {
         long future = take(1, "a:1").number(0) + 3_600_000_000L;
         free(1, "a:1");
         poke(future + "+");
-        assertThat(take(2, "a:1").code()).isEqualTo("LINE");
-        assertThat(acquire(2, "a:1", false).number(0)).isEqualTo(future + 1);
+        Reply reply = take(2, "a:1");
+        assertThat(reply.code()).isEqualTo("OK");
+        assertThat(reply.number(0)).isEqualTo(future + 1);
+        assertThat(reply.number(2)).as("the time").isLessThan(future);
     }
 
     @Test
-    void take_whereTheTokenHasAnotherLength_isForAcquire() {
+    void take_whereTheLastTokenHasFewerDigits_comparesNumbers() {
+        // Less than now, and yet behind it as text.
         poke("9+");
-        assertThat(take(1, "a:1").code()).isEqualTo("LINE");
-        // Greater, and yet before the token of now as text.
-        poke("10000000000000000+");
-        assertThat(take(1, "a:1").code()).isEqualTo("LINE");
+        Reply reply = take(1, "a:1");
+        assertThat(reply.code()).isEqualTo("OK");
+        assertThat(reply.number(0)).isEqualTo(reply.number(2)).isGreaterThan(9);
     }
 
     @Test

@@ -37,6 +37,10 @@ local function done_before(successor, attempt, lease)
     local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost')
     if held[1] == successor and held[2] == attempt then
         extend(lock, lease)
+        if #lease > 7 then
+            -- It may have come from the line since, for a claim only, and now has a lease of hours.
+            redis.call('pexpire', fence, memory(lease))
+        end
         return {'SUCCEEDED', tonumber(held[3]), held[4] and 1 or 0}
     end
     if look(successor .. ':' .. attempt) then

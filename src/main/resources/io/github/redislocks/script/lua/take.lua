@@ -1,7 +1,8 @@
 -- Takes a lock that is free and has no waiters: the usual case, kept short. The fence says so: see line.lua.
 -- KEYS     lock, fence
 -- ARGV     owner, attempt, lease(ms), notAfter(µs), and 'try' if the attempt does not wait and its client listens
--- returns  the token, which is the time | BUSY pttl now, and 1 if a residence has the lock | LINE now: acquire has to be used | LATE now
+-- returns  the token, which is the time | OK token 0 now, if the clock was set back | BUSY pttl now, and 1 if a residence
+--          has the lock | LINE now: acquire has to be used | LATE now
 local call = redis.call
 local time = call('time')
 local now = time[1] * 1000000 + time[2]
@@ -13,8 +14,12 @@ end
 
 local last = call('get', KEYS[2])
 local token = string.format('%.0f', now)
--- Compared as text: both have the same number of digits for the next two centuries; if not, acquire is used.
-if last and string.byte(last, -1) == 43 and #last == #token + 1 and last < token then
+if last and string.byte(last, -1) == 43 then
+    -- Compared as text: both have the same number of digits for the next two centuries.
+    local ahead = (#last ~= #token + 1 or last >= token) and tonumber(string.sub(last, 1, -2))
+    if ahead and ahead >= now then
+        token = string.format('%.0f', ahead + 1)
+    end
     call('hset', KEYS[1], 'owner', ARGV[1], 'attempt', ARGV[2], 'holds', '1', 'token', token)
     call('pexpire', KEYS[1], ARGV[3])
     -- The first six digits last 10,000 s and the fence ten times as long, so its expiry is rarely written.
@@ -25,7 +30,7 @@ if last and string.byte(last, -1) == 43 and #last == #token + 1 and last < token
     elseif string.sub(last, 1, 6) ~= string.sub(token, 1, 6) then
         call('pexpire', KEYS[2], 100000000)
     end
-    return now
+    return ahead and {'OK', tonumber(token), 0, now} or now
 end
 
 local owner = call('hget', KEYS[1], 'owner')
