@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(60)
 class LineModelTest {
 
-    private static final int SEEDS = 500;
+    private static final int SEEDS = 200;
     private static final int CALLS = 120;
     private static final long SECOND = 1_000_000_000;
     private static final long DAY_MILLIS = 86_400_000;
