@@ -240,7 +240,7 @@ InTime(me) ==
     \/ me.last + 1 <= me.base + IF Broken = "byTimeAlone" THEN me.since ELSE me.sure
 
 \* It has the turn, and finds a residence that is valid, may be kept and has a token; or that may not be kept.
-\* @lua - @java Entries#take
+\* @lua - @java ResidenceEntries#take
 Enter(c, t) ==
     LET me == cl[c] IN
     /\ Resides(c) /\ me.th[t].st = "want" /\ me.turn = Nobody
@@ -250,7 +250,7 @@ Enter(c, t) ==
     /\ UNCHANGED <<srv, mail, stray, Tokens, silent, faults>>
 
 \* It finds none, and acquires one as every other lock is acquired.
-\* @lua acquire.lua @java Entries#acquireUnder
+\* @lua acquire.lua @java ResidenceEntries#acquire
 Acquires(c, t) ==
     LET me == cl[c] IN
     /\ Here(c) /\ me.th[t].st = (IF Keeps(c) THEN "want" ELSE "idle") /\ me.turn = Nobody /\ me.st = "none" /\ More(c)
@@ -259,7 +259,7 @@ Acquires(c, t) ==
     /\ UNCHANGED <<srv, mail, stray, Tokens, silent, faults>>
 
 \* It waits for the turn no longer. Who ended its turn may have left it to this thread to give the lock up.
-\* @lua - @java Entries#awaitTurn
+\* @lua - @java ResidenceEntries#awaitTurn
 Depart(c, t) ==
     /\ Here(c) /\ c \in Busy /\ cl[c].th[t].st = "want"
     /\ cl' = [cl EXCEPT ![c] = Set(@, t, IF Broken = "departs" THEN "idle" ELSE "looks", 0)]

@@ -75,6 +75,11 @@ public final class WaitLimit {
         return !isTimed() && outageNanos > retryForNanos;
     }
 
+    /** Whether the caller is not to wait for the end of an outage, which has lasted for the given time, any more. */
+    public boolean isTooLate(long outageNanos, long now) {
+        return isTimed() ? remaining(now) <= 0 : isPast(outageNanos);
+    }
+
     /** How long an outage may last, from its start, if the wait is not timed. */
     public long retryForNanos() {
         return retryForNanos;

@@ -1,0 +1,96 @@
+package io.github.redislocks.engine;
+
+import io.github.redislocks.concurrent.Backoff;
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.MemoryEdge;
+import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.RedisAccess;
+import io.github.redislocks.health.UnavailableMessages;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.Residence;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.waiting.Acquisitions;
+import io.github.redislocks.waiting.Attempts;
+import io.github.redislocks.waiting.WaitingParts;
+import io.github.redislocks.watchdog.Watchdog;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Acquires a lock that its owner does not hold, in Redis, for a thread that waits. One for each client; the lock is an
+ * argument.
+ */
+final class AttemptLoop {
+
+    private final Clock clock;
+    private final Settings settings;
+    private final Redis redis;
+    private final MonitoredRedis monitored;
+    private final UnavailableMessages unavailable;
+    private final Attempts attempts;
+    private final Watchdog watchdog;
+    private final Acquisitions acquisitions;
+
+    AttemptLoop(RedisAccess access, WaitingParts parts, Redis redis, Acquisitions acquisitions) {
+        this.clock = access.clock();
+        this.settings = access.settings();
+        this.redis = redis;
+        this.monitored = access.monitored();
+        this.unavailable = access.unavailable();
+        this.attempts = parts.attempts();
+        this.watchdog = parts.watchdog();
+        this.acquisitions = acquisitions;
+    }
+
+    /**
+     * Acquires a lock that the thread does not hold, with one attempt after the other while the only obstacle is that
+     * too few replicas confirm the grant. Null if the lock was busy.
+     */
+    @Nullable
+    Hold acquire(LockObject lock, Owner owner, Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
+            throws InterruptedException {
+        long began = clock.nanoTime();
+        Backoff backoff = null;
+        while (true) {
+            // Each a new one: what gives an earlier one back may run late, and must not touch this.
+            Attempt attempt = attempts.make(lock.keys, owner, request, limit);
+            try {
+                attempts.begin(attempt);
+                Acquisitions.Acquisition acquisition =
+                        acquisitions.of(attempt, limit, lost, !lock.crowded && redis.hasLines());
+                Hold hold = acquisition.contend();
+                lock.crowded = !acquisition.stayedOnFastPath();
+                if (owner instanceof Residence residence) {
+                    residence.foundOthers(!acquisition.tookFree());
+                }
+                MemoryEdge.publish();
+                return hold;
+            } catch (RedisException.Unacknowledged e) {
+                long now = clock.nanoTime();
+                if (!limit.waits()
+                        || limit.isTooLate(
+                                monitored.replication(lock.keys.lock()).age(now), now)) {
+                    throw unavailable.notAcknowledged(
+                            lock.keys,
+                            now - began,
+                            monitored.of(lock.keys.lock()).silence(now) > 0,
+                            e);
+                }
+                backoff = backoff == null ? Backoff.ofRequests() : backoff;
+                clock.pause(lock, Math.min(backoff.next(), limit.remaining(now)));
+                limit.throwIfInterrupted();
+                monitored.retried();
+            } catch (Error e) {
+                // First without a method call, for which there may be no stack space.
+                attempt.stranded = true;
+                watchdog.stranded = true;
+                watchdog.wakeAt(0);
+                throw e;
+            }
+        }
+    }
+}
