@@ -7,58 +7,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/**
- * A call that meets errors at any point of its way, one or several on end, leaves nothing: they are thrown by the
- * clock, which a call reads wherever it does anything.
- */
+/** A call that meets errors at any point of its way leaves nothing. */
 @Timeout(60)
-class ErrorAnywhereTest extends FakeTime {
-
-    /** A call of the library, or several. */
-    private interface Calls {
-
-        void run() throws InterruptedException;
-    }
-
-    /** Whether the calls have got the lock, and so may have it after an error. */
-    private boolean locked;
-
-    private void locks() {
-        lock.lock();
-        locked = true;
-    }
-
-    /** Does it again and again, each time with the errors one reading later, until none of them is met. */
-    private void withErrorsAnywhere(int count, Calls calls) {
-        boolean met = true;
-        for (int first = 1; met; first++) {
-            locked = false;
-            clock.failReadings(first, count);
-            try {
-                whileTimePasses(() -> run(calls));
-            } catch (InternalError e) {
-                assertThat(e).hasMessageContaining("of the test");
-            }
-            met = clock.heal() >= first;
-            if (lock.isHeldByCurrentThread()) {
-                assertThat(locked).as("held, though lock() met an error").isTrue();
-                lock.unlock();
-            }
-            if (other.isHeldByCurrentThread()) {
-                other.unlock();
-            }
-            pass(3_000);
-            othersHaveTheLock();
-        }
-    }
-
-    private static void run(Calls calls) {
-        try {
-            calls.run();
-        } catch (InterruptedException e) {
-            throw new IllegalStateException(e);
-        }
-    }
+class ErrorAnywhereTest extends ErrorsAnywhere {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 20})

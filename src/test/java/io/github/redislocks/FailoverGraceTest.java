@@ -291,7 +291,7 @@ class FailoverGraceTest extends FakeTime {
         long over = clock.nanoTime() + GRACE * 1_000_000L;
         clock.moveAtReadings(1);
         CompletableFuture<LockHandle> future = locks.acquireAsync("job");
-        Thread async = thread("async");
+        Thread async = thread("async", locks);
         await().until(() -> clock.isParked(async));
         clock.moveAtReadings(0);
         assertThat(clock.wakeOf(async)).isBetween(1L, over);
@@ -300,9 +300,10 @@ class FailoverGraceTest extends FakeTime {
         future.join().close();
     }
 
-    private static Thread thread(String role) {
+    private static Thread thread(String role, RedisLocks of) {
+        String client = of.clientId().substring(of.clientId().lastIndexOf(':') + 1);
         return Thread.getAllStackTraces().keySet().stream()
-                .filter(each -> each.getName().startsWith("redis-locks-" + role))
+                .filter(each -> each.getName().equals("redis-locks-" + role + '-' + client))
                 .findAny()
                 .orElseThrow();
     }

@@ -10,6 +10,7 @@ import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
@@ -22,6 +23,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -197,7 +199,7 @@ class UnansweredTest extends FakeTime {
     }
 
     /** Acquires "job" and another lock, which is had later, and whose fixed lease begins then. */
-    private void acquireForAFixedLease(boolean isTold) throws Exception {
+    private void acquireForAFixedLease(int times, Fault fault) throws Exception {
         RedisReentrantLock second = others.reentrantLock("second");
         second.lock();
         FutureTask<MultiLockHandle> acquiring = new FutureTask<>(() -> locks.acquireAll(
@@ -205,7 +207,7 @@ class UnansweredTest extends FakeTime {
         new Thread(acquiring).start();
         await().until(() -> server.zset("redis-locks:{second}:queue").size() == 1);
         pass(5_500);
-        redis.failNext(isTold ? 0 : 1, UnansweredTest::isReentry, Fault.REPLY_LOST);
+        redis.failNext(times, UnansweredTest::isReentry, fault);
         second.unlock();
         assertThat(acquiring.get()).isNotNull();
         assertThat(server.pttl(KEY)).isEqualTo(20_000);
@@ -214,7 +216,7 @@ class UnansweredTest extends FakeTime {
     /** The lease that a fixed one begins with, once all locks are there, may be given and not told. */
     @Test
     void fixedLeaseOfSeveralLocks_thatWasNotTold_isEndedInRedisWithTheHold() throws Exception {
-        acquireForAFixedLease(false);
+        acquireForAFixedLease(1, Fault.REPLY_LOST);
         pass(14_600);
         assertThat(losses).extracting(LockLost::lockName).containsExactly("job");
         assertThat(server.hash(KEY)).as("in Redis it would last for 5 s more").isEmpty();
@@ -222,12 +224,20 @@ class UnansweredTest extends FakeTime {
 
     @Test
     void fixedLeaseOfSeveralLocks_thatWasTold_expires() throws Exception {
-        acquireForAFixedLease(true);
+        acquireForAFixedLease(0, Fault.REPLY_LOST);
         pass(20_500);
         assertThat(losses).extracting(LockLost::lockName).contains("job");
         assertThat(redis.log().count("leave"))
                 .as("nothing is to be ended in Redis")
                 .isZero();
+    }
+
+    @Test
+    void fixedLeaseOfSeveralLocks_ofWhichACopyMayRunLate_isEndedInRedisWithTheHold() throws Exception {
+        acquireForAFixedLease(1, Fault.FIRST_COPY_LATE);
+        pass(20_500);
+        assertThat(losses).extracting(LockLost::lockName).contains("job");
+        assertThat(redis.log().count("leave")).isOne();
     }
 
     @Test
@@ -532,5 +542,98 @@ class UnansweredTest extends FakeTime {
         assertThat(asked).hasValue(1);
         redis.heal();
         assertThat(lock.tryLock()).isTrue();
+    }
+
+    /** Remembers the first call of a kind. */
+    private AtomicReference<Call> first(Predicate<Call> kind) {
+        AtomicReference<Call> first = new AtomicReference<>();
+        redis.hold(call -> {
+            if (kind.test(call)) {
+                first.compareAndSet(null, call);
+            }
+            return false;
+        });
+        return first;
+    }
+
+    private void assertEndedInRedisByNow() {
+        assertThat(losses).hasSize(1);
+        assertThat(server.hash(KEY)).as("it had been made to last").isEmpty();
+    }
+
+    @Test
+    void holdThatIsLost_whileAnEarlierTryOfAReentryRanLate_isEndedInRedis() {
+        lock.lock(Duration.ofSeconds(3));
+        AtomicReference<Call> late = first(UnansweredTest::isReentry);
+        redis.failNext(1, UnansweredTest::isReentry, Fault.REQUEST_LOST);
+        whileTimePasses(() -> lock.lock(Duration.ofSeconds(60)));
+        pass(50_000);
+        redis.runLate(late.get());
+        pass(12_000);
+        assertEndedInRedisByNow();
+    }
+
+    @Test
+    void holdThatIsLost_whileAnEarlierCopyOfAReentryRanLate_isEndedInRedis() throws InterruptedException {
+        lock.lock(Duration.ofSeconds(3));
+        AtomicReference<Call> late = first(UnansweredTest::isReentry);
+        redis.failNext(1, UnansweredTest::isReentry, Fault.FIRST_COPY_LATE);
+        assertThat(lock.tryLock(Duration.ofMillis(500), Duration.ofSeconds(60))).isTrue();
+        pass(50_000);
+        redis.runLate(late.get());
+        pass(12_000);
+        assertEndedInRedisByNow();
+    }
+
+    @Test
+    void holdThatIsLost_whileAnEarlierRenewalRanLate_isEndedInRedis() {
+        lateRenewal(Fault.REQUEST_LOST);
+    }
+
+    @Test
+    void holdThatIsLost_whileAnEarlierCopyOfARenewalRanLate_isEndedInRedis() {
+        lateRenewal(Fault.FIRST_COPY_LATE);
+    }
+
+    /** A renewal runs after a later one was answered, and after the acquisition that asks for renewals has ended. */
+    private void lateRenewal(Fault fault) {
+        lock.lock(Duration.ofSeconds(3));
+        lock.lock();
+        AtomicReference<Call> late = first(verb("renew"));
+        redis.failNext(1, verb("renew"), fault);
+        pass(13_000);
+        lock.unlock();
+        pass(26_000);
+        assertThat(losses).isEmpty();
+        redis.runLate(late.get());
+        pass(5_000);
+        assertEndedInRedisByNow();
+    }
+
+    @Test
+    void reentryThatIsRefused_whileARenewalIsNotAnswered_saysNothingOfThat() throws Exception {
+        lock.lock();
+        pass(9_990);
+        HeldCalls held = redis.hold(UnansweredTest::isReentry);
+        redis.failNext(1, UnansweredTest::isReentry, Fault.refused("NOPERM of the test"));
+        redis.failNext(1, verb("renew"), Fault.REPLY_LOST);
+        int before = redis.log().count("renew");
+        Hold hold = locks.client().holds.all().iterator().next();
+        Thread mover = new Thread(() -> {
+            held.awaitParked(1, Duration.ofSeconds(20));
+            clock.advanceMillis(15);
+            await().until(() -> redis.log().count("renew") > before && !hold.isRenewing());
+            held.release();
+        });
+        mover.start();
+        assertThatExceptionOfType(LockUnavailableException.class)
+                .isThrownBy(() -> lock.tryLock(Duration.ofMillis(500), Duration.ofSeconds(31)));
+        mover.join();
+        // The process stands still for the rest of the lease.
+        clock.advanceMillis(21_000);
+        settle();
+        pass(1_000);
+        assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.UNCONFIRMED);
+        assertThat(server.hash(KEY)).isEmpty();
     }
 }

@@ -291,13 +291,16 @@ public final class AsyncAcquisitions {
                 step();
             } catch (Throwable e) {
                 // For want of memory or stack: nothing that allocates comes first.
-                if (acquisition != null) {
-                    acquisition.strand();
+                try {
+                    if (acquisition != null) {
+                        acquisition.strand();
+                    }
+                } finally {
+                    if (attempt != null) {
+                        strand(attempt);
+                    }
+                    fail(e, LockNotAcquired.Outcome.FAILED);
                 }
-                if (attempt != null) {
-                    strand(attempt);
-                }
-                fail(e, LockNotAcquired.Outcome.FAILED);
                 throw e;
             }
         }

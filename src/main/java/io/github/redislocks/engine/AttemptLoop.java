@@ -12,7 +12,6 @@ import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Residence;
-import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Attempts;
@@ -27,7 +26,6 @@ import org.jspecify.annotations.Nullable;
 final class AttemptLoop {
 
     private final Clock clock;
-    private final Settings settings;
     private final Redis redis;
     private final MonitoredRedis monitored;
     private final UnavailableMessages unavailable;
@@ -37,7 +35,6 @@ final class AttemptLoop {
 
     AttemptLoop(RedisAccess access, WaitingParts parts, Redis redis, Acquisitions acquisitions) {
         this.clock = access.clock();
-        this.settings = access.settings();
         this.redis = redis;
         this.monitored = access.monitored();
         this.unavailable = access.unavailable();

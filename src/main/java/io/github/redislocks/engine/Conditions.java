@@ -346,12 +346,13 @@ public final class Conditions {
 
         /** The hold has ended here, with the residence that it was under. */
         private void removed() {
-            holds.remove(inRedis);
             if (hold instanceof LocalHold local) {
                 local.residence.ended(inRedis);
                 local.residence.passOn(clock.nanoTime());
-                residences.givenUp(givingUp);
             }
+            // Not earlier: after an error the watchdog ends the turn, by the lease that it finds.
+            holds.remove(inRedis);
+            residences.givenUp(givingUp);
         }
 
         /** What is thrown after the release turned out to have come too late. */

@@ -208,10 +208,9 @@ final class Entries {
         checkCount(hold);
         Hold inRedis = hold.inRedis();
         int before = lock.own.localReentry() || hold.isLocal() ? 0 : hold.count();
-        boolean outlasts = inRedis.mayOutlast();
         while (losses.isValid(hold)) {
-            boolean outlastsByNow = inRedis.mayOutlast();
-            boolean unanswered = inRedis.isUnanswered();
+            boolean outlasts = inRedis.mayOutlast();
+            boolean asking = inRedis.isAsking();
             long sent = clock.nanoTime();
             long timeout = Math.min(
                     limit.timeoutNanos(sent, settings.commandTimeoutNanos()),
@@ -220,15 +219,15 @@ final class Entries {
             inRedis.asks(lease);
             Call call = Scripts.reenter(inRedis, before, lease);
             // Before it is sent: the deadline may pass before the answer does not come.
-            inRedis.unanswered(true);
+            inRedis.asking(true);
             try {
                 Reply reply = monitored.run(call.with(settings.acks()), timeout);
                 if (!Answer.isKept(reply)) {
                     losses.lose(inRedis, LockLost.Reason.TAKEN);
                 } else if (inRedis.extend(clock.nanoTime(), sent, lease)) {
-                    inRedis.unanswered(false);
-                    // What this has given lasts longer than what the tries before may have.
-                    inRedis.isTold(outlasts);
+                    inRedis.answered();
+                    // What this has given lasts longer than what the tries before may have, unless one runs late.
+                    inRedis.isTold(outlasts || reply.resent());
                     if (renewed) {
                         inRedis.renewedFor(leaseMillis);
                     }
@@ -245,8 +244,8 @@ final class Entries {
                         : monitored.of(lock.keys.lock()).age(call, now);
                 if (hopeless) {
                     // Redis has answered, and given nothing; not so to earlier requests, perhaps.
-                    inRedis.unanswered(unanswered);
-                    inRedis.isTold(outlastsByNow);
+                    inRedis.asking(asking);
+                    inRedis.isTold(outlasts);
                 }
                 if (hopeless || limit.isTooLate(outage, now)) {
                     throw unavailable.toDo(

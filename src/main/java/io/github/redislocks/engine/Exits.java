@@ -138,9 +138,10 @@ final class Exits {
             boolean outlasts = hold.mayOutlast();
             hold.asks(lease);
             Call call = Scripts.reenter(hold, 0, lease);
-            if (Answer.isKept(monitored.run(call.with(settings.acks()), timeoutNanos(byNanos)))) {
+            Reply reply = monitored.run(call.with(settings.acks()), timeoutNanos(byNanos));
+            if (Answer.isKept(reply)) {
                 extended = hold.extend(clock.nanoTime(), sent, lease);
-                hold.isTold(outlasts || !extended);
+                hold.isTold(outlasts || !extended || reply.resent());
             } else {
                 losses.lose(hold, LockLost.Reason.TAKEN);
             }
@@ -343,6 +344,8 @@ final class Exits {
             if (local.lostInRelease(reason == null ? LockLost.Reason.EXPIRED : reason)) {
                 losses.ended(local);
             }
+            // Once more: whoever declared the loss before the thread's hold had ended could not do all.
+            losses.ended(lease);
             throw unlockLost(local);
         }
     }

@@ -2,7 +2,6 @@ package io.github.redislocks.engine;
 
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockListener;
-import io.github.redislocks.LockLost;
 import io.github.redislocks.LockSummary;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.concurrent.Clock;
@@ -16,11 +15,9 @@ import io.github.redislocks.health.UnavailableMessages;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.lease.Renewals;
 import io.github.redislocks.lease.SlowHolds;
-import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.ServerTimes;
-import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
@@ -50,9 +47,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.SortedSet;
 import java.util.TreeSet;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -61,9 +55,6 @@ import org.jspecify.annotations.Nullable;
  * them; all locks of a {@link RedisLocks} share them.
  */
 public final class LockClient {
-
-    /** How often {@link #close} checks whether calls under way have ended. */
-    private static final long CLOSE_TICK_NANOS = 2_000_000;
 
     public final String id;
     public final Settings settings;
@@ -92,11 +83,7 @@ public final class LockClient {
     private final LockQueries queries;
     private final FailoverGuard failoverGuard;
     private final LateLog log;
-    private final AtomicBoolean closing = new AtomicBoolean();
-    /** Until when holds may last while the client closes. */
-    private final AtomicLong drainEndNanos = new AtomicLong(Long.MAX_VALUE);
-
-    private final CountDownLatch hasClosed = new CountDownLatch(1);
+    private final Closing closing;
 
     public LockClient(String id, Settings settings, List<LockListener> listeners, Clock clock, Redis redis) {
         this(id, settings, listeners, clock, redis, Threads.DAEMONS);
@@ -145,6 +132,7 @@ public final class LockClient {
         this.queries =
                 new LockQueries(id, clock, settings, monitored, unavailable, holds, attempts, losses, residences);
         this.together = new Together(access, parts);
+        this.closing = new Closing(access, parts, redis, holds, async, log);
         this.engine = new LockEngine(access, parts, redis, holds, owners, acquisitions, events);
         this.conditions = new Conditions(access, parts, holds);
         this.failoverGuard =
@@ -327,42 +315,9 @@ public final class LockClient {
         return new LockList(clock, settings, redis, unavailable, attempts, queries).list(pattern);
     }
 
-    /**
-     * Whether calls are under way, or pending commands of earlier calls that Redis can answer at present, or has not
-     * failed to since a time.
-     */
-    private boolean isBusy(long sinceNanos) {
-        return !attempts.isEmpty()
-                || async.count() > 0
-                || isReleasing()
-                || losses.hasProlonged()
-                || watchdog.hasCommands(sinceNanos);
-    }
-
-    private boolean isReleasing() {
-        for (Hold hold : holds.all()) {
-            if (hold.isReleasing()) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    /**
-     * Waits until calls under way have ended, until a deadline or an interrupt of the closing thread. A server that was
-     * away is waited for until it has failed once more.
-     */
-    private void awaitCalls(long began, long deadline) {
-        while (isBusy(began)
-                && clock.nanoTime() < deadline
-                && !Thread.currentThread().isInterrupted()) {
-            clock.park(this, CLOSE_TICK_NANOS);
-        }
-    }
-
     /** Whether {@link #close} has begun. */
     public boolean isClosed() {
-        return closing.get();
+        return closing.hasBegun();
     }
 
     /** Ends everything at once. */
@@ -371,93 +326,11 @@ public final class LockClient {
     }
 
     /**
-     * Ends everything, in this order: new work, waiters, calls under way, holds, threads, connections. Before that it
-     * lets holders finish, for the given time at most. A second call returns when the first has done all that, unless
-     * the calling thread is interrupted; the shorter of the two times counts.
+     * Ends everything. Before that it lets holders finish, for the given time at most. A second call returns when the
+     * first has done all that, unless the calling thread is interrupted; the shorter of the two times counts.
      */
     public void close(long drainNanos) {
-        long now = clock.nanoTime();
-        long end = now + drainNanos;
-        shortenDrain(end < now ? Long.MAX_VALUE : end);
-        if (!closing.compareAndSet(false, true)) {
-            awaitClosed();
-            return;
-        }
-        try {
-            drain();
-            attempts.close();
-            endCalls();
-        } finally {
-            try {
-                async.close(settings.commandTimeout());
-                mailbox.close();
-                watchdog.close();
-                monitored.close();
-                redis.close();
-                Threads.join(watchdog.threads(), mailbox.reader(), settings.commandTimeout());
-                watchdog.giveUp();
-                // What ended while it closed.
-                log.await(settings.commandTimeout());
-            } finally {
-                hasClosed.countDown();
-            }
-        }
-    }
-
-    /**
-     * Brings the end of draining forward. Not a lambda: a lambda whose first linking meets an error may fail for ever.
-     */
-    private void shortenDrain(long end) {
-        long before = drainEndNanos.get();
-        while (end < before && !drainEndNanos.compareAndSet(before, end)) {
-            before = drainEndNanos.get();
-        }
-    }
-
-    /** Waits until no lock is held, until the end of draining or an interrupt of the closing thread. */
-    private void drain() {
-        attempts.drain();
-        residences.close();
-        while (clock.nanoTime() < drainEndNanos.get()
-                && (hasHolds() || !attempts.isEmpty())
-                && !Thread.currentThread().isInterrupted()) {
-            clock.park(this, CLOSE_TICK_NANOS);
-        }
-    }
-
-    private boolean hasHolds() {
-        for (Hold hold : holds.all()) {
-            if (hold.isOpen() || hold.isReleasing()) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private void awaitClosed() {
-        try {
-            hasClosed.await();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    private void endCalls() {
-        long began = clock.nanoTime();
-        long deadline = began + 2 * settings.commandTimeoutNanos();
-        awaitCalls(began, deadline);
-        List<Call> leaves = new ArrayList<>();
-        for (Hold hold : holds.all()) {
-            if (losses.lose(hold, LockLost.Reason.CLOSED)) {
-                leaves.add(Scripts.leave(hold.keys(), hold.owner.id, hold.attempt, true, null, false));
-            }
-        }
-        // An unlock may have begun before its hold could be declared lost; from here on no further one can begin.
-        awaitCalls(began, deadline);
-        losses.awaitTold(settings.commandTimeout());
-        if (!leaves.isEmpty()) {
-            redis.runAll(leaves, settings.commandTimeoutNanos());
-        }
+        closing.run(drainNanos);
     }
 
     @Override
@@ -469,6 +342,6 @@ public final class LockClient {
             }
         }
         return "RedisLocks " + id + " at " + redis.address() + '[' + held + " held, "
-                + attempts.all().size() + " waiting" + (closing.get() ? ", closed" : "") + ']';
+                + attempts.all().size() + " waiting" + (closing.hasBegun() ? ", closed" : "") + ']';
     }
 }

@@ -10,6 +10,7 @@ import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.health.UnavailableMessages;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
@@ -274,12 +275,13 @@ final class ResidenceEntries {
         long sent = clock.nanoTime();
         long timeout = Math.min(
                 limit.timeoutNanos(sent, settings.commandTimeoutNanos()), Math.max(1, lease.deadlineNanos() - sent));
-        lease.unanswered(true);
+        lease.asking(true);
         try {
-            if (Answer.isKept(monitored.run(Scripts.reenter(lease, 0, millis).with(settings.acks()), timeout))) {
+            Reply reply = monitored.run(Scripts.reenter(lease, 0, millis).with(settings.acks()), timeout);
+            if (Answer.isKept(reply)) {
                 if (lease.extend(clock.nanoTime(), sent, millis)) {
-                    lease.unanswered(false);
-                    lease.isTold(outlasts);
+                    lease.answered();
+                    lease.isTold(outlasts || reply.resent());
                     lease.renewedFor(millis);
                 }
             } else {

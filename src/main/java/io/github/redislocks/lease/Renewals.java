@@ -45,10 +45,9 @@ public final class Renewals implements Task {
 
     /** How many losses are remembered for owners that have not called since. */
     public static final int LOSSES = 100_000;
-    /** The time between two checks whether the thread of a lost hold is still alive. */
     /** When what could not be told yet is tried again. */
     private static final long UNTOLD_NANOS = 100_000_000;
-
+    /** The time between two checks whether the thread of a lost hold is still alive. */
     private static final long LOOK_AGAIN_NANOS = 60_000_000_000L;
 
     private final Clock clock;
@@ -305,7 +304,7 @@ public final class Renewals implements Task {
         @Override
         public Call call(long sentNanos, long timeoutNanos) {
             for (Hold hold : holds) {
-                hold.unanswered(true);
+                hold.renewalAsked();
             }
             Call call = renewal(sentNanos);
             return (settings.watchDeletions() ? Scripts.watched(call) : call).with(settings.acks());
@@ -362,6 +361,9 @@ public final class Renewals implements Task {
             for (int i = 0; i < holds.size(); i++) {
                 Hold hold = holds.get(i);
                 try {
+                    if (reply.resent()) {
+                        hold.mayBeRenewedLate();
+                    }
                     if (acknowledged) {
                         boolean held = Answer.isKept(reply, i, holds.size());
                         judge(hold, held, sentNanos);
@@ -385,7 +387,7 @@ public final class Renewals implements Task {
             if (held) {
                 hold.renewNext(sentNanos + renewalNanos(hold) - spreadNanos());
                 if (hold.extend(now, sentNanos, leaseMillis)) {
-                    hold.unanswered(false);
+                    hold.answered();
                 }
                 if (hold.isDoubted()) {
                     // The message came while this was under way, and the answer may be from before.
@@ -417,7 +419,11 @@ public final class Renewals implements Task {
             if (holds.size() > 1) {
                 redis.refused(failure);
             }
+            boolean mayRun = failure instanceof RedisException.Unanswered unanswered && unanswered.sent();
             for (Hold hold : holds) {
+                if (mayRun) {
+                    hold.mayBeRenewedLate();
+                }
                 tryAgain(hold);
                 hold.renewing(false);
             }

@@ -81,8 +81,10 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
     private int leaseMillis;
     /** The longest lease that Redis was asked for by a re-entry. */
     private int askedMillis;
-    /** Whether Redis may have given a lease that lasts longer than the deadline says. */
+    /** Whether a request of the owner's thread may give a lease that lasts longer than the deadline says, or has. */
     private volatile boolean outlasting;
+    /** Whether a renewal went unanswered at any time, so that it may still run; of the renewing thread. */
+    private volatile boolean renewedLate;
     /** The longest lease of all acquisitions that are renewed. */
     private volatile int renewedMillis;
     /** When the watchdog has to renew or confirm the hold, or {@link Long#MAX_VALUE}. */
@@ -91,6 +93,8 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
     private long lossSeenNanos;
     /** Whether a renewal has gone unanswered since the last reply. */
     private volatile boolean unanswered;
+    /** Whether a request of the owner's thread has gone unanswered since the last reply. */
+    private volatile boolean asking;
 
     private int fenceRefreshedSeconds;
     /** The failover epoch of the last reply for this hold; used by the renewing thread only. */
@@ -292,12 +296,33 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
 
     /** Whether a request that should have confirmed the hold has gone unanswered since the last reply. */
     public boolean isUnanswered() {
-        return unanswered;
+        return unanswered || asking;
     }
 
-    /** Notes whether a request that should have confirmed the hold has gone unanswered since the last reply. */
-    public void unanswered(boolean now) {
-        unanswered = now;
+    /** Notes that a renewal is asked for, and not answered yet. */
+    public void renewalAsked() {
+        unanswered = true;
+    }
+
+    /** Notes that a request is answered which has confirmed the hold. */
+    public void answered() {
+        unanswered = false;
+        asking = false;
+    }
+
+    /** Whether a request of the owner's thread has gone unanswered since the last reply; of that thread. */
+    public boolean isAsking() {
+        return asking;
+    }
+
+    /** Notes whether a request of the owner's thread has gone unanswered since the last reply; of that thread. */
+    public void asking(boolean now) {
+        asking = now;
+    }
+
+    /** Notes that a renewal, or a copy of one, may run after it was given up; of the renewing thread. */
+    public void mayBeRenewedLate() {
+        renewedLate = true;
     }
 
     /** Whether the hold has not ended and its validity deadline lies ahead. */
@@ -394,7 +419,7 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
 
     /** Ends the hold as lost if its deadline has passed; true for the one caller that ended it. */
     public boolean loseIfPast(long now) {
-        LockLost.Reason reason = unanswered ? LockLost.Reason.UNCONFIRMED : LockLost.Reason.EXPIRED;
+        LockLost.Reason reason = isUnanswered() ? LockLost.Reason.UNCONFIRMED : LockLost.Reason.EXPIRED;
         return end(now, lost(isLastLease() ? LockLost.Reason.HELD_TOO_LONG : reason));
     }
 
@@ -486,10 +511,10 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         return now <= LOST && (LOST - now) % -TELLING == UNCONFIRMED_IN_RELEASE;
     }
 
-    /** Whether nobody has begun to tell the listeners of the loss, or whoever did could not end it. */
+    /** Whether not all has been done yet that follows from the loss, or whoever began could not end it. */
     public boolean isUntold() {
         long now = state;
-        return now <= LOST && now > LOST + TELLING;
+        return now <= LOST && now > LOST + TOLD;
     }
 
     /** Begins to tell the listeners of the loss; true for the one caller that has to do it. */
@@ -582,9 +607,9 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         outlasting = before;
     }
 
-    /** Whether Redis may have given a lease that lasts longer than the deadline says. */
+    /** Whether Redis may have given a lease that lasts longer than the deadline says, or may still do so. */
     public boolean mayOutlast() {
-        return outlasting;
+        return outlasting || renewedLate;
     }
 
     /** The longest lease that Redis may have given, whether it said so or not. */

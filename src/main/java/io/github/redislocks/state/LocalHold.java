@@ -15,6 +15,8 @@ public final class LocalHold extends Hold {
     public final Residence residence;
     /** Whether its thread has asked Redis to come to it; of that thread. */
     private boolean asked;
+    /** Whether its thread has nothing more to unlock; set before the record of the loss is removed. */
+    private volatile boolean unlockedAfterLoss;
 
     LocalHold(
             Residence residence,
@@ -27,6 +29,20 @@ public final class LocalHold extends Hold {
         super(lease, owner, token, previousLost, now, below);
         this.lease = lease;
         this.residence = residence;
+    }
+
+    /** Whether it is lost, and its thread has nothing more to unlock. */
+    boolean isUnlockedAfterLoss() {
+        return unlockedAfterLoss;
+    }
+
+    @Override
+    public boolean unlockedAfterLoss() {
+        boolean last = super.unlockedAfterLoss();
+        if (last) {
+            unlockedAfterLoss = true;
+        }
+        return last;
     }
 
     /** Notes that its thread has asked Redis to come to it; of that thread. */

@@ -404,6 +404,10 @@ public final class Residence extends Owner {
     public void lost(LocalHold hold) {
         if (holding == hold) {
             holds.put(hold);
+            if (hold.isUnlockedAfterLoss()) {
+                // Its thread came before the line above, and found no record to remove.
+                holds.remove(hold);
+            }
             endHolding(hold);
         }
     }

@@ -191,7 +191,7 @@ public final class Acquisitions {
         }
 
         /** Leaves a hold that nobody will be given to the watchdog. */
-        public final void strand() {
+        public void strand() {
             if (settlement.made != null) {
                 // Before any call, for which there may be no room on the stack.
                 settlement.made.stranded = true;
@@ -516,6 +516,15 @@ public final class Acquisitions {
             }
         }
 
+        @Override
+        public void strand() {
+            super.strand();
+            BackgroundRequest current = request;
+            if (current != null) {
+                current.drop();
+            }
+        }
+
         private void send(BackgroundRequest next) {
             request = next;
             watchdog.run(next);
@@ -567,6 +576,16 @@ public final class Acquisitions {
                         throw failure;
                     }
                     Unattended.this.failed(failure, notAfter);
+                }
+
+                @Override
+                void mayHaveRun() {
+                    attempt.mayHaveRun(notAfter);
+                }
+
+                @Override
+                void leave() {
+                    handoff.leaveLater(attempt);
                 }
             });
         }

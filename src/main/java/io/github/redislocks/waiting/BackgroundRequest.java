@@ -19,6 +19,7 @@ abstract class BackgroundRequest extends PendingCommand {
     private final Attempt attempt;
     private volatile boolean sent;
     private volatile boolean ended;
+    private volatile boolean dropped;
     /** Written before it has ended. */
     private @Nullable Reply reply;
 
@@ -41,6 +42,12 @@ abstract class BackgroundRequest extends PendingCommand {
     /** Told that there was none, or that too few replicas confirmed it. */
     abstract void missed(RedisException why);
 
+    /** Notes that it may have run, since nobody hears what became of it; nothing if it can take no lock. */
+    void mayHaveRun() {}
+
+    /** Takes out of Redis what it may have done there, since it has ended after it was dropped. */
+    void leave() {}
+
     /** Whether a copy of it was sent. */
     final boolean wasSent() {
         return sent;
@@ -54,10 +61,27 @@ abstract class BackgroundRequest extends PendingCommand {
     final void deliver() {
         Reply answer = reply;
         RedisException missed = failure;
-        if (answer != null) {
-            heard(answer, sentNanos);
-        } else if (missed != null) {
-            missed(missed);
+        try {
+            if (answer != null) {
+                heard(answer, sentNanos);
+            } else if (missed != null) {
+                missed(missed);
+            }
+        } catch (RedisException e) {
+            throw e;
+        } catch (RuntimeException | Error e) {
+            drop();
+            throw e;
+        }
+    }
+
+    /** To be called after an error, as a caller that is told nothing of it: it is not sent if it was not. */
+    final void drop() {
+        dropped = true;
+        if (sent) {
+            mayHaveRun();
+        } else {
+            done();
         }
     }
 
@@ -116,6 +140,12 @@ abstract class BackgroundRequest extends PendingCommand {
 
     private void finish() {
         ended = true;
-        attempt.owner.wake();
+        // Looked at behind the line above: whoever drops it may have come before it was sent.
+        if (!dropped) {
+            attempt.owner.wake();
+        } else if (sent) {
+            mayHaveRun();
+            leave();
+        }
     }
 }

@@ -388,9 +388,24 @@ class ResidencyStepsTest extends SteppedClient {
     }
 
     @Test
+    void leaseThatWasConfirmed_byARequestOfWhichACopyMayRunLate_isEndedInRedis() {
+        kept.lock(LEASE, true);
+        kept.unlock();
+        Hold lease = residence().lease();
+        clock.advanceMillis(1);
+        answer("reenter", new Reply("OK", List.of()).resentOnce());
+        longer.lock(60_000, true);
+        clock.advanceMillis(60_000);
+        assertThat(longer.held()).isNull();
+        assertThat(lease.lossReason()).isEqualTo(LockLost.Reason.EXPIRED);
+        watch();
+        assertThat(commands()).containsExactly("leave");
+    }
+
+    @Test
     void leaseThatIsLostWhileARenewalWasNotAnswered_isEndedInRedis() {
         kept.lock(LEASE, true);
-        residence().lease().unanswered(true);
+        residence().lease().renewalAsked();
         clock.advanceMillis(LEASE);
         assertThat(kept.held()).isNull();
         watch();
@@ -874,5 +889,86 @@ class ResidencyStepsTest extends SteppedClient {
         client.mailbox.close();
         kept.unlock();
         assertThat(redis.hash(KEY)).as("nobody could recall it").isEmpty();
+    }
+
+    /** A lease that is lost, by the watchdog, as its release begins. */
+    private final class LostAtRelease extends Hold {
+
+        private boolean released;
+
+        LostAtRelease(Hold lease) {
+            super(
+                    new Attempt(
+                            lease.attempt,
+                            lease.keys(),
+                            lease.owner,
+                            new Attempt.Request(LEASE, true, false),
+                            WaitLimit.endless()),
+                    new Attempt.Grant(lease.token, false, lease.deadlineNanos(), lease.turnStartNanos, true),
+                    lease.acquiredNanos,
+                    Long.MAX_VALUE,
+                    null);
+        }
+
+        @Override
+        public long beginRelease(long now) {
+            if (!released) {
+                released = true;
+                client.losses.lose(this, LockLost.Reason.UNCONFIRMED);
+                watch();
+            }
+            return super.beginRelease(now);
+        }
+    }
+
+    @Test
+    void leaseThatIsLostAsItsReleaseBegins_isEndedInRedis() {
+        kept.lock(LEASE, true);
+        kept.unlock();
+        Hold lease = residence().lease();
+        residence().ended(lease);
+        client.holds.forget(lease);
+        LostAtRelease other = new LostAtRelease(lease);
+        client.holds.put(other);
+        residence().begin(other);
+        clock.advanceMillis(1);
+        kept.lock(LEASE, true);
+        residence().recall(other.attempt, clock.nanoTime());
+        clock.advanceMillis(1);
+        assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("UNCONFIRMED");
+        watch();
+        assertThat(commands()).containsExactly("leave");
+        assertThat(client.holds.all()).isEmpty();
+    }
+
+    @Test
+    void loss_thatIsUnlockedBeforeItsRecordIsMade_leavesNone() {
+        kept.lock(LEASE, true);
+        Hold lease = residence().lease();
+        LocalHold local = residence().holding();
+        // What the watchdog does, up to the record.
+        lease.lose(LockLost.Reason.TAKEN);
+        assertThat(local.lose(LockLost.Reason.TAKEN)).isTrue();
+        assertThat(local.beginTelling()).isTrue();
+        assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class);
+        residence().lost(local);
+        local.endTelling(true);
+        watch();
+        assertThat(client.holds.all()).isEmpty();
+        assertThatThrownBy(kept::unlock)
+                .isExactlyInstanceOf(IllegalMonitorStateException.class)
+                .hasMessageContaining("does not hold");
+    }
+
+    @Test
+    void loss_thatIsBeingTold_isLookedAtSoon_sinceItsTellerMayMeetAnError() {
+        sync.lock(LEASE, true);
+        Hold hold = client.holds.all().iterator().next();
+        hold.lose(LockLost.Reason.TAKEN);
+        assertThat(hold.beginTelling()).isTrue();
+        long now = clock.nanoTime();
+        assertThat(client.renewals.inspect(now, now, (key, job) -> {}) - now).isLessThanOrEqualTo(100 * MILLI);
+        hold.endTelling(true);
+        assertThat(client.renewals.inspect(now, now, (key, job) -> {}) - now).isGreaterThan(1_000 * MILLI);
     }
 }

@@ -2,6 +2,7 @@ package io.github.redislocks.engine;
 
 import io.github.redislocks.LockListener;
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
@@ -59,7 +60,7 @@ abstract class SteppedClient {
 
     boolean lines = true;
     private final Thread caller = Thread.currentThread();
-    final LockClient client = client(options(), List.of());
+    final LockClient client = client(options(), listeners());
     final Sync sync = client.lock("job", false);
     final LockClient others = new LockClient("other", Settings.DEFAULTS, List.of(), clock, redis.another());
     final Sync other = others.lock("job", false);
@@ -85,7 +86,17 @@ abstract class SteppedClient {
     }
 
     final LockClient client(Settings settings, List<LockListener> listeners) {
-        return new LockClient("client", settings, listeners, stepping(), port());
+        return new LockClient("client", settings, listeners, stepping(), port(), threads());
+    }
+
+    /** Who listens to the client; asked while it is made. */
+    List<LockListener> listeners() {
+        return List.of();
+    }
+
+    /** What makes the threads of the client; asked while it is made. */
+    Threads threads() {
+        return Threads.DAEMONS;
     }
 
     /** Has the client know the time of the server, else its first request would be late, and hear messages. */
@@ -101,7 +112,8 @@ abstract class SteppedClient {
         client.mailbox.open(20_000 * MILLI);
     }
 
-    private Clock stepping() {
+    /** The clock of the client; asked while it is made. */
+    Clock stepping() {
         return new Clock() {
             @Override
             public long nanoTime() {

@@ -2,6 +2,7 @@ package io.github.redislocks.fault;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockLost;
@@ -79,12 +80,19 @@ class ReplicasTest {
         }
     }
 
+    /** How long a call takes that Redis answers: where the machine stands still, it may not answer in time. */
     private static Duration isUnavailable(ThrowingCallable call) {
-        long began = System.nanoTime();
-        assertThatThrownBy(call)
-                .isInstanceOf(LockUnavailableException.class)
-                .hasMessageContaining("0 of the 1 replicas that must have a hold confirmed it within 200 ms");
-        return Duration.ofNanos(System.nanoTime() - began);
+        while (true) {
+            long began = System.nanoTime();
+            Throwable thrown = catchThrowable(call);
+            Duration time = Duration.ofNanos(System.nanoTime() - began);
+            assertThat(thrown).isInstanceOf(LockUnavailableException.class);
+            if (!thrown.getMessage().contains("gave no usable answer")) {
+                assertThat(thrown)
+                        .hasMessageContaining("0 of the 1 replicas that must have a hold confirmed it within 200 ms");
+                return time;
+            }
+        }
     }
 
     @Test

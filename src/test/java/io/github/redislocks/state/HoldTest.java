@@ -60,7 +60,7 @@ class HoldTest {
     @Test
     void loseIfPast_withAnUnansweredRenewal_isUnconfirmed() {
         Hold hold = hold(true, 100);
-        hold.unanswered(true);
+        hold.renewalAsked();
         assertThat(hold.loseIfPast(99)).isFalse();
         assertThat(hold.loseIfPast(100)).isTrue();
         assertThat(hold.lossReason()).isEqualTo(LockLost.Reason.UNCONFIRMED);

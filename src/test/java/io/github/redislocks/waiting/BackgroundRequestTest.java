@@ -36,6 +36,16 @@ class BackgroundRequestTest extends StillClient {
         void missed(RedisException why) {
             told.add(why);
         }
+
+        @Override
+        void mayHaveRun() {
+            told.add("may have run");
+        }
+
+        @Override
+        void leave() {
+            told.add("leaves");
+        }
     };
 
     private Attempt attempt() {
@@ -144,5 +154,30 @@ class BackgroundRequestTest extends StillClient {
         assertThat(request.isDue(clock.nanoTime())).isFalse();
         clock.advanceMillis(1_000);
         assertThat(request.isDue(clock.nanoTime())).isTrue();
+    }
+
+    @Test
+    void request_thatIsDropped_isNotSentAnyMore() {
+        request.drop();
+        assertThat(request.isDone()).isTrue();
+        assertThat(told).isEmpty();
+    }
+
+    @Test
+    void request_thatIsDroppedWhileItIsUnderWay_leavesAtItsEnd() {
+        send();
+        request.drop();
+        assertThat(told).containsExactly("may have run");
+        request.answered(new Reply("BUSY", List.of(1L)), 7);
+        assertThat(told).containsExactly("may have run", "may have run", "leaves");
+        assertThat(woken).hasValue(0);
+    }
+
+    @Test
+    void request_thatIsDroppedAfterItsEnd_mayHaveRun() {
+        send();
+        request.answered(new Reply("BUSY", List.of(1L)), 7);
+        request.drop();
+        assertThat(told).containsExactly("may have run");
     }
 }

@@ -1,0 +1,230 @@
+package io.github.redislocks.engine;
+
+import io.github.redislocks.LockLost;
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.LateLog;
+import io.github.redislocks.concurrent.Steps;
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.RedisAccess;
+import io.github.redislocks.lease.Losses;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.waiting.Attempts;
+import io.github.redislocks.waiting.Mailbox;
+import io.github.redislocks.waiting.Residences;
+import io.github.redislocks.waiting.WaitingParts;
+import io.github.redislocks.watchdog.Watchdog;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * The end of a client, in this order: new work, waiters, calls under way, holds, threads, connections. An error keeps
+ * no later step from being done.
+ */
+final class Closing {
+
+    /** How often it is looked whether holds and calls under way have ended. */
+    private static final long TICK_NANOS = 2_000_000;
+
+    private final Clock clock;
+    private final Settings settings;
+    private final Redis redis;
+    private final MonitoredRedis monitored;
+    private final Holds holds;
+    private final Attempts attempts;
+    private final AsyncAcquisitions async;
+    private final Losses losses;
+    private final Mailbox mailbox;
+    private final Residences residences;
+    private final Watchdog watchdog;
+    private final LateLog log;
+
+    private final AtomicBoolean begun = new AtomicBoolean();
+    /** Until when holds may last. */
+    private final AtomicLong drainEndNanos = new AtomicLong(Long.MAX_VALUE);
+
+    private final CountDownLatch done = new CountDownLatch(1);
+    private final List<Call> leaves = new ArrayList<>();
+    /** When all holds had ended, or their time had. */
+    private long drainedNanos;
+    /** Made with the client, since there may be no memory left at its end. */
+    private final Steps steps;
+
+    Closing(RedisAccess access, WaitingParts parts, Redis redis, Holds holds, AsyncAcquisitions async, LateLog log) {
+        this.clock = access.clock();
+        this.settings = access.settings();
+        this.monitored = access.monitored();
+        this.redis = redis;
+        this.holds = holds;
+        this.attempts = parts.attempts();
+        this.async = async;
+        this.losses = parts.losses();
+        this.mailbox = parts.mailbox();
+        this.residences = parts.residences();
+        this.watchdog = parts.watchdog();
+        this.log = log;
+        this.steps = new Steps(
+                attempts::drain,
+                residences::close,
+                this::awaitHolds,
+                attempts::close,
+                this::drained,
+                this::awaitCalls,
+                this::loseHolds,
+                // An unlock may have begun before its hold could be declared lost; from here on no further one can.
+                this::awaitCalls,
+                this::awaitTold,
+                this::sendLeaves,
+                this::closeAsync,
+                mailbox::close,
+                watchdog::close,
+                monitored::close,
+                redis::close,
+                this::joinThreads,
+                watchdog::giveUp,
+                // What ended while it closed.
+                this::awaitLog);
+    }
+
+    /** Whether it has begun. */
+    boolean hasBegun() {
+        return begun.get();
+    }
+
+    /**
+     * Ends everything. Before that it lets holders finish, for the given time at most. A second call returns when the
+     * first has done all that, unless the calling thread is interrupted; the shorter of the two times counts.
+     */
+    void run(long drainNanos) {
+        long now = clock.nanoTime();
+        long end = now + drainNanos;
+        shortenDrain(end < now ? Long.MAX_VALUE : end);
+        if (!begun.compareAndSet(false, true)) {
+            awaitDone();
+            return;
+        }
+        try {
+            steps.run();
+        } finally {
+            done.countDown();
+        }
+    }
+
+    /**
+     * Brings the end of draining forward. Not a lambda: a lambda whose first linking meets an error may fail for ever.
+     */
+    private void shortenDrain(long end) {
+        long before = drainEndNanos.get();
+        while (end < before && !drainEndNanos.compareAndSet(before, end)) {
+            before = drainEndNanos.get();
+        }
+    }
+
+    private void awaitDone() {
+        try {
+            done.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Waits until no lock is held, until the end of draining or an interrupt of the closing thread. */
+    private void awaitHolds() {
+        while (clock.nanoTime() < drainEndNanos.get()
+                && (hasHolds() || !attempts.isEmpty())
+                && !Thread.currentThread().isInterrupted()) {
+            clock.park(this, TICK_NANOS);
+        }
+    }
+
+    private boolean hasHolds() {
+        for (Hold hold : holds.all()) {
+            if (hold.isOpen() || hold.isReleasing()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void drained() {
+        drainedNanos = clock.nanoTime();
+    }
+
+    /**
+     * Waits until calls under way have ended, for two command timeouts or until an interrupt of the closing thread. A
+     * server that was away is waited for until it has failed once more.
+     */
+    private void awaitCalls() {
+        long deadline = drainedNanos + 2 * settings.commandTimeoutNanos();
+        while (isBusy()
+                && clock.nanoTime() < deadline
+                && !Thread.currentThread().isInterrupted()) {
+            clock.park(this, TICK_NANOS);
+        }
+    }
+
+    /**
+     * Whether calls are under way, or pending commands of earlier calls that Redis can answer at present, or has not
+     * failed to since the end of draining.
+     */
+    private boolean isBusy() {
+        return !attempts.isEmpty()
+                || async.count() > 0
+                || isReleasing()
+                || losses.hasProlonged()
+                || watchdog.hasCommands(drainedNanos);
+    }
+
+    private boolean isReleasing() {
+        for (Hold hold : holds.all()) {
+            if (hold.isReleasing()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void loseHolds() {
+        Throwable first = null;
+        for (Hold hold : holds.all()) {
+            try {
+                if (losses.lose(hold, LockLost.Reason.CLOSED)) {
+                    leaves.add(Scripts.leave(hold.keys(), hold.owner.id, hold.attempt, true, null, false));
+                }
+            } catch (RuntimeException | Error e) {
+                first = first == null ? e : first;
+            }
+        }
+        Steps.rethrow(first);
+    }
+
+    private void awaitTold() {
+        losses.awaitTold(settings.commandTimeout());
+    }
+
+    private void sendLeaves() {
+        if (!leaves.isEmpty()) {
+            redis.runAll(leaves, settings.commandTimeoutNanos());
+        }
+    }
+
+    private void closeAsync() {
+        async.close(settings.commandTimeout());
+    }
+
+    private void joinThreads() {
+        Threads.join(watchdog.threads(), mailbox.reader(), settings.commandTimeout());
+    }
+
+    private void awaitLog() {
+        log.await(settings.commandTimeout());
+    }
+}

@@ -1,0 +1,56 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.state.Settings;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.FutureTask;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A close that meets an error at any point of its way does all that is not concerned, and says so. */
+@Timeout(60)
+class CloseErrorTest extends FakeTime {
+
+    @Test
+    void close_thatMeetsAnErrorAnywhere_endsHoldsAndWaitersAllTheSame() throws Exception {
+        boolean met = true;
+        // The first reading is that of the time by which it has to end, before it begins.
+        for (int first = 2; met; first++) {
+            List<LockLost> told = new CopyOnWriteArrayList<>();
+            RedisLocks third = RedisLocks.on(server.another(), Settings.DEFAULTS, LossListener.to(told::add), clock);
+            clients.add(third);
+            String held = "held" + first;
+            String busy = "busy" + first;
+            third.reentrantLock(held).lock();
+            others.reentrantLock(busy).lock();
+            FutureTask<Void> waiter =
+                    new FutureTask<>(() -> third.reentrantLock(busy).lock(), null);
+            new Thread(waiter).start();
+            await().until(() -> server.zset("redis-locks:{" + busy + "}:queue").size() == 1);
+            clock.failReadings(first, 1);
+            boolean thrown = false;
+            try {
+                whileTimePasses(third::close);
+            } catch (InternalError e) {
+                assertThat(e).hasMessageContaining("of the test");
+                thrown = true;
+            }
+            met = clock.heal() >= first;
+            assertThat(thrown).as("an error at reading %d is thrown", first).isEqualTo(met);
+            clients.remove(third);
+            assertThat(third.isClosed()).isTrue();
+            assertThat(waiter)
+                    .as("the waiter, with an error at reading %d", first)
+                    .failsWithin(Duration.ofSeconds(20));
+            assertThat(told).as("losses, with an error at reading %d", first).hasSize(1);
+            assertThat(server.hash("redis-locks:{" + held + "}"))
+                    .as("what Redis has, with an error at reading %d", first)
+                    .isEmpty();
+            others.reentrantLock(busy).unlock();
+        }
+    }
+}

@@ -1,0 +1,111 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.state.Residence;
+import io.github.redislocks.state.Settings;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A call that meets errors at any point of its way keeps a lock from nobody, if the client keeps it. */
+@Timeout(60)
+class ErrorUnderResidenceTest extends ErrorsAnywhere {
+
+    /** Whether the thread may have a record of a loss. */
+    private boolean lost;
+
+    @Override
+    Settings options() {
+        return Settings.DEFAULTS.withResidency(Duration.ofSeconds(10));
+    }
+
+    @BeforeEach
+    void listen() {
+        await().until(() -> locks.client().mailbox.isOpen());
+    }
+
+    private Residence residence() {
+        return locks.client().residences.known(KEY);
+    }
+
+    @Override
+    void assertNothingIsLeft(int firstReading) {
+        if (lost) {
+            // What it could not unlock for the error, the thread has still to unlock.
+            try {
+                lock.unlock();
+            } catch (IllegalMonitorStateException e) {
+                // It was lost, or there is none.
+            }
+        }
+        whileTimePasses(other::lock);
+        other.unlock();
+        // The answer to the release may come later than the lock to others.
+        passUntil(() -> residence().isTurnFree() && locks.client().holds.all().isEmpty());
+        losses.clear();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 20})
+    void lockAndUnlock(int count) {
+        withErrorsAnywhere(count, () -> {
+            locks();
+            lock.unlock();
+            locked = false;
+            // So that there are tokens.
+            clock.advanceMillis(1);
+            locks();
+            lock.unlock();
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 20})
+    void unlock_ofARecalledLock(int count) {
+        withErrorsAnywhere(count, () -> {
+            locks();
+            clock.advanceMillis(2);
+            residence().recall(residence().lease().attempt, 1);
+            lock.unlock();
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 20})
+    void tryLock_ofABusyLock(int count) {
+        withErrorsAnywhere(count, () -> {
+            other.lock();
+            assertThat(lock.tryLock(5, TimeUnit.MILLISECONDS)).isFalse();
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 20})
+    void await_whichEndsTheResidence(int count) {
+        withErrorsAnywhere(count, () -> {
+            locks();
+            boolean unused = lock.newCondition("ready").await(5, TimeUnit.MILLISECONDS);
+            lock.unlock();
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 20})
+    void unlock_ofALostLock(int count) {
+        lost = true;
+        withErrorsAnywhere(count, () -> {
+            locks();
+            locks.client().losses.lose(residence().lease(), LockLost.Reason.UNCONFIRMED);
+            try {
+                lock.unlock();
+            } catch (LockLostException e) {
+                locked = false;
+            }
+        });
+    }
+}

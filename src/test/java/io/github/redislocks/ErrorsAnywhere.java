@@ -1,0 +1,61 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Calls that meet errors at any point of their way, one or several on end: they are thrown by the clock, which a call
+ * reads wherever it does anything.
+ */
+abstract class ErrorsAnywhere extends FakeTime {
+
+    /** A call of the library, or several. */
+    interface Calls {
+
+        void run() throws InterruptedException;
+    }
+
+    /** Whether the calls have got the lock, and so may have it after an error. */
+    boolean locked;
+
+    final void locks() {
+        lock.lock();
+        locked = true;
+    }
+
+    /** Does it again and again, each time with the errors one reading later, until none of them is met. */
+    final void withErrorsAnywhere(int count, Calls calls) {
+        boolean met = true;
+        for (int first = 1; met; first++) {
+            locked = false;
+            clock.failReadings(first, count);
+            try {
+                whileTimePasses(() -> run(calls));
+            } catch (InternalError e) {
+                assertThat(e).hasMessageContaining("of the test");
+            }
+            met = clock.heal() >= first;
+            if (lock.isHeldByCurrentThread()) {
+                assertThat(locked).as("held, though lock() met an error").isTrue();
+                lock.unlock();
+            }
+            if (other.isHeldByCurrentThread()) {
+                other.unlock();
+            }
+            pass(3_000);
+            assertNothingIsLeft(first);
+        }
+    }
+
+    private static void run(Calls calls) {
+        try {
+            calls.run();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** To be true some seconds after errors that began with a reading of the clock. */
+    void assertNothingIsLeft(int firstReading) {
+        othersHaveTheLock();
+    }
+}
