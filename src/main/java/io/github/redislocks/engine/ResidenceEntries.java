@@ -100,10 +100,10 @@ final class ResidenceEntries {
                 Hold lease = residence.lease();
                 LocalHold local = lease == null || lease.renewedMillis() < leaseMillis || !losses.isValid(lease, began)
                         ? null
-                        : takeInTime(residence, lease, caller, began, other);
+                        : takeInTime(residence, lease, caller, began, below(other));
                 if (local != null) {
                     done = true;
-                    begun(residence, local);
+                    begun(residence, local, other);
                     if (events.isHeard()) {
                         events.acquired(lock.keys, local, began, events.begun(lock.keys));
                     }
@@ -116,6 +116,19 @@ final class ResidenceEntries {
                 residence.endTurn();
                 residences.turnEnded(residence);
             }
+        }
+    }
+
+    /** What is to stand below a new hold of a thread that has lost one: one record of losses is enough. */
+    private static @Nullable Hold below(@Nullable Hold lost) {
+        return lost == null || lost.below == null ? lost : lost.below;
+    }
+
+    /** Lets the record below a lost hold stand for that too, since the thread has a new one. */
+    private void merge(@Nullable Hold lost) {
+        if (lost != null && lost.below != null) {
+            lost.below.standsFor(lost);
+            holds.remove(lost);
         }
     }
 
@@ -151,7 +164,8 @@ final class ResidenceEntries {
             if (waited) {
                 checkOutage(lock, residence, true, limit, began);
             }
-            LocalHold local = takeConfirmed(residence, residence.lease(), request.leaseMillis(), limit, lost);
+            Hold below = below(lost);
+            LocalHold local = takeConfirmed(residence, residence.lease(), request.leaseMillis(), limit, below);
             while (local == null) {
                 // It is not there, or may not be kept.
                 Hold over = residence.lease();
@@ -167,13 +181,13 @@ final class ResidenceEntries {
                 if (lease == null) {
                     return null;
                 }
-                local = residence.take(lease, owners.caller(), clock.nanoTime(), lost);
+                local = residence.take(lease, owners.caller(), clock.nanoTime(), below);
                 if (local != null) {
                     local.asked();
                 }
             }
             done = true;
-            begun(residence, local);
+            begun(residence, local, lost);
             return local;
         } finally {
             residence.entered();
@@ -218,8 +232,8 @@ final class ResidenceEntries {
 
     /** As {@link #take}; asks Redis if there is no token else, or no lease for as long as wanted. */
     private @Nullable LocalHold takeConfirmed(
-            Residence residence, @Nullable Hold lease, long leaseMillis, WaitLimit limit, @Nullable Hold lost) {
-        LocalHold local = take(residence, lease, leaseMillis, owners.caller(), lost, clock.nanoTime());
+            Residence residence, @Nullable Hold lease, long leaseMillis, WaitLimit limit, @Nullable Hold below) {
+        LocalHold local = take(residence, lease, leaseMillis, owners.caller(), below, clock.nanoTime());
         if (local != null
                 || lease == null
                 || !losses.isValid(lease)
@@ -232,7 +246,7 @@ final class ResidenceEntries {
             Thread.onSpinWait();
         }
         confirm(lease, limit, Math.max(lease.renewedMillis(), leaseMillis));
-        LocalHold confirmed = take(residence, lease, leaseMillis, owners.caller(), lost, clock.nanoTime());
+        LocalHold confirmed = take(residence, lease, leaseMillis, owners.caller(), below, clock.nanoTime());
         if (confirmed != null) {
             confirmed.asked();
         }
@@ -325,11 +339,12 @@ final class ResidenceEntries {
      * What follows once the calling thread has the lock: it has lost it if its lease was lost meanwhile, and those are
      * answered who try it. An error leaves it to the watchdog.
      */
-    private void begun(Residence residence, LocalHold local) {
+    private void begun(Residence residence, LocalHold local, @Nullable Hold lost) {
         boolean done = false;
         try {
             losses.begun(local);
             residences.answerTries(residence);
+            merge(lost);
             done = true;
         } finally {
             if (!done) {

@@ -971,4 +971,24 @@ class ResidencyStepsTest extends SteppedClient {
         hold.endTelling(true);
         assertThat(client.renewals.inspect(now, now, (key, job) -> {}) - now).isGreaterThan(1_000 * MILLI);
     }
+
+    @Test
+    void losses_thatTheirThreadDoesNotUnlock_areOneRecord_andAreAllToBeUnlocked() {
+        for (int i = 0; i < 10; i++) {
+            kept.lock(LEASE, true);
+            kept.lock(LEASE, true);
+            client.losses.lose(residence().lease(), LockLost.Reason.TAKEN);
+            redis.del(KEY);
+        }
+        int records = 0;
+        for (Hold each = kept.hold(); each != null; each = each.below) {
+            records++;
+        }
+        assertThat(records).isEqualTo(2);
+        for (int i = 0; i < 20; i++) {
+            assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class);
+        }
+        assertThat(client.holds.all()).isEmpty();
+        assertThatThrownBy(kept::unlock).isExactlyInstanceOf(IllegalMonitorStateException.class);
+    }
 }
