@@ -149,13 +149,10 @@ class ResidencyStepsTest extends SteppedClient {
         kept.unlock();
     }
 
-    /** A lease that is lost, once, when it has just been found open. */
-    private final class LostWhenSeen extends Hold {
+    /** A lease that is there in place of another. */
+    private abstract static class CopiedLease extends Hold {
 
-        private boolean seen;
-        private @Nullable RuntimeException error;
-
-        LostWhenSeen(Hold lease) {
+        CopiedLease(Hold lease) {
             super(
                     new Attempt(
                             lease.attempt,
@@ -167,6 +164,17 @@ class ResidencyStepsTest extends SteppedClient {
                     lease.acquiredNanos,
                     Long.MAX_VALUE,
                     null);
+        }
+    }
+
+    /** A lease that is lost, once, when it has just been found open. */
+    private final class LostWhenSeen extends CopiedLease {
+
+        private boolean seen;
+        private @Nullable RuntimeException error;
+
+        LostWhenSeen(Hold lease) {
+            super(lease);
         }
 
         @Override
@@ -892,22 +900,12 @@ class ResidencyStepsTest extends SteppedClient {
     }
 
     /** A lease that is lost, by the watchdog, as its release begins. */
-    private final class LostAtRelease extends Hold {
+    private final class LostAtRelease extends CopiedLease {
 
         private boolean released;
 
         LostAtRelease(Hold lease) {
-            super(
-                    new Attempt(
-                            lease.attempt,
-                            lease.keys(),
-                            lease.owner,
-                            new Attempt.Request(LEASE, true, false),
-                            WaitLimit.endless()),
-                    new Attempt.Grant(lease.token, false, lease.deadlineNanos(), lease.turnStartNanos, true),
-                    lease.acquiredNanos,
-                    Long.MAX_VALUE,
-                    null);
+            super(lease);
         }
 
         @Override
