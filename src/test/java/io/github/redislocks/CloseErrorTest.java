@@ -1,9 +1,15 @@
 package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.WaitLimit;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -14,6 +20,9 @@ import org.junit.jupiter.api.Timeout;
 /** A close that meets an error at any point of its way does all that is not concerned, and says so. */
 @Timeout(60)
 class CloseErrorTest extends FakeTime {
+
+    /** So many that the broken one is hardly the last. */
+    private static final int HOLDS = 50;
 
     @Test
     void close_thatMeetsAnErrorAnywhere_endsHoldsAndWaitersAllTheSame() throws Exception {
@@ -51,6 +60,41 @@ class CloseErrorTest extends FakeTime {
                     .as("what Redis has, with an error at reading %d", first)
                     .isEmpty();
             others.reentrantLock(busy).unlock();
+        }
+    }
+
+    @Test
+    void close_thatMeetsAnErrorAtOneHold_losesAllOthers() {
+        for (int i = 0; i < HOLDS; i++) {
+            locks.reentrantLock("held" + i).lock();
+        }
+        LockClient client = locks.client();
+        client.holds.put(new Broken(new Attempt(
+                1,
+                LockKeys.of("redis-locks", "broken"),
+                client.owners.caller(),
+                new Attempt.Request(30_000, true, false),
+                WaitLimit.endless())));
+        clients.remove(locks);
+        assertThatThrownBy(() -> whileTimePasses(locks::close)).hasMessageContaining("of the test");
+        assertThat(losses).hasSize(HOLDS);
+    }
+
+    /** A hold that cannot be lost. */
+    private final class Broken extends Hold {
+
+        Broken(Attempt attempt) {
+            super(
+                    attempt,
+                    new Attempt.Grant(1, false, Long.MAX_VALUE, clock.nanoTime(), true),
+                    clock.nanoTime(),
+                    Long.MAX_VALUE,
+                    null);
+        }
+
+        @Override
+        public boolean lose(LockLost.Reason reason) {
+            throw new InternalError("of the test");
         }
     }
 }

@@ -1,8 +1,5 @@
 package io.github.redislocks;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -23,19 +20,12 @@ class ErrorAnywhereTest extends ErrorsAnywhere {
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 20})
     void timedTry(int count) {
-        withErrorsAnywhere(count, () -> {
-            other.lock();
-            assertThat(lock.tryLock(5, TimeUnit.MILLISECONDS)).isFalse();
-        });
+        triesInVain(count);
     }
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 20})
     void await(int count) {
-        withErrorsAnywhere(count, () -> {
-            locks();
-            boolean unused = lock.newCondition("ready").await(5, TimeUnit.MILLISECONDS);
-            lock.unlock();
-        });
+        awaitsInVain(count);
     }
 }

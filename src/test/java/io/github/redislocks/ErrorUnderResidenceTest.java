@@ -1,12 +1,10 @@
 package io.github.redislocks;
 
-import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -78,20 +76,13 @@ class ErrorUnderResidenceTest extends ErrorsAnywhere {
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 20})
     void tryLock_ofABusyLock(int count) {
-        withErrorsAnywhere(count, () -> {
-            other.lock();
-            assertThat(lock.tryLock(5, TimeUnit.MILLISECONDS)).isFalse();
-        });
+        triesInVain(count);
     }
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 20})
     void await_whichEndsTheResidence(int count) {
-        withErrorsAnywhere(count, () -> {
-            locks();
-            boolean unused = lock.newCondition("ready").await(5, TimeUnit.MILLISECONDS);
-            lock.unlock();
-        });
+        awaitsInVain(count);
     }
 
     @ParameterizedTest

@@ -2,6 +2,8 @@ package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.concurrent.TimeUnit;
+
 /**
  * Calls that meet errors at any point of their way, one or several on end: they are thrown by the clock, which a call
  * reads wherever it does anything.
@@ -57,5 +59,22 @@ abstract class ErrorsAnywhere extends FakeTime {
     /** To be true some seconds after errors that began with a reading of the clock. */
     void assertNothingIsLeft(int firstReading) {
         othersHaveTheLock();
+    }
+
+    /** A try that waits for a lock that another client has. */
+    final void triesInVain(int count) {
+        withErrorsAnywhere(count, () -> {
+            other.lock();
+            assertThat(lock.tryLock(5, TimeUnit.MILLISECONDS)).isFalse();
+        });
+    }
+
+    /** A wait in a Condition of which nobody signals anything. */
+    final void awaitsInVain(int count) {
+        withErrorsAnywhere(count, () -> {
+            locks();
+            boolean unused = lock.newCondition("ready").await(5, TimeUnit.MILLISECONDS);
+            lock.unlock();
+        });
     }
 }

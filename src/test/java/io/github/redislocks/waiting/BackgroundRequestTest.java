@@ -1,6 +1,7 @@
 package io.github.redislocks.waiting;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
@@ -14,6 +15,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** What becomes of a request for which no thread waits, and that it is told once. */
@@ -21,6 +23,7 @@ class BackgroundRequestTest extends StillClient {
 
     private final AtomicInteger woken = new AtomicInteger();
     private final List<Object> told = new ArrayList<>();
+    private @Nullable Error error;
     private final BackgroundRequest request = new BackgroundRequest(clock, client.monitored, attempt(), 2_000 * MILLI) {
         @Override
         Call request(long nanos, long timeoutNanos) {
@@ -29,6 +32,9 @@ class BackgroundRequestTest extends StillClient {
 
         @Override
         void heard(Reply answer, long nanos) {
+            if (error != null) {
+                throw error;
+            }
             told.add(answer.code() + " " + nanos);
         }
 
@@ -178,6 +184,15 @@ class BackgroundRequestTest extends StillClient {
         send();
         request.answered(new Reply("BUSY", List.of(1L)), 7);
         request.drop();
+        assertThat(told).containsExactly("may have run");
+    }
+
+    @Test
+    void request_whoseAnswerMeetsAnError_mayHaveRun() {
+        send();
+        request.answered(new Reply("BUSY", List.of(1L)), 7);
+        error = new InternalError("of the test");
+        assertThatThrownBy(request::deliver).isSameAs(error);
         assertThat(told).containsExactly("may have run");
     }
 }
