@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.fixture.NearTheEnd;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
@@ -14,6 +15,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -78,6 +80,37 @@ class CloseErrorTest extends FakeTime {
         clients.remove(locks);
         assertThatThrownBy(() -> whileTimePasses(locks::close)).hasMessageContaining("of the test");
         assertThat(losses).hasSize(HOLDS);
+    }
+
+    /** The defect showed where the classes of a close are not loaded yet: run this test alone to see it. */
+    @Test
+    void close_nearTheEndOfTheStack_canBeSaidAgain() throws InterruptedException {
+        int overflows = 0;
+        for (int above = 0; above < 40; above++) {
+            RedisLocks third = RedisLocks.on(server.another(), Settings.DEFAULTS, List.of(), clock);
+            String name = "held" + above;
+            third.reentrantLock(name).lock();
+            AtomicBoolean met = new AtomicBoolean();
+            int left = above;
+            Thread closer = NearTheEnd.thread(() -> met.set(NearTheEnd.overflows(left, third::close)));
+            closer.start();
+            whileTimePasses(closer, () -> join(closer));
+            overflows += met.get() ? 1 : 0;
+            whileTimePasses(third::close);
+            assertThat(server.hash("redis-locks:{" + name + "}"))
+                    .as("what Redis has, with %d calls above", above)
+                    .isEmpty();
+            assertThat(third.client().watchdog.threads()).noneMatch(Thread::isAlive);
+        }
+        assertThat(overflows).isPositive();
+    }
+
+    private static void join(Thread thread) {
+        try {
+            thread.join();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     /** A hold that cannot be lost. */

@@ -492,4 +492,21 @@ class ReplicaAcksTest extends FakeTime {
         pass(5_000);
         assertThat(server.hash(KEY)).as("the master gave it an hour").isEmpty();
     }
+
+    /** A renewal runs and is not confirmed; a shorter lease that is wanted after it is. */
+    @Test
+    void renewal_thatTooFewReplicasConfirm_isEndedInRedisWithTheHold() throws InterruptedException {
+        redis.confirmBy(2);
+        lock.lock(Duration.ofSeconds(3));
+        lock.lock();
+        redis.confirmBy(1);
+        pass(10_050);
+        redis.confirmBy(2);
+        assertThat(lock.tryLock(Duration.ofMillis(100), Duration.ofSeconds(21))).isTrue();
+        lock.unlock();
+        lock.unlock();
+        pass(21_000);
+        await().until(() -> losses.size() == 1);
+        assertThat(server.hash(KEY)).as("what the renewal has made to last").isEmpty();
+    }
 }

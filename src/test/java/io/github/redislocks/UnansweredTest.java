@@ -636,4 +636,20 @@ class UnansweredTest extends FakeTime {
         assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.UNCONFIRMED);
         assertThat(server.hash(KEY)).isEmpty();
     }
+
+    @Test
+    void reentryThatIsAnswered_whileARenewalIsUnderWay_saysNothingOfThat() throws InterruptedException {
+        lock.lock();
+        pass(9_900);
+        HeldCalls held = redis.hold(verb("renew"));
+        clock.advanceMillis(150);
+        held.awaitParked(1, Duration.ofSeconds(20));
+        assertThat(lock.tryLock(Duration.ofMillis(500), Duration.ofSeconds(31))).isTrue();
+        // The process stands still for the rest of the lease, and the renewal runs meanwhile.
+        clock.advanceMillis(30_800);
+        held.release();
+        await().until(() -> losses.size() == 1);
+        pass(2_000);
+        assertEndedInRedisByNow();
+    }
 }

@@ -3,6 +3,7 @@ package io.github.redislocks.engine;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.LateLog;
+import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.concurrent.Steps;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.health.MonitoredRedis;
@@ -104,6 +105,8 @@ final class Closing {
      * first has done all that, unless the calling thread is interrupted; the shorter of the two times counts.
      */
     void run(long drainNanos) {
+        // Before it has begun: else a second call would find it done.
+        StackSpace.ensure();
         long now = clock.nanoTime();
         long end = now + drainNanos;
         shortenDrain(end < now ? Long.MAX_VALUE : end);

@@ -132,6 +132,10 @@ final class Entries {
             if (held != null && losses.isValid(held) && reenter(lock, held, limit, leaseMillis, renewed)) {
                 return held;
             }
+            if (held != null) {
+                // Whoever found that it is lost may have met an error.
+                losses.ended(held);
+            }
             Attempt.Request request = new Attempt.Request(leaseMillis, renewed, lock.fair, lock.own.maxHoldMillis());
             if (lock.residence != null && ResidenceEntries.isWanted(lock, leaseMillis, renewed)) {
                 return events.isHeard()
@@ -225,7 +229,8 @@ final class Entries {
                 if (!Answer.isKept(reply)) {
                     losses.lose(inRedis, LockLost.Reason.TAKEN);
                 } else if (inRedis.extend(clock.nanoTime(), sent, lease)) {
-                    inRedis.answered();
+                    // Not of a renewal, which may be under way or still run.
+                    inRedis.asking(false);
                     // What this has given lasts longer than what the tries before may have, unless one runs late.
                     inRedis.isTold(outlasts || reply.resent());
                     if (renewed) {

@@ -518,6 +518,10 @@ final class Exits {
         // An error may have kept the thread that found the loss from telling the listeners.
         losses.ended(hold);
         LockLostException exception = Losses.exception(hold);
+        if (hold instanceof LocalHold local && local.isLost()) {
+            // Whoever declared the loss may not have come so far, and what is unlocked next is the hold below it.
+            local.residence.lost(local);
+        }
         if (hold.unlockedAfterLoss()) {
             holds.remove(hold);
         }

@@ -119,14 +119,18 @@ final class ResidenceEntries {
         }
     }
 
-    /** What is to stand below a new hold of a thread that has lost one: one record of losses is enough. */
+    /**
+     * What is to stand below a new hold of a thread that has lost one: one record of losses is enough, unless that one
+     * is not told yet, since the watchdog finds it by its record.
+     */
     private static @Nullable Hold below(@Nullable Hold lost) {
-        return lost == null || lost.below == null ? lost : lost.below;
+        return lost == null || lost.below == null || lost.isUntold() ? lost : lost.below;
     }
 
     /** Lets the record below a lost hold stand for that too, since the thread has a new one. */
-    private void merge(@Nullable Hold lost) {
-        if (lost != null && lost.below != null) {
+    @SuppressWarnings("ReferenceEquality")
+    private void merge(LocalHold local, @Nullable Hold lost) {
+        if (lost != null && lost.below != null && local.below == lost.below) {
             lost.below.standsFor(lost);
             holds.remove(lost);
         }
@@ -294,7 +298,8 @@ final class ResidenceEntries {
             Reply reply = monitored.run(Scripts.reenter(lease, 0, millis).with(settings.acks()), timeout);
             if (Answer.isKept(reply)) {
                 if (lease.extend(clock.nanoTime(), sent, millis)) {
-                    lease.answered();
+                    // Not of a renewal, which may be under way or still run.
+                    lease.asking(false);
                     lease.isTold(outlasts || reply.resent());
                     lease.renewedFor(millis);
                 }
@@ -344,7 +349,7 @@ final class ResidenceEntries {
         try {
             losses.begun(local);
             residences.answerTries(residence);
-            merge(lost);
+            merge(local, lost);
             done = true;
         } finally {
             if (!done) {

@@ -387,7 +387,7 @@ public final class Renewals implements Task {
             if (held) {
                 hold.renewNext(sentNanos + renewalNanos(hold) - spreadNanos());
                 if (hold.extend(now, sentNanos, leaseMillis)) {
-                    hold.answered();
+                    hold.renewalAnswered();
                 }
                 if (hold.isDoubted()) {
                     // The message came while this was under way, and the answer may be from before.

@@ -304,8 +304,8 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         unanswered = true;
     }
 
-    /** Notes that a request is answered which has confirmed the hold. */
-    public void answered() {
+    /** Notes that a renewal is answered which has confirmed the hold. */
+    public void renewalAnswered() {
         unanswered = false;
         asking = false;
     }

@@ -56,6 +56,11 @@ public final class Holds {
         cache.asMap().computeIfPresent(hold, (key, present) -> present == hold ? other : present);
     }
 
+    /** Adds the record of a lost hold, once. */
+    void putOnce(LocalHold lost) {
+        cache.asMap().compute(lost, (key, present) -> lost.isRecordedFirst() ? lost : present);
+    }
+
     /** The approximate number of holds. */
     public long count() {
         return cache.estimatedSize();

@@ -15,8 +15,8 @@ public final class LocalHold extends Hold {
     public final Residence residence;
     /** Whether its thread has asked Redis to come to it; of that thread. */
     private boolean asked;
-    /** Whether its thread has nothing more to unlock; set before the record of the loss is removed. */
-    private volatile boolean unlockedAfterLoss;
+    /** Whether the record of its loss was made. */
+    private boolean recorded;
 
     LocalHold(
             Residence residence,
@@ -31,18 +31,11 @@ public final class LocalHold extends Hold {
         this.residence = residence;
     }
 
-    /** Whether it is lost, and its thread has nothing more to unlock. */
-    boolean isUnlockedAfterLoss() {
-        return unlockedAfterLoss;
-    }
-
-    @Override
-    public boolean unlockedAfterLoss() {
-        boolean last = super.unlockedAfterLoss();
-        if (last) {
-            unlockedAfterLoss = true;
-        }
-        return last;
+    /** Whether this is the first call; one at a time. */
+    boolean isRecordedFirst() {
+        boolean first = !recorded;
+        recorded = true;
+        return first;
     }
 
     /** Notes that its thread has asked Redis to come to it; of that thread. */

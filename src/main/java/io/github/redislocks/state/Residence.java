@@ -403,11 +403,7 @@ public final class Residence extends Owner {
     @SuppressWarnings("ReferenceEquality")
     public void lost(LocalHold hold) {
         if (holding == hold) {
-            holds.put(hold);
-            if (hold.isUnlockedAfterLoss()) {
-                // Its thread came before the line above, and found no record to remove.
-                holds.remove(hold);
-            }
+            holds.putOnce(hold);
             endHolding(hold);
         }
     }

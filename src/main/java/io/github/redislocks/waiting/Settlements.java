@@ -244,7 +244,7 @@ public final class Settlements {
                 renewal = Math.min(renewal, now + Timing.UNWATCHED_NANOS);
             }
             // One record of a loss is enough for everything that the thread still has to unlock.
-            Hold older = lost == null ? null : lost.below;
+            Hold older = lost == null || lost.isUntold() ? null : lost.below;
             Hold below = older == null ? lost : older;
             Hold hold = attempt.maxHoldMillis == 0
                     ? new Hold(attempt, dated, now, renewal, below)

@@ -8,7 +8,6 @@ import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockUnavailableException;
-import io.github.redislocks.LossListener;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
@@ -22,9 +21,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalInt;
-import java.util.Queue;
 import java.util.Set;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import org.jspecify.annotations.Nullable;
@@ -96,41 +93,6 @@ class ResidencyStepsTest extends SteppedClient {
         assertThat(commands()).containsExactly("release");
         assertThat(residence().holding()).isNull();
         assertThat(residence().tryTurnFirst()).as("the turn is free").isTrue();
-    }
-
-    @Test
-    void lossThatIsSaidTwice_endsNoTurnOfAnother() {
-        kept.lock(LEASE, true);
-        LocalHold lost = residence().holding();
-        client.losses.lose(residence().lease(), LockLost.Reason.TAKEN);
-        assertThat(residence().tryTurn()).isTrue();
-        residence().lost(lost);
-        assertThat(residence().tryTurnFirst())
-                .as("the turn is that of the next")
-                .isFalse();
-        residence().endTurn();
-        assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class);
-    }
-
-    /**
-     * The thread that finds the loss is about to tell of it when the watchdog sees to the lease, and meets an error.
-     */
-    @Test
-    void loss_thatItsThreadCouldNotTell_isToldByTheWatchdog() {
-        kept.lock(LEASE, true);
-        LocalHold local = residence().holding();
-        Hold lease = residence().lease();
-        lease.lose(LockLost.Reason.TAKEN);
-        assertThat(local.loseIfPast(clock.nanoTime())).isTrue();
-        assertThat(local.beginTelling()).isTrue();
-        client.losses.ended(lease);
-        local.endTelling(false);
-        watch();
-        assertThat(residence().isTurnFree()).as("the turn is free").isTrue();
-        kept.lock(LEASE, true);
-        kept.unlock();
-        assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
-        assertThat(client.holds.all()).isEmpty();
     }
 
     /** The lease is lost while a thread unlocks, which then meets an error. */
@@ -418,86 +380,6 @@ class ResidencyStepsTest extends SteppedClient {
         assertThat(kept.held()).isNull();
         watch();
         assertThat(left()).as("that of the client, not of the thread").containsExactly("leave");
-    }
-
-    @Test
-    void lossThatAnErrorHasStopped_isGoneOnWith() {
-        kept.lock(LEASE, true);
-        Hold lease = residence().lease();
-        // As far as it had come.
-        assertThat(residence().holding().lose(LockLost.Reason.TAKEN)).isTrue();
-        client.losses.lose(lease, LockLost.Reason.TAKEN);
-        assertThat(residence().isTurnFree()).isTrue();
-        assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
-    }
-
-    @Test
-    void stackOverflow_whereverItComesInALoss_keepsNoTurn_andTheLossIsTold() throws Exception {
-        Queue<LockLost> told = new ConcurrentLinkedQueue<>();
-        LockClient listened = client(Settings.DEFAULTS, LossListener.to(told::add));
-        int overflows = 0;
-        for (int above = 0; above < 120; above++) {
-            Sync lock = listened.lock("deep" + above, false, KEEPING);
-            CountDownLatch held = new CountDownLatch(1);
-            CountDownLatch late = new CountDownLatch(1);
-            int left = above;
-            FutureTask<Boolean> holder = new FutureTask<>(() -> {
-                lock.lock(LEASE, true);
-                held.countDown();
-                late.await();
-                return NearTheEnd.overflows(left, lock::held);
-            });
-            Thread thread = new Thread(null, holder, "holder", 512 * 1024);
-            thread.start();
-            held.await();
-            Residence residence = listened.residences.known(lock.keys().lock());
-            clock.advanceMillis(LEASE);
-            late.countDown();
-            overflows += holder.get() ? 1 : 0;
-            thread.join();
-            for (int walk = 0; walk < 2; walk++) {
-                listened.renewals.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
-            }
-            assertThat(residence.isTurnFree()).as("%d calls above", above).isTrue();
-        }
-        assertThat(overflows).isPositive();
-        await().until(() -> told.size() == 120);
-        listened.mailbox.close();
-    }
-
-    /** Runs something near the end of the calling thread's stack. */
-    private static final class NearTheEnd {
-
-        private final Runnable work;
-        private int depth;
-
-        private NearTheEnd(Runnable work) {
-            this.work = work;
-        }
-
-        /** Whether it met that end, with so many calls to go before. */
-        static boolean overflows(int left, Runnable work) {
-            NearTheEnd all = new NearTheEnd(() -> {});
-            try {
-                all.call(Integer.MAX_VALUE);
-            } catch (StackOverflowError e) {
-                try {
-                    new NearTheEnd(work).call(all.depth - 2 - left);
-                } catch (StackOverflowError met) {
-                    return true;
-                }
-            }
-            return false;
-        }
-
-        private void call(int most) {
-            depth++;
-            if (depth < most) {
-                call(most);
-            } else {
-                work.run();
-            }
-        }
     }
 
     @Test
@@ -937,56 +819,5 @@ class ResidencyStepsTest extends SteppedClient {
         watch();
         assertThat(commands()).containsExactly("leave");
         assertThat(client.holds.all()).isEmpty();
-    }
-
-    @Test
-    void loss_thatIsUnlockedBeforeItsRecordIsMade_leavesNone() {
-        kept.lock(LEASE, true);
-        Hold lease = residence().lease();
-        LocalHold local = residence().holding();
-        // What the watchdog does, up to the record.
-        lease.lose(LockLost.Reason.TAKEN);
-        assertThat(local.lose(LockLost.Reason.TAKEN)).isTrue();
-        assertThat(local.beginTelling()).isTrue();
-        assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class);
-        residence().lost(local);
-        local.endTelling(true);
-        watch();
-        assertThat(client.holds.all()).isEmpty();
-        assertThatThrownBy(kept::unlock)
-                .isExactlyInstanceOf(IllegalMonitorStateException.class)
-                .hasMessageContaining("does not hold");
-    }
-
-    @Test
-    void loss_thatIsBeingTold_isLookedAtSoon_sinceItsTellerMayMeetAnError() {
-        sync.lock(LEASE, true);
-        Hold hold = client.holds.all().iterator().next();
-        hold.lose(LockLost.Reason.TAKEN);
-        assertThat(hold.beginTelling()).isTrue();
-        long now = clock.nanoTime();
-        assertThat(client.renewals.inspect(now, now, (key, job) -> {}) - now).isLessThanOrEqualTo(100 * MILLI);
-        hold.endTelling(true);
-        assertThat(client.renewals.inspect(now, now, (key, job) -> {}) - now).isGreaterThan(1_000 * MILLI);
-    }
-
-    @Test
-    void losses_thatTheirThreadDoesNotUnlock_areOneRecord_andAreAllToBeUnlocked() {
-        for (int i = 0; i < 10; i++) {
-            kept.lock(LEASE, true);
-            kept.lock(LEASE, true);
-            client.losses.lose(residence().lease(), LockLost.Reason.TAKEN);
-            redis.del(KEY);
-        }
-        int records = 0;
-        for (Hold each = kept.hold(); each != null; each = each.below) {
-            records++;
-        }
-        assertThat(records).isEqualTo(2);
-        for (int i = 0; i < 20; i++) {
-            assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class);
-        }
-        assertThat(client.holds.all()).isEmpty();
-        assertThatThrownBy(kept::unlock).isExactlyInstanceOf(IllegalMonitorStateException.class);
     }
 }

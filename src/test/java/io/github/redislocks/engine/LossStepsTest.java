@@ -1,0 +1,314 @@
+package io.github.redislocks.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.LockListener;
+import io.github.redislocks.LockLost;
+import io.github.redislocks.LockLostException;
+import io.github.redislocks.LossListener;
+import io.github.redislocks.fixture.NearTheEnd;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LocalHold;
+import io.github.redislocks.state.Residence;
+import io.github.redislocks.state.Settings;
+import java.time.Duration;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What follows from a loss, wherever an error or the thread that had the hold comes in between. */
+@Timeout(30)
+class LossStepsTest extends SteppedClient {
+
+    private static final Settings KEEPING = Settings.DEFAULTS.withResidency(Duration.ofHours(1));
+
+    private final Sync kept = client.lock("job", false, KEEPING);
+    private final Queue<LockLost> losses = new ConcurrentLinkedQueue<>();
+
+    @Override
+    List<LockListener> listeners() {
+        return LossListener.to((LockLost loss) -> losses().add(loss));
+    }
+
+    /** The client listens while this class is made. */
+    private Queue<LockLost> losses() {
+        return losses;
+    }
+
+    @BeforeEach
+    void listen() {
+        begin();
+    }
+
+    private Residence residence() {
+        return client.residences.of(kept.keys(), 1);
+    }
+
+    /**
+     * The thread that finds the loss is about to tell of it when the watchdog sees to the lease, and meets an error.
+     */
+    @Test
+    void loss_thatItsThreadCouldNotTell_isToldByTheWatchdog() {
+        kept.lock(LEASE, true);
+        LocalHold local = residence().holding();
+        Hold lease = residence().lease();
+        lease.lose(LockLost.Reason.TAKEN);
+        assertThat(local.loseIfPast(clock.nanoTime())).isTrue();
+        assertThat(local.beginTelling()).isTrue();
+        client.losses.ended(lease);
+        local.endTelling(false);
+        watch();
+        assertThat(residence().isTurnFree()).as("the turn is free").isTrue();
+        kept.lock(LEASE, true);
+        kept.unlock();
+        assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
+        assertThat(client.holds.all()).isEmpty();
+    }
+
+    @Test
+    void lossThatIsSaidTwice_endsNoTurnOfAnother() {
+        kept.lock(LEASE, true);
+        LocalHold lost = residence().holding();
+        client.losses.lose(residence().lease(), LockLost.Reason.TAKEN);
+        assertThat(residence().tryTurn()).isTrue();
+        residence().lost(lost);
+        assertThat(residence().tryTurnFirst())
+                .as("the turn is that of the next")
+                .isFalse();
+        residence().endTurn();
+        assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class);
+    }
+
+    @Test
+    void lossThatAnErrorHasStopped_isGoneOnWith() {
+        kept.lock(LEASE, true);
+        Hold lease = residence().lease();
+        // As far as it had come.
+        assertThat(residence().holding().lose(LockLost.Reason.TAKEN)).isTrue();
+        client.losses.lose(lease, LockLost.Reason.TAKEN);
+        assertThat(residence().isTurnFree()).isTrue();
+        assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
+    }
+
+    @Test
+    void stackOverflow_whereverItComesInALoss_keepsNoTurn_andTheLossIsTold() throws Exception {
+        int overflows = 0;
+        for (int above = 0; above < 120; above++) {
+            Sync lock = client.lock("deep" + above, false, KEEPING);
+            CountDownLatch held = new CountDownLatch(1);
+            CountDownLatch late = new CountDownLatch(1);
+            int left = above;
+            FutureTask<Boolean> holder = new FutureTask<>(() -> {
+                lock.lock(LEASE, true);
+                held.countDown();
+                late.await();
+                return NearTheEnd.overflows(left, lock::held);
+            });
+            Thread thread = NearTheEnd.thread(holder);
+            thread.start();
+            held.await();
+            Residence residence = client.residences.known(lock.keys().lock());
+            clock.advanceMillis(LEASE);
+            late.countDown();
+            overflows += holder.get() ? 1 : 0;
+            thread.join();
+            for (int walk = 0; walk < 2; walk++) {
+                client.renewals.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
+            }
+            assertThat(residence.isTurnFree()).as("%d calls above", above).isTrue();
+        }
+        assertThat(overflows).isPositive();
+        await().until(() -> losses.size() == 120);
+    }
+
+    @Test
+    void loss_thatIsUnlockedBeforeItsRecordIsMade_leavesNone() {
+        kept.lock(LEASE, true);
+        Hold lease = residence().lease();
+        LocalHold local = residence().holding();
+        // What the watchdog does, up to the record.
+        lease.lose(LockLost.Reason.TAKEN);
+        assertThat(local.lose(LockLost.Reason.TAKEN)).isTrue();
+        assertThat(local.beginTelling()).isTrue();
+        assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class);
+        residence().lost(local);
+        local.endTelling(true);
+        watch();
+        assertThat(client.holds.all()).isEmpty();
+        assertThatThrownBy(kept::unlock)
+                .isExactlyInstanceOf(IllegalMonitorStateException.class)
+                .hasMessageContaining("does not hold");
+    }
+
+    @Test
+    void loss_thatIsBeingTold_isLookedAtSoon_sinceItsTellerMayMeetAnError() {
+        sync.lock(LEASE, true);
+        Hold hold = client.holds.all().iterator().next();
+        hold.lose(LockLost.Reason.TAKEN);
+        assertThat(hold.beginTelling()).isTrue();
+        long now = clock.nanoTime();
+        assertThat(client.renewals.inspect(now, now, (key, job) -> {}) - now).isLessThanOrEqualTo(100 * MILLI);
+        hold.endTelling(true);
+        assertThat(client.renewals.inspect(now, now, (key, job) -> {}) - now).isGreaterThan(1_000 * MILLI);
+    }
+
+    @Test
+    void losses_thatTheirThreadDoesNotUnlock_areOneRecord_andAreAllToBeUnlocked() {
+        for (int i = 0; i < 10; i++) {
+            kept.lock(LEASE, true);
+            kept.lock(LEASE, true);
+            client.losses.lose(residence().lease(), LockLost.Reason.TAKEN);
+            redis.del(KEY);
+        }
+        int records = 0;
+        for (Hold each = kept.hold(); each != null; each = each.below) {
+            records++;
+        }
+        assertThat(records).isEqualTo(2);
+        for (int i = 0; i < 20; i++) {
+            assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class);
+        }
+        assertThat(client.holds.all()).isEmpty();
+        assertThatThrownBy(kept::unlock).isExactlyInstanceOf(IllegalMonitorStateException.class);
+    }
+
+    /** Loses the hold of a lock that is kept, as the watchdog does, as far as before the record of the loss. */
+    private LocalHold loseUpToTheRecord() {
+        LocalHold hold = residence().holding();
+        residence().lease().lose(LockLost.Reason.TAKEN);
+        assertThat(hold.lose(LockLost.Reason.TAKEN)).isTrue();
+        assertThat(hold.beginTelling()).isTrue();
+        redis.del(KEY);
+        return hold;
+    }
+
+    private void goOn(LocalHold lost) {
+        Hold lease = lost.inRedis();
+        residence().lost(lost);
+        lost.endTelling(true);
+        client.losses.ended(lease);
+    }
+
+    private void unlocksOfLosses(int times) {
+        for (int i = 0; i < times; i++) {
+            assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class);
+        }
+        watch();
+        assertThat(client.holds.all()).isEmpty();
+        assertThatThrownBy(kept::unlock).isExactlyInstanceOf(IllegalMonitorStateException.class);
+    }
+
+    private void lockAndLose() {
+        kept.lock(LEASE, true);
+        client.losses.lose(residence().lease(), LockLost.Reason.TAKEN);
+        redis.del(KEY);
+    }
+
+    @Test
+    void secondLoss_thatIsUnlockedBeforeItsRecordIsMade_leavesNone() {
+        lockAndLose();
+        kept.lock(LEASE, true);
+        LocalHold second = loseUpToTheRecord();
+        assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class);
+        assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class);
+        goOn(second);
+        unlocksOfLosses(0);
+    }
+
+    @Test
+    void loss_thatIsUnlockedBeforeItsRecordIsMade_isNoneOfTheNextHold() {
+        kept.lock(LEASE, true);
+        LocalHold first = loseUpToTheRecord();
+        assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class);
+        assertThat(residence().isTurnFree()).as("the turn is free").isTrue();
+        kept.lock(LEASE, true);
+        goOn(first);
+        client.losses.lose(residence().lease(), LockLost.Reason.TAKEN);
+        redis.del(KEY);
+        unlocksOfLosses(1);
+    }
+
+    /** Whoever found the loss met an error before the listeners were told. */
+    private void loseUntold(Sync lock) {
+        Hold hold = lock.hold();
+        hold.inRedis().lose(LockLost.Reason.TAKEN);
+        boolean unused = hold.lose(LockLost.Reason.TAKEN);
+        assertThat(hold.beginTelling()).isTrue();
+        if (hold instanceof LocalHold local) {
+            residence().lost(local);
+        } else {
+            client.localQueue.exit(hold.keys(), hold.attempt);
+        }
+        hold.endTelling(false);
+        if (hold.isLocal()) {
+            client.losses.ended(hold.inRedis());
+        }
+        redis.del(KEY);
+    }
+
+    private void lossesAreTold(Sync lock, boolean keeps) {
+        lock.lock(LEASE, true);
+        client.losses.lose(keeps ? residence().lease() : lock.hold(), LockLost.Reason.TAKEN);
+        redis.del(KEY);
+        lock.lock(LEASE, true);
+        loseUntold(lock);
+        lock.lock(LEASE, true);
+        await().until(() -> losses.size() == 2);
+        lock.unlock();
+        for (int i = 0; i < 2; i++) {
+            assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+        }
+        assertThat(client.holds.all()).isEmpty();
+    }
+
+    @Test
+    void secondLoss_thatCouldNotBeTold_isTold_thoughItsThreadLocksAgainAtOnce() {
+        lossesAreTold(sync, false);
+    }
+
+    @Test
+    void secondLoss_ofALockThatIsKept_thatCouldNotBeTold_isTold_thoughItsThreadLocksAgainAtOnce() {
+        lossesAreTold(kept, true);
+    }
+
+    @Test
+    void secondLoss_thatIsBeingTold_asItsThreadLocksAgain_hasARecordOfItsOwn() {
+        lockAndLose();
+        kept.lock(LEASE, true);
+        LocalHold second = loseUpToTheRecord();
+        residence().lost(second);
+        client.losses.ended(second.inRedis());
+        kept.lock(LEASE, true);
+        // Whoever was about to tell meets an error.
+        second.endTelling(false);
+        assertThat(kept.hold().below).isSameAs(second);
+        watch();
+        await().until(() -> losses.size() == 2);
+        kept.unlock();
+        unlocksOfLosses(2);
+    }
+
+    @Test
+    void secondLoss_ofALockThatIsNotKept_thatIsBeingTold_hasARecordOfItsOwn() {
+        sync.lock(LEASE, true);
+        client.losses.lose(sync.hold(), LockLost.Reason.TAKEN);
+        redis.del(KEY);
+        sync.lock(LEASE, true);
+        Hold second = sync.hold();
+        assertThat(second.lose(LockLost.Reason.TAKEN)).isTrue();
+        assertThat(second.beginTelling()).isTrue();
+        client.localQueue.exit(second.keys(), second.attempt);
+        redis.del(KEY);
+        sync.lock(LEASE, true);
+        // Whoever was about to tell meets an error.
+        second.endTelling(false);
+        assertThat(sync.hold().below).isSameAs(second);
+    }
+}
