@@ -152,7 +152,7 @@ class SettlementsTest extends StillClient {
         Settlements.Settlement second = of(begin(true), first);
         second.settle(grant(10_000, true));
         assertThat(second.made.below).isSameAs(first);
-        second.made.lose(LockLost.Reason.TAKEN);
+        client.losses.lose(second.made, LockLost.Reason.TAKEN);
         Settlements.Settlement third = of(begin(true), second.made);
         third.settle(grant(10_000, true));
         assertThat(third.made.below).isSameAs(first);
