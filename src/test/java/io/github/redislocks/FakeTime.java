@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.fixture.FakeClock;
+import io.github.redislocks.fixture.Moment;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 import io.github.redislocks.watchdog.Watchdog;
@@ -66,7 +67,7 @@ abstract class FakeTime {
             validity = lock.remainingLease();
             held.set(lock.isHeldByCurrentThread());
             while (!release) {
-                Thread.onSpinWait();
+                Moment.pass();
             }
             lock.unlock();
         }
@@ -124,11 +125,13 @@ abstract class FakeTime {
     /** Does something while the clock runs a little whenever something is true. */
     void whileTimePasses(BooleanSupplier when, Runnable action) {
         Thread ticker = new Thread(() -> {
+            Moment moment = new Moment();
             while (!Thread.currentThread().isInterrupted()) {
                 if (when.getAsBoolean()) {
                     clock.advanceMillis(1);
+                    moment = new Moment();
                 } else {
-                    LockSupport.parkNanos(20_000);
+                    moment.next();
                 }
             }
         });
@@ -159,13 +162,14 @@ abstract class FakeTime {
         long next = clock.nextWake();
         for (RedisLocks client : clients) {
             Thread scheduler = client.client().watchdog.threads().get(0);
+            Moment moment = new Moment();
             long began = System.nanoTime();
             long wake = clock.wakeOf(scheduler);
             while (wake == 0 && scheduler.isAlive()) {
                 assertThat(System.nanoTime() - began)
                         .as("ns until the watchdog parked")
                         .isLessThan(PARK_NANOS);
-                LockSupport.parkNanos(20_000);
+                moment.next();
                 wake = clock.wakeOf(scheduler);
             }
             next = wake == 0 ? next : Math.min(next, wake);
@@ -208,9 +212,10 @@ abstract class FakeTime {
         Set<Thread> woken = clock.woken();
         woken.remove(Thread.currentThread());
         boolean any = !woken.isEmpty();
+        Moment moment = new Moment();
         long began = System.nanoTime();
         while (!clock.woken().isEmpty() && System.nanoTime() - began < WOKEN_NANOS) {
-            LockSupport.parkNanos(20_000);
+            moment.next();
         }
         woken.clear();
         return any;
@@ -238,9 +243,10 @@ abstract class FakeTime {
             deaf.remove(client);
             return;
         }
+        Moment moment = new Moment();
         long began = System.nanoTime();
         while (client.mailbox.isPinging() && !deaf.contains(client)) {
-            LockSupport.parkNanos(20_000);
+            moment.next();
             if (System.nanoTime() - began > WOKEN_NANOS) {
                 deaf.add(client);
             }
@@ -249,12 +255,13 @@ abstract class FakeTime {
 
     /** By hand: it is done thousands of times, and takes far less than a library's poll. */
     private void awaitParks(Thread scheduler, long before) {
+        Moment moment = new Moment();
         long began = System.nanoTime();
         while (clock.parks(scheduler) <= before && scheduler.isAlive()) {
             assertThat(System.nanoTime() - began)
                     .as("ns until the watchdog looked at everything")
                     .isLessThan(PARK_NANOS);
-            LockSupport.parkNanos(20_000);
+            moment.next();
         }
     }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.engine.HandledWork;
+import io.github.redislocks.fixture.Moment;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -71,7 +72,7 @@ class HandledWorkTest extends FakeTime {
         long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
         while (!condition.getAsBoolean()) {
             assertThat(System.nanoTime()).as("the time is over").isLessThan(until);
-            Thread.onSpinWait();
+            Moment.pass();
         }
     }
 

@@ -8,6 +8,7 @@ import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.fixture.Logged;
+import io.github.redislocks.fixture.Moment;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
@@ -227,7 +228,7 @@ class LeadershipTest extends FakeTime {
             public boolean isDone() {
                 // The candidate is about to look at the answer.
                 while (leadership.get() == null) {
-                    Thread.onSpinWait();
+                    Moment.pass();
                 }
                 leadership.get().closeAsync();
                 return super.isDone();
@@ -416,7 +417,7 @@ class LeadershipTest extends FakeTime {
         AtomicReference<Boolean> interrupted = new AtomicReference<>();
         Leadership leadership = run(term -> {
             while (self.get() == null) {
-                Thread.onSpinWait();
+                Moment.pass();
             }
             closed.set(self.get().close(Duration.ofHours(1)));
             interrupted.set(Thread.interrupted());
@@ -467,7 +468,7 @@ class LeadershipTest extends FakeTime {
             int expected = i;
             Leadership leadership = run(work);
             while (terms.get() < expected) {
-                Thread.onSpinWait();
+                Moment.pass();
             }
             closed(leadership);
         }

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.fixture.Logged;
+import io.github.redislocks.fixture.Moment;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
@@ -284,7 +285,7 @@ class MaxHoldTest extends FakeTime {
             ready.awaitUninterruptibly();
             stage.set(lock.getHoldCount());
             while (stage.get() < 3) {
-                Thread.onSpinWait();
+                Moment.pass();
             }
         });
         waiter.setDaemon(true);
@@ -358,7 +359,7 @@ class MaxHoldTest extends FakeTime {
             lock.lock(Duration.ofMinutes(5));
             held.add(lock.remainingLease());
             while (losses.isEmpty()) {
-                Thread.onSpinWait();
+                Moment.pass();
             }
         });
         waiter.setDaemon(true);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.FakeClock;
+import io.github.redislocks.fixture.Moment;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -28,7 +29,7 @@ class QuorumWaiterTest {
         Thread time = new Thread(() -> {
             while (!Thread.currentThread().isInterrupted()) {
                 clock.advanceMillis(1);
-                Thread.onSpinWait();
+                Moment.pass();
             }
         });
         time.start();

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.FakeClock;
+import io.github.redislocks.fixture.Moment;
 import io.github.redislocks.fixture.twin.TwoServers;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.state.Settings;
@@ -181,7 +182,7 @@ class TwoServersTest {
                 if (clock.isParked(caller)) {
                     clock.advanceMillis(1);
                 }
-                Thread.onSpinWait();
+                Moment.pass();
             }
         });
         ticker.start();

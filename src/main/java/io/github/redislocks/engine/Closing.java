@@ -199,8 +199,12 @@ final class Closing {
         Throwable first = null;
         for (Hold hold : holds.all()) {
             try {
-                if (losses.lose(hold, LockLost.Reason.CLOSED)) {
-                    leaves.add(Scripts.leave(hold.keys(), hold.owner.id, hold.attempt, true, null, false));
+                Call leave = Scripts.leave(hold.keys(), hold.owner.id, hold.attempt, true, null, false);
+                leaves.add(leave);
+                if (hold.lose(LockLost.Reason.CLOSED)) {
+                    losses.ended(hold);
+                } else {
+                    leaves.remove(leaves.size() - 1);
                 }
             } catch (RuntimeException | Error e) {
                 first = first == null ? e : first;

@@ -131,8 +131,8 @@ final class ResidenceEntries {
     @SuppressWarnings("ReferenceEquality")
     private void merge(LocalHold local, @Nullable Hold lost) {
         if (lost != null && lost.below != null && local.below == lost.below) {
-            lost.below.standsFor(lost);
             holds.remove(lost);
+            lost.below.standsFor(lost);
         }
     }
 
@@ -347,9 +347,10 @@ final class ResidenceEntries {
     private void begun(Residence residence, LocalHold local, @Nullable Hold lost) {
         boolean done = false;
         try {
+            // First: once this one is lost, too, its record takes the place of the one before.
+            merge(local, lost);
             losses.begun(local);
             residences.answerTries(residence);
-            merge(local, lost);
             done = true;
         } finally {
             if (!done) {

@@ -147,6 +147,11 @@ public final class Renewals implements Task {
             if (Residence.isStranded(hold)) {
                 rescue.rescue(hold);
             }
+            if (hold.below != null && hold.below.isUntold()) {
+                // Its thread locked again before whoever told of the loss met an error.
+                losses.ended(hold.below);
+                next = Math.min(next, now + UNTOLD_NANOS);
+            }
             if (!hold.isValid(now) && !losses.isValid(hold)) {
                 if (hold.isLost()) {
                     losses.ended(hold);

@@ -56,9 +56,11 @@ public final class Holds {
         cache.asMap().computeIfPresent(hold, (key, present) -> present == hold ? other : present);
     }
 
-    /** Adds the record of a lost hold, once. */
+    /** Adds the record of a lost hold, once: it does not come back when its thread has unlocked it. */
     void putOnce(LocalHold lost) {
-        cache.asMap().compute(lost, (key, present) -> lost.isRecordedFirst() ? lost : present);
+        cache.asMap().compute(lost, (key, present) -> lost.isRecorded() ? present : lost);
+        // Not above: there may be no memory left for the record.
+        lost.recorded();
     }
 
     /** The approximate number of holds. */

@@ -15,8 +15,8 @@ public final class LocalHold extends Hold {
     public final Residence residence;
     /** Whether its thread has asked Redis to come to it; of that thread. */
     private boolean asked;
-    /** Whether the record of its loss was made. */
-    private boolean recorded;
+    /** Whether the record of its loss was made; set before its turn ends. */
+    private volatile boolean recorded;
 
     LocalHold(
             Residence residence,
@@ -31,11 +31,14 @@ public final class LocalHold extends Hold {
         this.residence = residence;
     }
 
-    /** Whether this is the first call; one at a time. */
-    boolean isRecordedFirst() {
-        boolean first = !recorded;
+    /** Whether the record of its loss was made. */
+    boolean isRecorded() {
+        return recorded;
+    }
+
+    /** Notes that the record of its loss was made. */
+    void recorded() {
         recorded = true;
-        return first;
     }
 
     /** Notes that its thread has asked Redis to come to it; of that thread. */

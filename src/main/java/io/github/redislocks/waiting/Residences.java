@@ -5,6 +5,7 @@ import com.github.benmanes.caffeine.cache.Caffeine;
 import io.github.redislocks.LockGivenUp;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.MemoryEdge;
+import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.lease.Renewals;
 import io.github.redislocks.redis.Call;
@@ -144,6 +145,8 @@ public final class Residences implements Task {
      * release it, and looks after that who is to be answered.
      */
     private boolean isAnswered(Residence residence, Runnable answer) {
+        // Before the turn: nobody would end it.
+        StackSpace.ensureLocal();
         if (residence.tryTurnFirst()) {
             Hold lease = residence.lease();
             if (lease == null) {
@@ -271,16 +274,27 @@ public final class Residences implements Task {
     /** As above, together with others. */
     private void giveUpIfIdle(
             Residence residence, LockGivenUp.@Nullable Reason otherwise, @Nullable Departure together) {
-        if (residence.lease() == null || !residence.tryTurnFirst()) {
+        if (residence.lease() == null) {
+            return;
+        }
+        // Before the turn: nobody would end it.
+        StackSpace.ensureLocal();
+        if (!residence.tryTurnFirst()) {
             // Who has the turn looks when it ends.
             return;
         }
-        Hold lease = residence.lease();
-        LockGivenUp.Reason reason = otherwise == null && lease != null ? reason(residence, lease) : otherwise;
-        if (lease == null || reason == null) {
-            endTurn(residence);
-        } else {
-            giveUp(residence, lease, reason, NOTHING, together);
+        boolean mayEnd = true;
+        try {
+            Hold lease = residence.lease();
+            LockGivenUp.Reason reason = otherwise == null && lease != null ? reason(residence, lease) : otherwise;
+            if (lease != null && reason != null) {
+                mayEnd = false;
+                giveUp(residence, lease, reason, NOTHING, together);
+            }
+        } finally {
+            if (mayEnd) {
+                endTurn(residence);
+            }
         }
     }
 
@@ -294,9 +308,9 @@ public final class Residences implements Task {
             LockGivenUp.Reason otherwise,
             Runnable then,
             @Nullable Departure together) {
-        residence.releases(lease);
         boolean begun = false;
         try {
+            residence.releases(lease);
             LeaseEnd end = new LeaseEnd(residence, lease, givingUp(residence, lease, otherwise), then);
             // What the last thread wrote, the next may read, also if it is one of another client in this JVM.
             MemoryEdge.publish();

@@ -310,5 +310,20 @@ class LossStepsTest extends SteppedClient {
         // Whoever was about to tell meets an error.
         second.endTelling(false);
         assertThat(sync.hold().below).isSameAs(second);
+        watch();
+        await().until(() -> losses.size() == 2);
+        sync.unlock();
+        for (int i = 0; i < 2; i++) {
+            assertThatThrownBy(sync::unlock).isInstanceOf(LockLostException.class);
+        }
+    }
+
+    @Test
+    void losses_oneAfterTheOther_areAllToldAndToBeUnlocked() {
+        lockAndLose();
+        lockAndLose();
+        lockAndLose();
+        await().until(() -> losses.size() == 3);
+        unlocksOfLosses(3);
     }
 }

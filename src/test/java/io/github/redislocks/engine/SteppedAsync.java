@@ -7,6 +7,7 @@ import io.github.redislocks.LockListener;
 import io.github.redislocks.LockNotAcquired;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.fixture.Moment;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
@@ -139,7 +140,7 @@ abstract class SteppedAsync extends SteppedClient {
             standsNow(Long.MAX_VALUE);
             // Whoever does not wait for its end does not see it.
             while (!mayEnd && test.getState() != State.TIMED_WAITING) {
-                Thread.onSpinWait();
+                Moment.pass();
             }
         }
     }

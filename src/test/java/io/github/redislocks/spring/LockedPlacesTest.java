@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.Locks;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.fixture.Moment;
 import io.github.redislocks.testkit.InMemoryLocks;
 import java.lang.reflect.Proxy;
 import java.util.List;
@@ -521,13 +522,13 @@ class LockedPlacesTest {
         CompletableFuture<Void> all = job.later(work);
         Thread worker = real.worker.get();
         while (worker.getState() != Thread.State.WAITING && worker.isAlive()) {
-            Thread.onSpinWait();
+            Moment.pass();
         }
         assertThat(locks().inspect("job").holder()).as("while it works").isPresent();
         work.complete(null);
         all.get();
         while (locks().inspect("job").holder().isPresent()) {
-            Thread.onSpinWait();
+            Moment.pass();
         }
     }
 }

@@ -8,6 +8,7 @@ import io.github.redislocks.LockListener;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.Locks;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.fixture.Moment;
 import io.github.redislocks.fixture.RedisServers;
 import io.github.redislocks.fixture.TlsServer;
 import io.github.redislocks.fixture.WorkerJvm;
@@ -389,7 +390,7 @@ class RedisLocksAutoConfigurationTest {
                     assertThat(held.await(20, TimeUnit.SECONDS)).isTrue();
                     new Thread(() -> {
                                 while (!locks.isClosed()) {
-                                    Thread.onSpinWait();
+                                    Moment.pass();
                                 }
                                 closing.countDown();
                             })

@@ -3,6 +3,7 @@ package io.github.redislocks.state;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.LockLost;
+import io.github.redislocks.fixture.Moment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -46,7 +47,7 @@ class HandleOwnerTest {
         });
         waiter.start();
         while (waiter.getState() != Thread.State.WAITING) {
-            Thread.onSpinWait();
+            Moment.pass();
         }
         assertThat(owner.thread()).isSameAs(waiter);
         owner.wake();

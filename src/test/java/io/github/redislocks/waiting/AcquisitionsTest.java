@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.fixture.FakeClock;
+import io.github.redislocks.fixture.Moment;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
@@ -112,7 +113,7 @@ class AcquisitionsTest {
                 if (clock.isParked(caller)) {
                     clock.advanceMillis(1);
                 }
-                Thread.onSpinWait();
+                Moment.pass();
             }
         });
         time.start();
