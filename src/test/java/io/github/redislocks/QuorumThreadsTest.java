@@ -5,12 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.concurrent.Uninterruptibles;
 import io.github.redislocks.quorum.Quorum;
 import io.github.redislocks.quorum.QuorumNode;
 import io.github.redislocks.redis.Redis;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -94,6 +96,28 @@ class QuorumThreadsTest {
         await().atMost(SOON).until(() -> masters.votes().isEmpty());
         // A vote ends before its answer is here.
         await().atMost(SOON).until(() -> quorum.nodes.stream().allMatch(node -> node.remembered() == 0));
+    }
+
+    @Test
+    void threadOfAMaster_thatAnErrorEnds_andNoneCanBeStartedInItsPlace_isStartedWithALaterCall() {
+        QuorumNode node = quorum.nodes.get(0);
+        CountDownLatch late = new CountDownLatch(1);
+        node.calls.execute(() -> {
+            boolean unused = Uninterruptibles.until(
+                    System.nanoTime() + SOON.toNanos(), nanos -> late.await(nanos, TimeUnit.NANOSECONDS));
+            throw new OutOfMemoryError("of the test");
+        });
+        assertThat(client.lock.tryLock()).isTrue();
+        // The vote of the first is still to be asked for, by the thread that is about to end.
+        assertThat(masters.votes()).doesNotContain("A");
+        scarce.add(node.calls);
+        late.countDown();
+        await().dontCatchUncaughtExceptions().atMost(SOON).until(() -> node.calls.getPoolSize() == 0);
+        scarce.clear();
+        client.lock.unlock();
+        client.lock.lock();
+        await().atMost(SOON).until(() -> masters.votes().equals("ABCDE"));
+        client.lock.unlock();
     }
 
     @Test

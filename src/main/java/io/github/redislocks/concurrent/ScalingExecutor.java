@@ -26,6 +26,16 @@ public final class ScalingExecutor extends ThreadPoolExecutor {
         setRejectedExecutionHandler((task, executor) -> queue(task));
     }
 
+    /**
+     * Starts a thread if tasks wait and no thread is left, since each met an error and none could be started in its
+     * place; else such tasks wait until the next one comes. Without cost if no task waits.
+     */
+    public void revive() {
+        if (!getQueue().isEmpty()) {
+            prestartCoreThread();
+        }
+    }
+
     /** A queue that accepts a task only if an idle thread takes it at once. */
     private static final class Handover extends ParkingQueue<Runnable> {
 

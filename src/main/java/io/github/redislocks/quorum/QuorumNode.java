@@ -58,7 +58,7 @@ public final class QuorumNode extends PolledMaster {
     private final AtomicBoolean turn = new AtomicBoolean();
 
     private final Bell turnsEnd = new Bell();
-    public final ThreadPoolExecutor calls;
+    public final ScalingExecutor calls;
     public final ThreadPoolExecutor lane;
     private volatile boolean closing;
     private final WithdrawRetries retries;
@@ -106,6 +106,8 @@ public final class QuorumNode extends PolledMaster {
             queued = refusal == null;
             if (queued) {
                 advance();
+                // Whoever has the turn may wait for a thread that an error has ended, and nobody else gives it one.
+                calls.revive();
                 return;
             }
             failure = unsent(redis.address() + ": " + refusal);

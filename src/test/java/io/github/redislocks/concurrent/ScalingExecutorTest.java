@@ -8,7 +8,9 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -64,6 +66,32 @@ class ScalingExecutorTest {
         gate.countDown();
         await().until(() -> done.get() == 10);
         assertThat(threads).hasSize(MAX);
+    }
+
+    @Test
+    void tasksThatWait_asTheLastThreadMeetsAnError_andNoneCanBeStarted_areDoneOnceRevived() {
+        AtomicBoolean scarce = new AtomicBoolean();
+        ThreadFactory daemons = Threads.daemons("test-scaling");
+        ScalingExecutor one = new ScalingExecutor(1, 60, task -> {
+            if (scarce.get()) {
+                throw new OutOfMemoryError("of the test");
+            }
+            return daemons.newThread(task);
+        });
+        one.execute(() -> {
+            waitAndNote();
+            throw new OutOfMemoryError("of the test");
+        });
+        one.execute(this::note);
+        scarce.set(true);
+        one.revive();
+        gate.countDown();
+        await().dontCatchUncaughtExceptions().until(() -> one.getPoolSize() == 0);
+        assertThat(done).hasValue(1);
+        scarce.set(false);
+        one.revive();
+        await().until(() -> done.get() == 2);
+        one.shutdownNow();
     }
 
     @Test

@@ -8,6 +8,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
@@ -15,16 +16,19 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A process whose threads use a lock, and a Condition of it unless it is of a quorum, while its heap is filled again
- * and again. When that is over, each of them has to come to its end.
+ * A process whose threads have used a lock, and a Condition of it unless it is of a quorum, and go on while its heap is
+ * filled again and again. When that is over, each of them has to come to its end.
  */
 final class HeapWorker {
 
     private static final int THREADS = 4;
     private static final int ROUNDS_AFTERWARDS = 50;
+    /** So many that the classes of what is used are there: one whose first use meets an error is never there. */
+    private static final int ROUNDS_BEFORE = 200;
 
     private static volatile boolean scarce = true;
     private static final AtomicInteger errors = new AtomicInteger();
+    private static final CountDownLatch before = new CountDownLatch(ROUNDS_BEFORE);
 
     private HeapWorker() {}
 
@@ -43,6 +47,7 @@ final class HeapWorker {
             thread.start();
             threads.add(thread);
         }
+        before.await();
         for (int i = 0; i < Integer.parseInt(args[1]); i++) {
             fillTheHeap();
         }
@@ -94,6 +99,7 @@ final class HeapWorker {
         while (rounds < ROUNDS_AFTERWARDS) {
             try {
                 round(lock, condition, waits);
+                before.countDown();
                 rounds += scarce ? 0 : 1;
             } catch (InterruptedException e) {
                 return;
