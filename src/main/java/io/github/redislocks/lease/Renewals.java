@@ -375,7 +375,8 @@ public final class Renewals implements Task {
                         renewed += held ? 1 : 0;
                     } else {
                         // An extension that the replicas do not have must not count: after a failover the hold would
-                        // end earlier.
+                        // end earlier. Without one it lasts longer.
+                        hold.mayBeRenewedLate();
                         tryAgain(hold);
                     }
                 } finally {

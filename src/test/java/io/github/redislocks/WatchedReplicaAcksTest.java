@@ -1,0 +1,31 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.state.Settings;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** What a renewal that too few replicas confirmed leaves behind where deletions are watched, too. */
+class WatchedReplicaAcksTest extends FakeTime {
+
+    @Override
+    Settings options() {
+        return Settings.DEFAULTS.withWatchDeletions(true).withReplicaAcks(1, Duration.ofMillis(100));
+    }
+
+    /** After the inner unlock a hold of a named lease is asked about once, for the rest of that lease only. */
+    @Test
+    void renewal_thatTooFewConfirm_isEndedInRedisWithTheHold_thoughAShorterOneIsConfirmed() {
+        redis.confirmBy(1);
+        lock.lock(Duration.ofSeconds(5));
+        lock.lock();
+        redis.confirmBy(0);
+        pass(10_900);
+        lock.unlock();
+        redis.confirmBy(1);
+        pass(21_100);
+        assertThat(losses).hasSize(1);
+        assertThat(server.hash(KEY)).as("what the renewal has made to last").isEmpty();
+    }
+}
