@@ -94,7 +94,7 @@ class CloseErrorTest extends FakeTime {
             int left = above;
             Thread closer = NearTheEnd.thread(() -> met.set(NearTheEnd.overflows(left, third::close)));
             closer.start();
-            whileTimePasses(closer, () -> join(closer));
+            whileTimePasses(closer, () -> awaitEnd(closer));
             overflows += met.get() ? 1 : 0;
             whileTimePasses(third::close);
             assertThat(server.hash("redis-locks:{" + name + "}"))
@@ -103,14 +103,6 @@ class CloseErrorTest extends FakeTime {
             assertThat(third.client().watchdog.threads()).noneMatch(Thread::isAlive);
         }
         assertThat(overflows).isPositive();
-    }
-
-    private static void join(Thread thread) {
-        try {
-            thread.join();
-        } catch (InterruptedException e) {
-            throw new IllegalStateException(e);
-        }
     }
 
     /** A hold that cannot be lost. */

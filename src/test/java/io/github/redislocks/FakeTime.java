@@ -100,6 +100,15 @@ abstract class FakeTime {
         server.close();
     }
 
+    /** Waits for the end of a thread. */
+    static void awaitEnd(Thread thread) {
+        try {
+            thread.join();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     /** Does what waits by the clock, which runs a little whenever the calling thread waits. */
     void whileTimePasses(Runnable action) {
         whileTimePasses(Thread.currentThread(), action);

@@ -18,6 +18,7 @@ import io.github.redislocks.testkit.twin.Fault;
 import io.github.redislocks.testkit.twin.HeldCalls;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -501,16 +502,8 @@ class UnansweredTest extends FakeTime {
             await().until(() -> asked.get() > before);
         }
         redis.heal();
-        whileTimePasses(thread, () -> join(thread));
+        whileTimePasses(thread, () -> awaitEnd(thread));
         assertThat(interrupted).isTrue();
-    }
-
-    private static void join(Thread thread) {
-        try {
-            thread.join();
-        } catch (InterruptedException e) {
-            throw new IllegalStateException(e);
-        }
     }
 
     @Test
@@ -651,5 +644,61 @@ class UnansweredTest extends FakeTime {
         await().until(() -> losses.size() == 1);
         pass(2_000);
         assertEndedInRedisByNow();
+    }
+
+    @Test
+    void renewalThatIsSentAfterItsHoldWasLost_isEndedInRedis() {
+        renewalAfterTheLoss();
+    }
+
+    @Test
+    void renewalThatIsSentAfterItsHoldWasLost_andNotAnswered_isEndedInRedis() {
+        redis.failNext(1, verb("renew"), Fault.REPLY_LOST);
+        renewalAfterTheLoss();
+    }
+
+    /** It waits behind something that is not answered, and Redis still has the lock when it comes there. */
+    private void renewalAfterTheLoss() {
+        lock.lock();
+        Hold hold = locks.client().holds.all().iterator().next();
+        HeldCalls busy = redis.hold(verb("release")).whateverTheirTimeouts();
+        CompletableFuture<LockHandle> handle = locks.acquireAsync("busy");
+        whileTimePasses(() -> await().until(handle::isDone));
+        handle.join().releaseAsync();
+        busy.awaitParked(1, Duration.ofSeconds(20));
+        clock.advanceMillis(10_500);
+        await().until(hold::isRenewing);
+        clock.advanceMillis(19_250);
+        assertThat(lock.isHeldByCurrentThread()).isFalse();
+        assertThat(server.hash(KEY)).isNotEmpty();
+        busy.release();
+        settle();
+        pass(2_000);
+        assertEndedInRedisByNow();
+    }
+
+    @Test
+    void fixedLease_ofALockThatWasLostMeanwhile_isEndedInRedis() {
+        RedisReentrantLock second = others.reentrantLock("second");
+        second.lock(Duration.ofHours(2));
+        FutureTask<Boolean> acquiring = new FutureTask<>(() -> locks.tryAcquireAll(
+                        List.of("job", "second"),
+                        Duration.ofMillis(3_564_050),
+                        LockOptions.defaults().fixedLease(Duration.ofHours(1)))
+                .isPresent());
+        new Thread(acquiring).start();
+        await().until(() -> server.zset("redis-locks:{second}:queue").size() == 1);
+        settle();
+        long lease = server.pttl(KEY);
+        // The process stands still for all of it but the margin.
+        clock.advanceMillis(lease - lease / 100);
+        await().until(() -> losses.size() == 1);
+        assertThat(server.hash(KEY)).isNotEmpty();
+        String lost = server.hash(KEY).get("attempt");
+        second.unlock();
+        await().until(() -> redis.log().count("reenter") > 0);
+        passUntil(acquiring::isDone);
+        // It may have come to both locks anew.
+        assertThat(server.hash(KEY)).as("what the re-entry has made to last").doesNotContainEntry("attempt", lost);
     }
 }

@@ -210,6 +210,16 @@ final class Entries {
             return true;
         }
         checkCount(hold);
+        try {
+            return askToReenter(lock, hold, limit, leaseMillis, renewed, began);
+        } finally {
+            losses.endIfProlonged(hold.inRedis());
+        }
+    }
+
+    private boolean askToReenter(
+            LockObject lock, Hold hold, WaitLimit limit, long leaseMillis, boolean renewed, long began)
+            throws InterruptedException {
         Hold inRedis = hold.inRedis();
         int before = lock.own.localReentry() || hold.isLocal() ? 0 : hold.count();
         while (losses.isValid(hold)) {

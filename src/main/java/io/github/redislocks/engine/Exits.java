@@ -148,6 +148,7 @@ final class Exits {
         } catch (RedisException e) {
             // It has what is left of its last renewal.
         }
+        losses.endIfProlonged(hold);
         hold.fixed(extended);
         watch(hold);
     }

@@ -309,6 +309,7 @@ final class ResidenceEntries {
         } catch (RedisException e) {
             // The acquisition that follows meets it as well.
         }
+        losses.endIfProlonged(lease);
     }
 
     private @Nullable Hold lease(LockObject lock, Residence residence, Attempt.Request request, WaitLimit limit)

@@ -127,6 +127,18 @@ public final class Losses {
                 && !hold.isReleasedTooLate();
     }
 
+    /**
+     * Has a hold ended in Redis if it was lost before a request could be seen that may have made it last there: what
+     * follows from a loss looks for such requests once.
+     */
+    public void endIfProlonged(Hold hold) {
+        LockLost.Reason reason = hold.lossReason();
+        if (reason != null && mayBeProlonged(hold, reason)) {
+            prolonged.add(hold);
+            onProlonged.run();
+        }
+    }
+
     /** Whether lost holds have still to be ended in Redis. */
     public boolean hasProlonged() {
         return !prolonged.isEmpty();

@@ -367,7 +367,7 @@ public final class Renewals implements Task {
                 Hold hold = holds.get(i);
                 try {
                     if (reply.resent()) {
-                        hold.mayBeRenewedLate();
+                        mayLast(hold);
                     }
                     if (acknowledged) {
                         boolean held = Answer.isKept(reply, i, holds.size());
@@ -376,7 +376,7 @@ public final class Renewals implements Task {
                     } else {
                         // An extension that the replicas do not have must not count: after a failover the hold would
                         // end earlier. Without one it lasts longer.
-                        hold.mayBeRenewedLate();
+                        mayLast(hold);
                         tryAgain(hold);
                     }
                 } finally {
@@ -394,6 +394,8 @@ public final class Renewals implements Task {
                 hold.renewNext(sentNanos + renewalNanos(hold) - spreadNanos());
                 if (hold.extend(now, sentNanos, leaseMillis)) {
                     hold.renewalAnswered();
+                } else {
+                    mayLast(hold);
                 }
                 if (hold.isDoubted()) {
                     // The message came while this was under way, and the answer may be from before.
@@ -428,11 +430,17 @@ public final class Renewals implements Task {
             boolean mayRun = failure instanceof RedisException.Unanswered unanswered && unanswered.sent();
             for (Hold hold : holds) {
                 if (mayRun) {
-                    hold.mayBeRenewedLate();
+                    mayLast(hold);
                 }
                 tryAgain(hold);
                 hold.renewing(false);
             }
+        }
+
+        /** It may last longer than its deadline says, and may have been lost before this was sent. */
+        private void mayLast(Hold hold) {
+            hold.mayBeRenewedLate();
+            losses.endIfProlonged(hold);
         }
 
         private void tryAgain(Hold hold) {

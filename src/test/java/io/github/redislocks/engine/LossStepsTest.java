@@ -12,43 +12,23 @@ import io.github.redislocks.fixture.NearTheEnd;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LocalHold;
 import io.github.redislocks.state.Residence;
-import io.github.redislocks.state.Settings;
-import java.time.Duration;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What follows from a loss, wherever an error or the thread that had the hold comes in between. */
 @Timeout(30)
-class LossStepsTest extends SteppedClient {
+class LossStepsTest extends SteppedResidence {
 
-    private static final Settings KEEPING = Settings.DEFAULTS.withResidency(Duration.ofHours(1));
-
-    private final Sync kept = client.lock("job", false, KEEPING);
     private final Queue<LockLost> losses = new ConcurrentLinkedQueue<>();
 
     @Override
     List<LockListener> listeners() {
-        return LossListener.to((LockLost loss) -> losses().add(loss));
-    }
-
-    /** The client listens while this class is made. */
-    private Queue<LockLost> losses() {
-        return losses;
-    }
-
-    @BeforeEach
-    void listen() {
-        begin();
-    }
-
-    private Residence residence() {
-        return client.residences.of(kept.keys(), 1);
+        return LossListener.to((LockLost loss) -> losses.add(loss));
     }
 
     /**

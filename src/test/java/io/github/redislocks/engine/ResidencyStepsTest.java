@@ -25,26 +25,12 @@ import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What a thread has under a residence while no watchdog looks. */
 @Timeout(30)
-class ResidencyStepsTest extends SteppedClient {
-
-    private static final Settings KEEPING = Settings.DEFAULTS.withResidency(Duration.ofHours(1));
-
-    private final Sync kept = client.lock("job", false, KEEPING);
-
-    @BeforeEach
-    void listen() {
-        begin();
-    }
-
-    private Residence residence() {
-        return client.residences.of(kept.keys(), 1);
-    }
+class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void hold_isOverWithTheLease_whoeverLooksFirst() {

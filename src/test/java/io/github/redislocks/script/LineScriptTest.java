@@ -281,6 +281,10 @@ class LineScriptTest {
     @Test
     void successions_forHours_neverLetTheFenceGo() {
         acquire("a:1", "1");
+        succeedForHours();
+    }
+
+    private void succeedForHours() {
         for (int i = 1; i < 1_000; i++) {
             pass(20_000);
             Reply reply =
@@ -288,6 +292,32 @@ class LineScriptTest {
             assertThat(reply.code()).isEqualTo("SUCCEEDED");
             assertThat(redis.pttl(keys.fence())).isGreaterThan(DAY_MILLIS);
         }
+    }
+
+    /** The fence is ahead of the time, and made to last by it. */
+    private void setTheClockBack() {
+        take("a:1", "0");
+        run(List.of(keys.lock(), keys.fence()), "free", "a:1", "0");
+        pass(-3 * DAY_MILLIS);
+        acquire("a:1", "1");
+    }
+
+    @Test
+    void takes_afterTheClockWasSetBack_neverLetTheFenceGo() {
+        setTheClockBack();
+        run("release", "a:1", "1");
+        for (int i = 2; i < 40; i++) {
+            pass(3_600_000);
+            assertThat(take("a:1", Integer.toString(i)).code()).isEqualTo("OK");
+            run(List.of(keys.lock(), keys.fence()), "free", "a:1", Integer.toString(i));
+            assertThat(redis.pttl(keys.fence())).isGreaterThan(DAY_MILLIS);
+        }
+    }
+
+    @Test
+    void successions_afterTheClockWasSetBack_neverLetTheFenceGo() {
+        setTheClockBack();
+        succeedForHours();
     }
 
     @Test

@@ -79,7 +79,7 @@ if mine and not held[5] and not held[6] then
                 call('pexpire', KEYS[2], LINE)
             end
         end
-        if string.sub(text, 1, 9) ~= string.sub(held[3], 1, 9) then
+        if token > now or string.sub(text, 1, 9) ~= string.sub(held[3], 1, 9) then
             call('pexpire', KEYS[2], LINE)
             call('pexpire', KEYS[3], LINE)
             call('pexpire', KEYS[4], memory(lease))

@@ -22,12 +22,13 @@ if last and string.byte(last, -1) == 43 then
     end
     call('hset', KEYS[1], 'owner', ARGV[1], 'attempt', ARGV[2], 'holds', '1', 'token', token)
     call('pexpire', KEYS[1], ARGV[3])
-    -- The first six digits last 10,000 s and the fence ten times as long, so its expiry is rarely written.
+    -- The first six digits last 10,000 s and the fence ten times as long, so its expiry is rarely written. Of a token
+    -- that is ahead of the time they do not change.
     call('set', KEYS[2], token, 'keepttl')
     if #ARGV[3] > 7 then
         -- A lease of hours: the fence outlasts it by as much as any other lease.
         call('pexpire', KEYS[2], 100000000 + ARGV[3])
-    elseif string.sub(last, 1, 6) ~= string.sub(token, 1, 6) then
+    elseif ahead or string.sub(last, 1, 6) ~= string.sub(token, 1, 6) then
         call('pexpire', KEYS[2], 100000000)
     end
     return ahead and {'OK', tonumber(token), 0, now} or now
