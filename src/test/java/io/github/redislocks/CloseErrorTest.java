@@ -71,12 +71,7 @@ class CloseErrorTest extends FakeTime {
             locks.reentrantLock("held" + i).lock();
         }
         LockClient client = locks.client();
-        client.holds.put(new Broken(new Attempt(
-                1,
-                LockKeys.of("redis-locks", "broken"),
-                client.owners.caller(),
-                new Attempt.Request(30_000, true, false),
-                WaitLimit.endless())));
+        client.holds.put(new Broken());
         clients.remove(locks);
         assertThatThrownBy(() -> whileTimePasses(locks::close)).hasMessageContaining("of the test");
         assertThat(losses).hasSize(HOLDS);
@@ -105,16 +100,51 @@ class CloseErrorTest extends FakeTime {
         assertThat(overflows).isPositive();
     }
 
+    @Test
+    void close_thatMeetsAnErrorAsItTellsALoss_tellsItAllTheSame() {
+        locks.client().holds.put(new Frail());
+        clients.remove(locks);
+        assertThatThrownBy(() -> whileTimePasses(locks::close)).hasMessageContaining("of the test");
+        assertThat(losses).hasSize(1);
+    }
+
+    private Attempt attempt() {
+        return new Attempt(
+                1,
+                LockKeys.of("redis-locks", "broken"),
+                locks.client().owners.caller(),
+                new Attempt.Request(30_000, true, false),
+                WaitLimit.endless());
+    }
+
+    private Attempt.Grant grant() {
+        return new Attempt.Grant(1, false, Long.MAX_VALUE, clock.nanoTime(), true);
+    }
+
+    /** A hold that meets an error as soon as something is done for it, once. */
+    private final class Frail extends Hold {
+
+        private boolean asked;
+
+        Frail() {
+            super(attempt(), grant(), clock.nanoTime(), Long.MAX_VALUE, null);
+        }
+
+        @Override
+        public LockKeys keys() {
+            if (!asked) {
+                asked = true;
+                throw new InternalError("no memory, of the test");
+            }
+            return super.keys();
+        }
+    }
+
     /** A hold that cannot be lost. */
     private final class Broken extends Hold {
 
-        Broken(Attempt attempt) {
-            super(
-                    attempt,
-                    new Attempt.Grant(1, false, Long.MAX_VALUE, clock.nanoTime(), true),
-                    clock.nanoTime(),
-                    Long.MAX_VALUE,
-                    null);
+        Broken() {
+            super(attempt(), grant(), clock.nanoTime(), Long.MAX_VALUE, null);
         }
 
         @Override

@@ -631,6 +631,19 @@ class UnansweredTest extends FakeTime {
     }
 
     @Test
+    void namedLease_thatEndsByItself_expires_whateverBecameOfEarlierRenewals() throws InterruptedException {
+        lock.lock(Duration.ofSeconds(60));
+        lock.lock();
+        redis.failNext(1, verb("renew"), Fault.REPLY_LOST);
+        pass(10_500);
+        lock.unlock();
+        pass(5_000);
+        assertThat(lock.tryLock(Duration.ofMillis(500), Duration.ofSeconds(60))).isTrue();
+        pass(62_000);
+        assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.EXPIRED);
+    }
+
+    @Test
     void reentryThatIsAnswered_whileARenewalIsUnderWay_saysNothingOfThat() throws InterruptedException {
         lock.lock();
         pass(9_900);
@@ -643,6 +656,7 @@ class UnansweredTest extends FakeTime {
         held.release();
         await().until(() -> losses.size() == 1);
         pass(2_000);
+        assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.UNCONFIRMED);
         assertEndedInRedisByNow();
     }
 

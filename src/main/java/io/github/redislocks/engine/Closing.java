@@ -82,6 +82,7 @@ final class Closing {
                 this::loseHolds,
                 // An unlock may have begun before its hold could be declared lost; from here on no further one can.
                 this::awaitCalls,
+                this::tellUntold,
                 this::awaitTold,
                 this::sendLeaves,
                 this::closeAsync,
@@ -199,18 +200,30 @@ final class Closing {
         Throwable first = null;
         for (Hold hold : holds.all()) {
             try {
-                Call leave = Scripts.leave(hold.keys(), hold.owner.id, hold.attempt, true, null, false);
-                leaves.add(leave);
                 if (hold.lose(LockLost.Reason.CLOSED)) {
-                    losses.ended(hold);
-                } else {
-                    leaves.remove(leaves.size() - 1);
+                    loseAndLeave(hold);
                 }
             } catch (RuntimeException | Error e) {
                 first = first == null ? e : first;
             }
         }
         Steps.rethrow(first);
+    }
+
+    /** Each of the two, whatever the other meets. */
+    private void loseAndLeave(Hold hold) {
+        try {
+            losses.ended(hold);
+        } finally {
+            leaves.add(Scripts.leave(hold.keys(), hold.owner.id, hold.attempt, true, null, false));
+        }
+    }
+
+    /** Losses whose telling has met an error: the watchdog will not look once more. */
+    private void tellUntold() {
+        for (Hold hold : holds.all()) {
+            losses.ended(hold);
+        }
     }
 
     private void awaitTold() {

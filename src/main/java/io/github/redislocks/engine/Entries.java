@@ -239,8 +239,7 @@ final class Entries {
                 if (!Answer.isKept(reply)) {
                     losses.lose(inRedis, LockLost.Reason.TAKEN);
                 } else if (inRedis.extend(clock.nanoTime(), sent, lease)) {
-                    // Not of a renewal, which may be under way or still run.
-                    inRedis.asking(false);
+                    inRedis.reentryAnswered();
                     // What this has given lasts longer than what the tries before may have, unless one runs late.
                     inRedis.isTold(outlasts || reply.resent());
                     if (renewed) {

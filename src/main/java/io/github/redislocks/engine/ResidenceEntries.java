@@ -298,8 +298,7 @@ final class ResidenceEntries {
             Reply reply = monitored.run(Scripts.reenter(lease, 0, millis).with(settings.acks()), timeout);
             if (Answer.isKept(reply)) {
                 if (lease.extend(clock.nanoTime(), sent, millis)) {
-                    // Not of a renewal, which may be under way or still run.
-                    lease.asking(false);
+                    lease.reentryAnswered();
                     lease.isTold(outlasts || reply.resent());
                     lease.renewedFor(millis);
                 }

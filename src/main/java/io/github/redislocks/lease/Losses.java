@@ -128,8 +128,8 @@ public final class Losses {
     }
 
     /**
-     * Has a hold ended in Redis if it was lost before a request could be seen that may have made it last there: what
-     * follows from a loss looks for such requests once.
+     * Ends a lost hold in Redis, later, if a request may have made it last there. To be said after such a request:
+     * {@link #ended} looks only once whether there was one.
      */
     public void endIfProlonged(Hold hold) {
         LockLost.Reason reason = hold.lossReason();

@@ -310,6 +310,17 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         asking = false;
     }
 
+    /**
+     * Notes that a request of the owner's thread is answered which has confirmed the hold. Where it is renewed, that
+     * says nothing of a renewal, which may be under way.
+     */
+    public void reentryAnswered() {
+        asking = false;
+        if (!isRenewed()) {
+            unanswered = false;
+        }
+    }
+
     /** Whether a request of the owner's thread has gone unanswered since the last reply; of that thread. */
     public boolean isAsking() {
         return asking;

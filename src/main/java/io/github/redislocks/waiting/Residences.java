@@ -130,6 +130,8 @@ public final class Residences implements Task {
                 watchdog.run(new Answering(lock, askingClient, attempt));
             }
         };
+        // Before the turn: nobody would end it.
+        StackSpace.ensureLocal();
         Residence residence = known(lock);
         if (residence == null) {
             answer.run();
@@ -145,8 +147,6 @@ public final class Residences implements Task {
      * release it, and looks after that who is to be answered.
      */
     private boolean isAnswered(Residence residence, Runnable answer) {
-        // Before the turn: nobody would end it.
-        StackSpace.ensureLocal();
         if (residence.tryTurnFirst()) {
             Hold lease = residence.lease();
             if (lease == null) {
@@ -169,6 +169,8 @@ public final class Residences implements Task {
     public void answerTries(Residence residence) {
         while (residence.isAsked()
                 && (residence.isTurnFree() || residence.holding() != null || residence.hasNothing())) {
+            // Before it is taken, and the turn: nobody would answer it, or end that.
+            StackSpace.ensureLocal();
             Runnable next = residence.nextAsked();
             if (next != null && !isAnswered(residence, next)) {
                 residence.ask(next);
@@ -498,7 +500,7 @@ public final class Residences implements Task {
                 // A thread may be about to have what it has just acquired.
                 long since = Math.max(residence.idleSinceNanos(), lease.acquiredNanos);
                 long end = endNanos(residence, since);
-                if (end <= now || closed || !mailbox.isOpen()) {
+                if (end <= now || reason(residence, lease) != null) {
                     giveUpIfIdle(residence, end <= now ? LockGivenUp.Reason.IDLE : null, together);
                 } else {
                     next = Math.min(next, end);
