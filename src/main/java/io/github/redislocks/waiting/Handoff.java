@@ -393,17 +393,15 @@ public final class Handoff implements Renewals.Rescue {
      * When an attempt that has ended may leave Redis: not before its hold, if it led to one, has ended and is released.
      */
     private PendingCommand.Need needOfLeaving(Attempt attempt) {
-        if (attempt.owner.keptMillis() > 0) {
-            // A leave would free what the release is to keep, and that may go on when the hold is forgotten.
-            return PendingCommand.Need.LATER;
-        }
         Hold hold = holds.get(attempt.keys, attempt.owner.holder);
-        if (hold == null || hold.attempt != attempt.number) {
-            return PendingCommand.Need.NOW;
-        }
         // A leave would end a hold that is still held. A leave that overtakes the release would make the release find
         // nothing, which would be taken for a loss.
-        return hold.isOpen() || hold.isReleasing() ? PendingCommand.Need.LATER : PendingCommand.Need.NOW;
+        if (hold != null && hold.attempt == attempt.number && (hold.isOpen() || hold.isReleasing())) {
+            return PendingCommand.Need.LATER;
+        }
+        // A leave would free what the release is to keep, and that may go on when the hold is forgotten. Not before the
+        // look for the hold: the thread that releases says this first, and forgets the hold last.
+        return attempt.owner.keptMillis() > 0 ? PendingCommand.Need.LATER : PendingCommand.Need.NOW;
     }
 
     /** A pending command that ends a hold in Redis. */

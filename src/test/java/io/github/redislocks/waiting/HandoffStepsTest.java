@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -516,6 +517,51 @@ class HandoffStepsTest extends StillClient {
         client.holds.forget(hold);
         hold(enter());
         assertThat(leave.need()).as("of another attempt").isEqualTo(PendingCommand.Need.NOW);
+    }
+
+    /** An owner of which something happens while somebody looks whether its lock is to be kept. */
+    private static final class SteppedOwner extends HandleOwner {
+
+        private @Nullable Runnable step;
+
+        SteppedOwner(Object handle) {
+            super("client", 1, handle, loss -> {});
+        }
+
+        void step() {
+            Runnable due = step;
+            step = null;
+            if (due != null) {
+                due.run();
+            }
+        }
+
+        @Override
+        public long keptMillis() {
+            long seen = super.keptMillis();
+            step();
+            return seen;
+        }
+    }
+
+    /** A leave would free the lock. */
+    @Test
+    void leaveOfAnAttempt_waitsForAReleaseThatKeepsTheLock_alsoIfThatComesWhileItLooks() {
+        SteppedOwner owner = new SteppedOwner(this);
+        Attempt attempt =
+                client.attempts.make(keys, owner, new Attempt.Request(LEASE, true, false), WaitLimit.endless());
+        Hold hold = hold(attempt);
+        handoff.leaveLater(attempt);
+        owner.step = () -> {
+            hold.keepFor(20_000);
+            hold.beginRelease(clock.nanoTime());
+            client.holds.remove(hold);
+        };
+        assertThat(command().need()).isEqualTo(PendingCommand.Need.LATER);
+        owner.step();
+        assertThat(command().need()).as("not answered").isEqualTo(PendingCommand.Need.LATER);
+        hold.keepFor(0);
+        assertThat(command().need()).isEqualTo(PendingCommand.Need.NOW);
     }
 
     @Test
