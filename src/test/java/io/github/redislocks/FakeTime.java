@@ -18,6 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
 
@@ -43,6 +44,8 @@ abstract class FakeTime {
     final RedisReentrantLock other = others.reentrantLock("job");
     /** To whom a message of their own did not come back. */
     private final Set<LockClient> deaf = ConcurrentHashMap.newKeySet();
+    /** Threads in a call that wait for something else than time. */
+    private final Set<Thread> elsewhere = ConcurrentHashMap.newKeySet();
     /** Whose background work time waits for. */
     final List<RedisLocks> clients = new CopyOnWriteArrayList<>(List.of(locks, others));
 
@@ -207,13 +210,47 @@ abstract class FakeTime {
 
     /**
      * Waits until the watchdogs that run have looked at everything twice since now and have nothing to send, the
-     * listeners have been told of what is lost, and threads that time has woken have done what they woke for.
+     * listeners have been told of what is lost, threads in calls have parked, and threads that time has woken have done
+     * what they woke for.
      */
     void settle() {
+        awaitCallers();
         settleClients();
         if (awaitWoken()) {
             settleClients();
         }
+    }
+
+    /** Waits until nobody who acquires a lock goes on by himself: what they asked may have been answered long ago. */
+    private void awaitCallers() {
+        for (RedisLocks client : clients) {
+            Moment moment = new Moment();
+            long began = System.nanoTime();
+            Thread awake = awakeCaller(client);
+            while (awake != null || !client.client().async.isIdle()) {
+                if (awake != null && !isWorthAWait(awake, began)) {
+                    elsewhere.add(awake);
+                }
+                assertThat(System.nanoTime() - began)
+                        .as("ns until acquisitions rested")
+                        .isLessThan(2 * PARK_NANOS);
+                moment.next();
+                awake = awakeCaller(client);
+            }
+        }
+    }
+
+    private @Nullable Thread awakeCaller(RedisLocks client) {
+        return client.client()
+                .attempts
+                .awake(thread -> elsewhere.contains(thread) ? Long.MAX_VALUE - 1 : clock.wakeOf(thread));
+    }
+
+    /** Whether a thread may still come to where it is waited for: one that runs may have got no processor. */
+    private static boolean isWorthAWait(Thread thread, long sinceNanos) {
+        Thread.State state = thread.getState();
+        boolean runs = state == Thread.State.RUNNABLE || state == Thread.State.BLOCKED;
+        return thread.isAlive() && System.nanoTime() - sinceNanos < (runs ? PARK_NANOS : WOKEN_NANOS);
     }
 
     /** Waits for the threads that time has woken; not for long, as some go on with something else. */
@@ -223,7 +260,7 @@ abstract class FakeTime {
         boolean any = !woken.isEmpty();
         Moment moment = new Moment();
         long began = System.nanoTime();
-        while (!clock.woken().isEmpty() && System.nanoTime() - began < WOKEN_NANOS) {
+        while (clock.woken().stream().anyMatch(thread -> isWorthAWait(thread, began))) {
             moment.next();
         }
         woken.clear();

@@ -5,6 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.fixture.Busy;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.testkit.twin.Fault;
 import io.github.redislocks.testkit.twin.HeldCalls;
 import java.time.Duration;
@@ -73,6 +78,28 @@ class FakeTimeTest extends FakeTime {
                 lock.unlock();
             }
         });
+    }
+
+    /** A thread that gets no processor for a while must not find that minutes have passed. */
+    @Test
+    void time_waitsForAThreadWhoseCallGoesOn() {
+        long began = clock.nanoTime();
+        Busy busy = new Busy(clock::nanoTime);
+        LockClient client = locks.client();
+        Thread caller = new Thread(() -> {
+            Attempt attempt = client.attempts.make(
+                    LockKeys.of("redis-locks", "job"),
+                    client.owners.caller(),
+                    new Attempt.Request(30_000, true, false),
+                    WaitLimit.endless());
+            client.attempts.begin(attempt);
+            busy.work();
+            client.attempts.end(attempt);
+        });
+        caller.start();
+        busy.awaitBegin();
+        pass(300_000);
+        assertThat(busy.seen()).isEqualTo(began);
     }
 
     @Test

@@ -52,6 +52,8 @@ public final class AsyncAcquisitions {
     private final AtomicReference<@Nullable Pending> news = new AtomicReference<>();
     /** Those with news that have been taken, in their order; of the thread. */
     private @Nullable Pending next;
+    /** Until when the thread has nothing to do but what is in the news; 0 while it works. */
+    private volatile long restsUntilNanos;
     /** Those that have to be looked at when a time has come; of the thread. */
     private final PriorityQueue<Timer> timers = new PriorityQueue<>();
     /** All that have not ended. */
@@ -162,8 +164,18 @@ public final class AsyncAcquisitions {
                 due.due();
             }
         } else {
-            clock.parkUntil(this, timer == null ? Long.MAX_VALUE : timer.atNanos);
+            long until = timer == null ? Long.MAX_VALUE : timer.atNanos;
+            restsUntilNanos = until;
+            if (news.get() == null) {
+                clock.parkUntil(this, until);
+            }
+            restsUntilNanos = 0;
         }
+    }
+
+    /** Whether there is nothing to do now, so that only news or time brings something. */
+    public boolean isIdle() {
+        return open.isEmpty() || loop.isClosed() || (news.get() == null && restsUntilNanos > clock.nanoTime());
     }
 
     /** Takes all that have news now, in their order; returns the first. */

@@ -9,6 +9,9 @@ import io.github.redislocks.testkit.twin.HeldCalls;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.Set;
+import java.util.WeakHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -21,12 +24,17 @@ final class TestClient {
     private static final long REST_SECONDS = 10;
     /** How long a message to itself is waited for, which may not come. */
     private static final long ECHO_NANOS = 200_000_000;
+    /** As if such a thread waited by the clock. */
+    private static final long NOT_AWAITED = Long.MAX_VALUE - 1;
 
     final RedisLocks locks;
     private final LockClient client;
     private final InMemoryRedis redis;
     private final ClientClock clock;
     private final TestTime time;
+    /** Threads in a call for which it waits no more. */
+    private final Set<Thread> elsewhere = Collections.newSetFromMap(new WeakHashMap<>());
+
     private @Nullable HeldCalls held;
 
     TestClient(RedisLocks.Builder builder, InMemoryRedis redis, TestTime time) {
@@ -113,14 +121,15 @@ final class TestClient {
     }
 
     /**
-     * Waits until its watchdog has looked at everything twice and has nothing to send, and listeners and handles have
-     * been told.
+     * Waits until nobody who acquires a lock goes on by himself, its watchdog has looked at everything twice and has
+     * nothing to send, and listeners and handles have been told.
      */
     void settle() {
         Thread scheduler = scheduler();
         if (isAsleep(scheduler)) {
             return;
         }
+        awaitCallers();
         Watchdog watchdog = client.watchdog;
         int quiet = 0;
         while (quiet < 2 && scheduler.isAlive()) {
@@ -134,6 +143,31 @@ final class TestClient {
         while (client.mailbox.isPinging() && System.nanoTime() < echo) {
             LockSupport.parkNanos(this, MOMENT_NANOS);
         }
+    }
+
+    /** What a call has asked may have been answered, and its thread not have parked yet. */
+    private void awaitCallers() {
+        long began = System.nanoTime();
+        Thread awake = awakeCaller();
+        while (awake != null) {
+            if (isElsewhere(awake, began)) {
+                elsewhere.add(awake);
+            }
+            LockSupport.parkNanos(this, MOMENT_NANOS);
+            awake = awakeCaller();
+        }
+        await(client.async::isIdle);
+    }
+
+    private @Nullable Thread awakeCaller() {
+        return client.attempts.awake(thread -> elsewhere.contains(thread) ? NOT_AWAITED : time.wakeOf(thread));
+    }
+
+    /** Whether a thread in a call waits for something else than time, or does not come to wait at all. */
+    private static boolean isElsewhere(Thread thread, long sinceNanos) {
+        boolean waits = thread.getState() == Thread.State.WAITING || thread.getState() == Thread.State.TIMED_WAITING;
+        long most = waits ? ECHO_NANOS : TimeUnit.SECONDS.toNanos(REST_SECONDS);
+        return System.nanoTime() - sinceNanos > most;
     }
 
     private boolean isAsleep(Thread scheduler) {

@@ -46,16 +46,20 @@ final class TestTime {
         stoppedNanos.compareAndSet(RUNS, nanos());
     }
 
-    /** Moves time on to here, unless it is further on, and wakes whoever waited for that. */
+    /**
+     * Moves time on to here, unless it is further on, and wakes whoever waited for that; while time runs, also whoever
+     * waits for a later one, since he parks by the machine's time.
+     */
     void moveTo(long nanos) {
-        if (stoppedNanos.get() == RUNS) {
+        boolean runs = stoppedNanos.get() == RUNS;
+        if (runs) {
             aheadNanos.addAndGet(Math.max(0, nanos - nanos()));
         } else {
             stoppedNanos.accumulateAndGet(nanos, Math::max);
         }
         long now = nanos();
         parked.forEach((thread, until) -> {
-            if (until <= now) {
+            if (until <= now || (runs && until < Long.MAX_VALUE)) {
                 LockSupport.unpark(thread);
             }
         });

@@ -13,6 +13,7 @@ import java.util.Collection;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /** The attempts of a client that are under way, by number: from before the first request until the call returns. */
@@ -76,6 +77,28 @@ public final class Attempts {
     /** Whether the attempt has begun and not ended. */
     public boolean isUnderWay(Attempt attempt) {
         return underWay.containsKey(attempt.number);
+    }
+
+    /**
+     * A thread whose call is under way and goes on now, other than the calling thread; null if all of them wait.
+     *
+     * @param parkedUntil until when a thread is parked by the client's clock; 0 if it is not
+     */
+    @Nullable
+    public Thread awake(ToLongFunction<Thread> parkedUntil) {
+        long now = clock.nanoTime();
+        for (Attempt attempt : underWay.values()) {
+            Thread caller = attempt.owner.thread();
+            if (caller != null && caller != Thread.currentThread() && caller.isAlive()) {
+                long until = parkedUntil.applyAsLong(caller);
+                // A verdict wakes it.
+                boolean waits = until > now && (until < Long.MAX_VALUE || attempt.undecided());
+                if (!waits && isUnderWay(attempt)) {
+                    return caller;
+                }
+            }
+        }
+        return null;
     }
 
     /** Whether the call has returned or is about to, with or without the lock. */

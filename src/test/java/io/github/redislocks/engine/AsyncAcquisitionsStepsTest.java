@@ -107,6 +107,28 @@ class AsyncAcquisitionsStepsTest extends SteppedAsync {
         assertThat(parkedUntil()).isEqualTo(Long.MAX_VALUE);
     }
 
+    /** By this whoever moves time knows whether to wait for the thread. */
+    @Test
+    void idle_isWhoHasNothingToDoUntilThereIsNews_orItsTimeHasCome() {
+        assertThat(client.async.isIdle()).as("nobody wants anything").isTrue();
+        redis.down(true);
+        Wanting one = want("job");
+        assertThat(client.async.isIdle()).as("it has begun").isFalse();
+        goOn();
+        assertThat(client.async.isIdle()).as("it waits for an answer").isTrue();
+        send();
+        assertThat(client.async.isIdle()).as("there was none, which is news").isFalse();
+        happens(1, () -> assertThat(client.async.isIdle()).as("it works").isFalse());
+        goOn();
+        assertThat(onReading).isNull();
+        assertThat(client.async.isIdle()).as("it pauses").isTrue();
+        clock.advanceMillis(1_000);
+        assertThat(client.async.isIdle()).as("it is to try again").isFalse();
+        closeAsync();
+        assertThat(client.async.isIdle()).as("closed").isTrue();
+        assertThat(one.told()).hasSize(1);
+    }
+
     @Test
     void lockThatIsBusy_isWaitedFor_andGranted() {
         Wanting one = inLine();

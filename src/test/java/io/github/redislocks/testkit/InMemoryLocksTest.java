@@ -14,6 +14,9 @@ import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisOutage;
 import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.fixture.Busy;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -97,9 +100,8 @@ class InMemoryLocksTest {
         assertThat(other.tryLock()).isTrue();
     }
 
-    @Test
-    void advance_wakesWhoWaitsForThatTime() throws Exception {
-        other.lock();
+    /** A thread that waits for two minutes. */
+    private CompletableFuture<Boolean> trying() {
         CompletableFuture<Boolean> tried = CompletableFuture.supplyAsync(() -> {
             try {
                 return lock.tryLock(2, TimeUnit.MINUTES);
@@ -108,7 +110,23 @@ class InMemoryLocksTest {
             }
         });
         await().until(() -> locks.inspect("job").queueLength() == 1);
+        return tried;
+    }
+
+    @Test
+    void advance_wakesWhoWaitsForThatTime() throws Exception {
+        other.lock();
+        CompletableFuture<Boolean> tried = trying();
         memory.advance(Duration.ofMinutes(2));
+        assertThat(tried.get(10, TimeUnit.SECONDS)).isFalse();
+        other.unlock();
+    }
+
+    @Test
+    void advance_byLessThanSomebodyWaits_leavesTheRest() throws Exception {
+        other.lock();
+        CompletableFuture<Boolean> tried = trying();
+        memory.advance(Duration.ofMillis(119_500));
         assertThat(tried.get(10, TimeUnit.SECONDS)).isFalse();
         other.unlock();
     }
@@ -255,6 +273,25 @@ class InMemoryLocksTest {
         assertThat(lock.remainingLease()).isEqualTo(left);
         memory.advance(Duration.ofSeconds(3));
         assertThat(lock.remainingLease()).isEqualTo(left.minusSeconds(3));
+    }
+
+    /** A thread that gets no processor for a while must not find that its lease has ended. */
+    @Test
+    void advance_waitsForAThreadWhoseCallGoesOn() throws Exception {
+        memory.stopClock();
+        LockClient client = Insides.client(locks);
+        Busy taking = new Busy(client.clock::nanoTime);
+        ((InMemoryRedis) client.redis).hold(call -> {
+            taking.onceOf(call.script().name().equals("take"));
+            return false;
+        });
+        long began = client.clock.nanoTime();
+        Thread thread = new Thread(lock::lock);
+        thread.start();
+        taking.awaitBegin();
+        memory.advance(Duration.ofMinutes(5));
+        assertThat(taking.seen()).isEqualTo(began);
+        thread.join();
     }
 
     @Test
