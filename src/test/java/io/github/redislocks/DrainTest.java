@@ -6,12 +6,19 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.fixture.Moment;
+import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.testkit.twin.Fault;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
 import org.junit.jupiter.api.Test;
@@ -106,6 +113,69 @@ class DrainTest extends FakeTime {
         passUntil(() -> !closer.isAlive());
         closer.join();
         assertThat(losses).isEmpty();
+    }
+
+    /** The record of a loss, of which something happens when the closing thread looks at the last of them. */
+    private Hold lost(int number, Runnable onLook) {
+        LockClient client = locks.client();
+        Attempt attempt = client.attempts.make(
+                LockKeys.of("redis-locks", "lost" + number),
+                client.owners.caller(),
+                new Attempt.Request(30_000, true, false),
+                WaitLimit.endless());
+        Attempt.Grant grant = new Attempt.Grant(5, false, clock.nanoTime() + 1, clock.nanoTime(), true);
+        Hold hold = new Hold(attempt, grant, clock.nanoTime(), Long.MAX_VALUE, null) {
+            @Override
+            public boolean isOpenOrReleasing() {
+                onLook.run();
+                return super.isOpenOrReleasing();
+            }
+        };
+        hold.lose(LockLost.Reason.TAKEN);
+        return hold;
+    }
+
+    @Test
+    void holderThatComesBackFromAConditionWhileTheHoldsAreLookedAt_isWaitedFor() throws InterruptedException {
+        LockClient client = locks.client();
+        int records = 20;
+        AtomicInteger looks = new AtomicInteger(records);
+        AtomicBoolean back = new AtomicBoolean();
+        AtomicBoolean end = new AtomicBoolean();
+        for (int i = 0; i < records; i++) {
+            client.holds.put(lost(i, () -> {
+                if (looks.incrementAndGet() == records) {
+                    await().until(() -> back.get() && client.attempts.isEmpty());
+                }
+            }));
+        }
+        Condition ours = lock.newCondition("go");
+        Thread waiter = new Thread(() -> {
+            lock.lock();
+            ours.awaitUninterruptibly();
+            back.set(true);
+            while (!end.get()) {
+                Moment.pass();
+            }
+            lock.unlock();
+        });
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":conditions").size() == 1 && clock.isParked(waiter));
+        Thread closer = closing(LONG);
+        other.lock();
+        other.newCondition("go").signal();
+        long parks = clock.parks(closer);
+        looks.set(0);
+        clock.advanceMillis(50);
+        await().until(() -> looks.get() >= records || clock.parks(closer) > parks);
+        other.unlock();
+        await().until(() -> back.get() && client.attempts.isEmpty());
+        pass(1_000);
+        assertThat(closer.isAlive()).isTrue();
+        end.set(true);
+        passUntil(() -> !closer.isAlive());
+        awaitEnd(waiter);
+        assertThat(losses).extracting(LockLost::reason).doesNotContain(LockLost.Reason.CLOSED);
     }
 
     @Test

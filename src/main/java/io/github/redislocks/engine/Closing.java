@@ -143,15 +143,23 @@ final class Closing {
     /** Waits until no lock is held, until the end of draining or an interrupt of the closing thread. */
     private void awaitHolds() {
         while (clock.nanoTime() < drainEndNanos.get()
-                && (hasHolds() || !attempts.isEmpty())
+                && isInUse()
                 && !Thread.currentThread().isInterrupted()) {
             clock.park(this, TICK_NANOS);
         }
     }
 
+    /**
+     * Whether a thread has a hold, or a call that may lead to one. Calls first, since one ends when its hold is there;
+     * and once more, since a hold that a thread gives up in a Condition ends when its call is there.
+     */
+    private boolean isInUse() {
+        return !attempts.isEmpty() || hasHolds() || !attempts.isEmpty();
+    }
+
     private boolean hasHolds() {
         for (Hold hold : holds.all()) {
-            if (hold.isOpen() || hold.isReleasing()) {
+            if (hold.isOpenOrReleasing()) {
                 return true;
             }
         }

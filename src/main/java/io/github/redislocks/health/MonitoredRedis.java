@@ -30,6 +30,11 @@ public final class MonitoredRedis {
     private final ConcurrentMap<String, Availability> servers = new ConcurrentHashMap<>();
     private final ConcurrentMap<String, Outage> replications = new ConcurrentHashMap<>();
     private final OutageNews news;
+    /**
+     * Of several servers. Kept for as long as there is the server, since whoever is told of a beginning waits for the
+     * end.
+     */
+    private final ConcurrentMap<String, OutageNews> newsOf = new ConcurrentHashMap<>();
     /** How many requests of calls were sent again since one had failed. No adder: those allocate. */
     private final AtomicLong retries = new AtomicLong();
 
@@ -101,7 +106,9 @@ public final class MonitoredRedis {
 
     private Availability unknown(String server) {
         // With one server at a time, the next server's reply ends the outage of the one before.
-        OutageNews told = redis.hasOneSlot() ? news : new OutageNews("Redis", () -> server, () -> silent, events);
+        OutageNews told = redis.hasOneSlot()
+                ? news
+                : newsOf.computeIfAbsent(server, s -> new OutageNews("Redis", () -> server, () -> silent, events));
         return new Availability(told, memoryNanos(), settings.commandTimeoutNanos());
     }
 
@@ -139,6 +146,12 @@ public final class MonitoredRedis {
             if (!present.contains(server.getKey())) {
                 server.getValue().replaced(now);
                 servers.remove(server.getKey());
+            }
+        }
+        for (Map.Entry<String, OutageNews> told : newsOf.entrySet()) {
+            if (!present.contains(told.getKey())) {
+                told.getValue().replaced(now);
+                newsOf.remove(told.getKey());
             }
         }
     }

@@ -28,7 +28,9 @@ public final class Outage {
 
     /** How long the outage has lasted; 0 if there is none. */
     public long age(long now) {
+        // In this order: a failure sets the beginning first.
+        long last = lastFailureNanos;
         long since = sinceNanos;
-        return since == 0 || now - lastFailureNanos > memoryNanos ? 0 : Math.max(1, now - since);
+        return since == 0 || now - last > memoryNanos ? 0 : Math.max(1, now - since);
     }
 }

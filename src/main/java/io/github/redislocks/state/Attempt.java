@@ -3,7 +3,9 @@ package io.github.redislocks.state;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.ServerTimes;
+import java.util.concurrent.atomic.AtomicLongFieldUpdater;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,6 +30,11 @@ import org.jspecify.annotations.Nullable;
  * back, and the attempt continues.
  */
 public final class Attempt {
+
+    private static final AtomicLongFieldUpdater<Attempt> NEXT_HEARTBEAT =
+            AtomicLongFieldUpdater.newUpdater(Attempt.class, "nextHeartbeatNanos");
+    private static final AtomicReferenceFieldUpdater<Attempt, ServerTimes.Date> MAY_RUN =
+            AtomicReferenceFieldUpdater.newUpdater(Attempt.class, ServerTimes.Date.class, "mayRun");
 
     /** The outcome of an attempt. */
     public sealed interface Verdict permits Grant, Failure, Left {}
@@ -346,6 +353,11 @@ public final class Attempt {
         nextHeartbeatNanos = now + Timing.heartbeatMillis(leaseMillis) * 1_000_000;
     }
 
+    /** As above, unless it is not the time any more that was seen: the attempt may have a place by now. */
+    public void lookAgain(long seenNanos, long now) {
+        NEXT_HEARTBEAT.compareAndSet(this, seenNanos, now + Timing.heartbeatMillis(leaseMillis) * 1_000_000);
+    }
+
     /** Begins a heartbeat, unless there is a verdict already. */
     public boolean beginHeartbeat() {
         // The thread that settles an attempt reads this flag after the verdict, so one of the two sees the other.
@@ -447,8 +459,9 @@ public final class Attempt {
 
     /** Notes that a copy of a request may have run, or may still run until its date. */
     public void mayHaveRun(ServerTimes.Date date) {
-        if (date.mayRunLongerThan(mayRun)) {
-            mayRun = date;
+        ServerTimes.Date before = mayRun;
+        while (date.mayRunLongerThan(before) && !MAY_RUN.compareAndSet(this, before, date)) {
+            before = mayRun;
         }
     }
 

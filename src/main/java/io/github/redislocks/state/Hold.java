@@ -356,6 +356,12 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         return state == RELEASING;
     }
 
+    /** Whether it is held or being released, by one look: a release that is refused makes it held again. */
+    public boolean isOpenOrReleasing() {
+        long now = state;
+        return now > 0 || now == RELEASING;
+    }
+
     /** The validity deadline; 0 or less if the hold has ended. */
     public long deadlineNanos() {
         return state;

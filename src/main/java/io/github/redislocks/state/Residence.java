@@ -477,9 +477,11 @@ public final class Residence extends Owner {
 
     /** Of a lock that is kept nobody need be alive. */
     @Override
+    @SuppressWarnings("ReferenceEquality")
     public boolean isAlive() {
         LocalHold local = holding;
-        return local == null || local.owner.isAlive();
+        // Looked at again: it may have unlocked before it ended, and another may have the lock now.
+        return local == null || local.owner.isAlive() || holding != local;
     }
 
     @Override

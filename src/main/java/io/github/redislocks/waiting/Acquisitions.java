@@ -173,8 +173,12 @@ public final class Acquisitions {
 
         /** Takes its place in the local queue, if it has to pass that. */
         final void enter() {
-            if (attempt.isBehind() && !localQueue.enter(attempt)) {
-                attempt.lookAgain(clock.nanoTime());
+            if (!attempt.isBehind()) {
+                return;
+            }
+            // Before it stands there: who releases the lock may give it a place at once, with a time of its own.
+            attempt.lookAgain(clock.nanoTime());
+            if (!localQueue.enter(attempt)) {
                 watchdog.wakeAt(attempt.nextHeartbeatNanos());
                 residences.isWantedHere(attempt.keys);
             }

@@ -129,7 +129,7 @@ public final class Attempts {
     /** Has the watchdog send a heartbeat for every waiter at once. */
     public void hurry() {
         for (Attempt attempt : underWay.values()) {
-            attempt.heartbeatAt(0);
+            attempt.doubted();
         }
         watchdog.wakeAt(0);
     }

@@ -396,7 +396,7 @@ public final class Handoff implements Renewals.Rescue {
         Hold hold = holds.get(attempt.keys, attempt.owner.holder);
         // A leave would end a hold that is still held. A leave that overtakes the release would make the release find
         // nothing, which would be taken for a loss.
-        if (hold != null && hold.attempt == attempt.number && (hold.isOpen() || hold.isReleasing())) {
+        if (hold != null && hold.attempt == attempt.number && hold.isOpenOrReleasing()) {
             return PendingCommand.Need.LATER;
         }
         // A leave would free what the release is to keep, and that may go on when the hold is forgotten. Not before the

@@ -53,9 +53,10 @@ public final class Lookout implements Task {
         long next = Long.MAX_VALUE;
         Set<String> locks = new HashSet<>();
         for (Attempt attempt : attempts.all()) {
+            long seen = attempt.nextHeartbeatNanos();
             if (attempt.isInLocalQueue()) {
                 locks.add(attempt.keys.lock());
-                attempt.lookAgain(now);
+                attempt.lookAgain(seen, now);
                 next = Math.min(next, attempt.nextHeartbeatNanos());
             }
         }

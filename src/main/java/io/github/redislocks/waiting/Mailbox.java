@@ -306,9 +306,10 @@ public final class Mailbox implements Ping {
     public void ping(long nanos) {
         if (isOpen()) {
             long now = clock.nanoTime();
-            if (pingedNanos == 0) {
+            long pinged = pingedNanos;
+            if (pinged == 0) {
                 pingedNanos = now;
-            } else if (now - pingedNanos > timeoutNanos) {
+            } else if (now - pinged > timeoutNanos) {
                 Loggers.CONNECTION.warn(
                         "The mailbox {} has been deaf for {} ms and subscribes anew",
                         channel,

@@ -53,6 +53,8 @@ public final class Watchdog {
     private volatile @Nullable Ping ping;
 
     private final Queue<PendingCommand> commands = new ConcurrentLinkedQueue<>();
+    /** How many commands were ever added to them. */
+    private final AtomicLong added = new AtomicLong();
     /** The senders by server; changed by the scheduler only. */
     private final ConcurrentMap<String, BatchSender> senders = new ConcurrentHashMap<>();
 
@@ -116,6 +118,7 @@ public final class Watchdog {
         command.begin();
         boolean sent = false;
         try {
+            added.incrementAndGet();
             commands.add(command);
             BatchSender sender = senders.get(redis.serverOf(command.key()));
             sent = sender != null && command.need() == PendingCommand.Need.NOW && sender.sendNow(command);
@@ -144,6 +147,17 @@ public final class Watchdog {
      * since a time.
      */
     public boolean hasCommands(long sinceNanos) {
+        long before = added.get() - 1;
+        boolean any = false;
+        // A command that is done may just have added another, which a walk that has begun does not see.
+        while (!any && added.get() != before) {
+            before = added.get();
+            any = seesCommands(sinceNanos);
+        }
+        return any;
+    }
+
+    private boolean seesCommands(long sinceNanos) {
         long now = clock.nanoTime();
         for (PendingCommand command : commands) {
             if (!command.isDone() && command.need() == PendingCommand.Need.NOW) {

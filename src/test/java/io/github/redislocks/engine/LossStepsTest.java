@@ -11,6 +11,7 @@ import io.github.redislocks.LossListener;
 import io.github.redislocks.fixture.NearTheEnd;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LocalHold;
+import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Residence;
 import java.util.List;
 import java.util.Queue;
@@ -50,6 +51,36 @@ class LossStepsTest extends SteppedResidence {
         kept.unlock();
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
         assertThat(client.holds.all()).isEmpty();
+    }
+
+    /** A thread per task: the one that is looked at has unlocked, and has ended, and the next has the lock. */
+    @Test
+    void holderThatEndsWhileItIsLookedAt_costsTheNextNothing() {
+        kept.lock(LEASE, true);
+        kept.unlock();
+        Residence residence = residence();
+        Hold lease = residence.lease();
+        Owner first = new Owner("client:first") {
+            private boolean seen;
+
+            @Override
+            public boolean isAlive() {
+                if (!seen) {
+                    seen = true;
+                    residence.passOn(clock.nanoTime());
+                    kept.lock(LEASE, true);
+                }
+                return false;
+            }
+        };
+        clock.advanceMillis(2_000);
+        assertThat(residence.tryTurn()).isTrue();
+        assertThat(residence.take(lease, first, clock.nanoTime(), null)).isNotNull();
+        lease.renewAt(clock.nanoTime());
+        watch();
+        assertThat(lease.lossReason()).isNull();
+        kept.unlock();
+        assertThat(losses).isEmpty();
     }
 
     @Test

@@ -1,19 +1,135 @@
 package io.github.redislocks.health;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.LockListener;
+import io.github.redislocks.RedisOutage;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.fixture.ForwardingRedis;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class MonitoredRedisTest {
+
+    private final FakeClock fake = new FakeClock();
+    private final List<String> told = new CopyOnWriteArrayList<>();
+    private final EventNotifier events = new EventNotifier(List.of(new LockListener() {
+        @Override
+        public void outageBegan(RedisOutage outage) {
+            told.add("began");
+        }
+
+        @Override
+        public void outageEnded(RedisOutage outage) {
+            told.add("ended");
+        }
+    }));
+    private boolean down;
+    private boolean movesWhileItFails;
+    private boolean movesNext;
+    /** With something that happens before it is read. */
+    private final Clock stepping = new Clock() {
+        @Override
+        public long nanoTime() {
+            if (movesNext) {
+                movesNext = false;
+                several.moved();
+            }
+            return fake.nanoTime();
+        }
+
+        @Override
+        public void park(Object blocker, long nanos) {
+            fake.park(blocker, nanos);
+        }
+    };
+
+    private @Nullable MonitoredRedis several;
+
+    /** One of several servers. */
+    private final class One extends ForwardingRedis {
+
+        One(InMemoryRedis twin) {
+            super(twin);
+        }
+
+        @Override
+        public String serverOf(String key) {
+            return "a:1";
+        }
+
+        @Override
+        public String address() {
+            return "a:1";
+        }
+
+        @Override
+        public boolean hasOneSlot() {
+            return false;
+        }
+
+        @Override
+        public List<? extends Redis> servers() {
+            return List.of(this);
+        }
+
+        @Override
+        public Reply run(Call call, long timeoutNanos) {
+            if (!down) {
+                return super.run(call, timeoutNanos);
+            }
+            fake.advanceMillis(3_000);
+            movesNext = movesWhileItFails;
+            throw new RedisException.Unanswered("silent", true, null);
+        }
+    }
+
+    private void outage(boolean movesWhileItFails, long silentMillis) {
+        this.movesWhileItFails = movesWhileItFails;
+        fake.advanceMillis(1_000);
+        try (InMemoryRedis twin = new InMemoryRedis(fake.server())) {
+            MonitoredRedis monitored = new MonitoredRedis(Settings.DEFAULTS, stepping, new One(twin), events);
+            several = monitored;
+            monitored.connected();
+            Call call = Scripts.locked(LockKeys.of("redis-locks", "job"));
+            monitored.run(call, 3_000_000_000L);
+            fake.advanceMillis(1_000);
+            down = true;
+            assertThatThrownBy(() -> monitored.run(call, 3_000_000_000L)).isInstanceOf(RedisException.Unanswered.class);
+            down = false;
+            fake.advanceMillis(silentMillis);
+            monitored.moved();
+            monitored.run(call, 3_000_000_000L);
+            await().until(() -> told.size() == 2);
+            assertThat(told).containsExactly("began", "ended");
+        }
+    }
+
+    @Test
+    void outageThatWasToldAsBegun_isToldAsEnded_alsoIfTheMastersChangeMeanwhile() {
+        outage(true, 0);
+    }
+
+    @Test
+    void outageThatWasToldAsBegun_isToldAsEnded_alsoIfNobodyAskedForLong() {
+        outage(false, 60_000);
+    }
 
     private static final Settings ONE_REPLICA = Settings.DEFAULTS.withReplicaAcks(1, Duration.ofMillis(100));
 

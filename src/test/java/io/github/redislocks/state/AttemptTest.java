@@ -6,7 +6,9 @@ import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.ServerTimes;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.awaitility.Awaitility;
@@ -37,6 +39,49 @@ class AttemptTest {
         assertThat(attempt.nextHeartbeatNanos()).isEqualTo((7 + millis) * MILLI);
         assertThat(attempt.position()).isEqualTo(new Attempt.QueuePosition(7 * MILLI, 5));
         assertThat(attempt.mayExistInRedis()).isTrue();
+    }
+
+    @Test
+    void lookAgain_leavesATimeThatSomebodyElseHasSet() {
+        attempt.lookAgain(0, 7 * MILLI);
+        assertThat(attempt.nextHeartbeatNanos()).isEqualTo(1_507 * MILLI);
+        attempt.queued(8 * MILLI, 5, 40);
+        attempt.lookAgain(1_507 * MILLI, 9 * MILLI);
+        assertThat(attempt.nextHeartbeatNanos()).isEqualTo(49 * MILLI);
+    }
+
+    /** As when the connections of two threads are cut. */
+    @Test
+    void twoUnansweredRequestsAtOnce_theLaterIsRemembered() throws InterruptedException {
+        times.saw(SERVER, new Reply("OK", List.of(1_000_000L)), 1);
+        ServerTimes.Date early = sent(0, 1);
+        ServerTimes.Date late = sent(0, 2_000);
+        assertThat(early.mayRunUntilMicros(SERVER)).isLessThan(late.mayRunUntilMicros(SERVER));
+        int tries = 20_000;
+        List<Attempt> attempts = new ArrayList<>();
+        for (int i = 0; i < tries; i++) {
+            attempts.add(new Attempt(
+                    i, attempt.keys, attempt.owner, new Attempt.Request(30_000, true, false), WaitLimit.endless()));
+        }
+        AtomicInteger arrivals = new AtomicInteger();
+        Thread sender = new Thread(() -> both(attempts, early, arrivals));
+        sender.start();
+        both(attempts, late, arrivals);
+        sender.join();
+        assertThat(attempts)
+                .filteredOn(each -> each.mayRunUntilMicros(SERVER) != late.mayRunUntilMicros(SERVER))
+                .isEmpty();
+    }
+
+    /** Notes the date in each of them, together with another thread. */
+    private static void both(List<Attempt> attempts, ServerTimes.Date date, AtomicInteger arrivals) {
+        for (int i = 0; i < attempts.size(); i++) {
+            arrivals.incrementAndGet();
+            while (arrivals.get() < 2 * (i + 1)) {
+                Thread.onSpinWait();
+            }
+            attempts.get(i).mayHaveRun(date);
+        }
     }
 
     /** The date of a request that was sent to the server. */

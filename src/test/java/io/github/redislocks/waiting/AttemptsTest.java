@@ -52,6 +52,20 @@ class AttemptsTest extends StillClient {
         assertThat(attempts.hasEnded(attempt)).isTrue();
     }
 
+    /** The answer was made before all were hurried, and is read after it. */
+    @Test
+    void waitersThatAreHurriedWhileAHeartbeatIsUnderWay_askAtOnce() {
+        Attempt waiter = begin(true);
+        waiter.queued(clock.nanoTime(), 6, -1);
+        assertThat(waiter.beginHeartbeat()).isTrue();
+        long sent = clock.nanoTime();
+        attempts.hurry();
+        clock.advanceMillis(5);
+        waiter.endHeartbeat();
+        waiter.queued(sent, 6, -1);
+        assertThat(waiter.nextHeartbeatNanos()).isLessThanOrEqualTo(clock.nanoTime());
+    }
+
     @Test
     void waiters_areHurriedAllOrOne() {
         Attempt first = begin(true);

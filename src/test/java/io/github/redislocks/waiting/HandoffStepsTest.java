@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockLost;
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
@@ -20,6 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -73,6 +76,50 @@ class HandoffStepsTest extends StillClient {
         assertThat(client.watchdog.isIdle()).isTrue();
         clock.advanceMillis(401);
         assertThat(client.watchdog.isIdle()).as("its heartbeat is due").isFalse();
+    }
+
+    /** Its place tells it when the holder's lease ends. */
+    @Test
+    void successorThatIsQueuedWhileItEnters_asksAtThatTime() {
+        AtomicBoolean handedOn = new AtomicBoolean();
+        AtomicReference<@Nullable Runnable> step = new AtomicReference<>();
+        Clock stepping = new Clock() {
+            @Override
+            public long nanoTime() {
+                Runnable due = step.get();
+                if (due != null) {
+                    due.run();
+                }
+                return clock.nanoTime();
+            }
+
+            @Override
+            public void park(Object blocker, long nanos) {
+                clock.park(blocker, nanos);
+            }
+        };
+        LockClient other = new LockClient("other", client.settings, List.of(), stepping, redis);
+        Attempt holder = of(other);
+        other.localQueue.enter(holder);
+        Attempt next = of(other);
+        long sent = clock.nanoTime();
+        step.set(() -> {
+            // As soon as it stands there.
+            if (other.localQueue.successor(keys, holder.number) != null && handedOn.compareAndSet(false, true)) {
+                other.handoff.handOn(keys, holder.number, next, 77, new Answer.Queued(6, 40), sent);
+            }
+        });
+        other.acquisitions.of(next, WaitLimit.endless(), null, true).enter();
+        stepping.nanoTime();
+        assertThat(handedOn).isTrue();
+        assertThat(next.nextHeartbeatNanos()).isEqualTo(sent + 41 * MILLI);
+    }
+
+    private Attempt of(LockClient other) {
+        Attempt attempt = other.attempts.make(
+                keys, other.owners.caller(), new Attempt.Request(LEASE, true, false), WaitLimit.endless());
+        other.attempts.begin(attempt);
+        return attempt;
     }
 
     /** One that stands in the local queue, and counts how often it is woken. */
@@ -562,6 +609,28 @@ class HandoffStepsTest extends StillClient {
         assertThat(command().need()).as("not answered").isEqualTo(PendingCommand.Need.LATER);
         hold.keepFor(0);
         assertThat(command().need()).isEqualTo(PendingCommand.Need.NOW);
+    }
+
+    /** A leave would free the lock that is held. */
+    @Test
+    void leaveOfAnAttempt_waitsForItsHold_alsoIfARefusedReleaseIsTakenBackWhileItLooks() {
+        Attempt holder = enter();
+        long now = clock.nanoTime();
+        long deadline = now + Timing.validityNanos(LEASE);
+        Hold hold = new Hold(holder, new Attempt.Grant(5, false, deadline, now, true), now, deadline, null) {
+            @Override
+            public boolean isOpen() {
+                boolean open = super.isOpen();
+                notReleased(deadline);
+                return open;
+            }
+        };
+        client.holds.put(hold);
+        hold.beginRelease(now);
+        handoff.leaveLater(holder);
+        assertThat(command().need()).isEqualTo(PendingCommand.Need.LATER);
+        assertThat(hold.isOpen()).isFalse();
+        assertThat(command().need()).as("held again").isEqualTo(PendingCommand.Need.LATER);
     }
 
     @Test

@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
@@ -360,6 +361,39 @@ class WatchdogStepsTest {
         clock.advanceMillis(20);
         soon().until(command::isDone);
         assertThat(watchdog.hasCommands(0)).isFalse();
+    }
+
+    /** As a leave does whose successor has gone. */
+    @Test
+    void commandThatTheLastOneAdds_isNotOverlooked() {
+        Command next = new Command("a");
+        AtomicBoolean looked = new AtomicBoolean(true);
+        PendingCommand last = new PendingCommand(clock, "a", Long.MAX_VALUE) {
+            @Override
+            public Call call() {
+                return Scripts.locked(keys);
+            }
+
+            @Override
+            public long follow(Reply reply, long sentNanos) {
+                watchdog.run(next);
+                return DONE;
+            }
+
+            @Override
+            public boolean isDone() {
+                if (looked.compareAndSet(false, true)) {
+                    begin();
+                    call(0, 1);
+                    answered(new Reply("OK", List.of()), 0);
+                    end();
+                }
+                return super.isDone();
+            }
+        };
+        watchdog.run(last);
+        looked.set(false);
+        assertThat(watchdog.hasCommands(0)).isTrue();
     }
 
     @Test
