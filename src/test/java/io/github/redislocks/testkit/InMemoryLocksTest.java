@@ -26,6 +26,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a test can do to the locks of the test kit. */
 @Timeout(30)
@@ -100,8 +102,11 @@ class InMemoryLocksTest {
         assertThat(other.tryLock()).isTrue();
     }
 
-    /** A thread that waits for two minutes. */
-    private CompletableFuture<Boolean> trying() {
+    /** By all of the time, or so that half a second is left. */
+    @ParameterizedTest
+    @ValueSource(longs = {120_000, 119_500})
+    void advance_wakesWhoWaitsForThatTime_andLeavesHimTheRestOfALongerOne(long millis) throws Exception {
+        other.lock();
         CompletableFuture<Boolean> tried = CompletableFuture.supplyAsync(() -> {
             try {
                 return lock.tryLock(2, TimeUnit.MINUTES);
@@ -110,23 +115,7 @@ class InMemoryLocksTest {
             }
         });
         await().until(() -> locks.inspect("job").queueLength() == 1);
-        return tried;
-    }
-
-    @Test
-    void advance_wakesWhoWaitsForThatTime() throws Exception {
-        other.lock();
-        CompletableFuture<Boolean> tried = trying();
-        memory.advance(Duration.ofMinutes(2));
-        assertThat(tried.get(10, TimeUnit.SECONDS)).isFalse();
-        other.unlock();
-    }
-
-    @Test
-    void advance_byLessThanSomebodyWaits_leavesTheRest() throws Exception {
-        other.lock();
-        CompletableFuture<Boolean> tried = trying();
-        memory.advance(Duration.ofMillis(119_500));
+        memory.advance(Duration.ofMillis(millis));
         assertThat(tried.get(10, TimeUnit.SECONDS)).isFalse();
         other.unlock();
     }
