@@ -241,9 +241,7 @@ abstract class FakeTime {
     }
 
     private @Nullable Thread awakeCaller(RedisLocks client) {
-        return client.client()
-                .attempts
-                .awake(thread -> elsewhere.contains(thread) ? Long.MAX_VALUE - 1 : clock.wakeOf(thread));
+        return client.client().attempts.awake(clock::wakeOf, elsewhere);
     }
 
     /** Whether a thread may still come to where it is waited for: one that runs may have got no processor. */

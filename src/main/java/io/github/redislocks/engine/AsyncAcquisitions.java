@@ -166,9 +166,7 @@ public final class AsyncAcquisitions {
         } else {
             long until = timer == null ? Long.MAX_VALUE : timer.atNanos;
             restsUntilNanos = until;
-            if (news.get() == null) {
-                clock.parkUntil(this, until);
-            }
+            clock.parkUntil(this, until);
             restsUntilNanos = 0;
         }
     }

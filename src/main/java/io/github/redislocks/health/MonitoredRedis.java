@@ -30,11 +30,6 @@ public final class MonitoredRedis {
     private final ConcurrentMap<String, Availability> servers = new ConcurrentHashMap<>();
     private final ConcurrentMap<String, Outage> replications = new ConcurrentHashMap<>();
     private final OutageNews news;
-    /**
-     * Of several servers. Kept for as long as there is the server, since whoever is told of a beginning waits for the
-     * end.
-     */
-    private final ConcurrentMap<String, OutageNews> newsOf = new ConcurrentHashMap<>();
     /** How many requests of calls were sent again since one had failed. No adder: those allocate. */
     private final AtomicLong retries = new AtomicLong();
 
@@ -106,9 +101,7 @@ public final class MonitoredRedis {
 
     private Availability unknown(String server) {
         // With one server at a time, the next server's reply ends the outage of the one before.
-        OutageNews told = redis.hasOneSlot()
-                ? news
-                : newsOf.computeIfAbsent(server, s -> new OutageNews("Redis", () -> server, () -> silent, events));
+        OutageNews told = redis.hasOneSlot() ? news : new OutageNews("Redis", () -> server, () -> silent, events);
         return new Availability(told, memoryNanos(), settings.commandTimeoutNanos());
     }
 
@@ -129,11 +122,13 @@ public final class MonitoredRedis {
         if (ofNobody != null) {
             ofNobody.forget();
         }
-        if (!redis.hasOneSlot()) {
+        if (redis.hasOneSlot()) {
+            // Nothing is lost by forgetting a server without an outage.
+            servers.values().removeIf(server -> !server.isInTrouble(now));
+        } else {
+            // The others are kept: whoever was told that an outage began waits to be told of its end.
             dropReplaced(now);
         }
-        // Nothing is lost by forgetting a server without an outage.
-        servers.values().removeIf(server -> !server.isInTrouble(now));
         replications.values().removeIf(replication -> replication.age(now) == 0);
     }
 
@@ -146,12 +141,6 @@ public final class MonitoredRedis {
             if (!present.contains(server.getKey())) {
                 server.getValue().replaced(now);
                 servers.remove(server.getKey());
-            }
-        }
-        for (Map.Entry<String, OutageNews> told : newsOf.entrySet()) {
-            if (!present.contains(told.getKey())) {
-                told.getValue().replaced(now);
-                newsOf.remove(told.getKey());
             }
         }
     }

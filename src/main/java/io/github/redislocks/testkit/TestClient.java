@@ -24,8 +24,6 @@ final class TestClient {
     private static final long REST_SECONDS = 10;
     /** How long a message to itself is waited for, which may not come. */
     private static final long ECHO_NANOS = 200_000_000;
-    /** As if such a thread waited by the clock. */
-    private static final long NOT_AWAITED = Long.MAX_VALUE - 1;
 
     final RedisLocks locks;
     private final LockClient client;
@@ -148,19 +146,15 @@ final class TestClient {
     /** What a call has asked may have been answered, and its thread not have parked yet. */
     private void awaitCallers() {
         long began = System.nanoTime();
-        Thread awake = awakeCaller();
+        Thread awake = client.attempts.awake(time::wakeOf, elsewhere);
         while (awake != null) {
             if (isElsewhere(awake, began)) {
                 elsewhere.add(awake);
             }
             LockSupport.parkNanos(this, MOMENT_NANOS);
-            awake = awakeCaller();
+            awake = client.attempts.awake(time::wakeOf, elsewhere);
         }
         await(client.async::isIdle);
-    }
-
-    private @Nullable Thread awakeCaller() {
-        return client.attempts.awake(thread -> elsewhere.contains(thread) ? NOT_AWAITED : time.wakeOf(thread));
     }
 
     /** Whether a thread in a call waits for something else than time, or does not come to wait at all. */

@@ -10,6 +10,7 @@ import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.watchdog.Watchdog;
 import java.util.Collection;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -80,16 +81,18 @@ public final class Attempts {
     }
 
     /**
-     * A thread whose call is under way and goes on now, other than the calling thread; null if all of them wait.
+     * A thread whose call is under way and goes on now, other than the calling thread; null if all of them wait. For
+     * whoever moves time in a test.
      *
      * @param parkedUntil until when a thread is parked by the client's clock; 0 if it is not
+     * @param others threads to leave out
      */
     @Nullable
-    public Thread awake(ToLongFunction<Thread> parkedUntil) {
+    public Thread awake(ToLongFunction<Thread> parkedUntil, Set<Thread> others) {
         long now = clock.nanoTime();
         for (Attempt attempt : underWay.values()) {
             Thread caller = attempt.owner.thread();
-            if (caller != null && caller != Thread.currentThread() && caller.isAlive()) {
+            if (caller != null && caller != Thread.currentThread() && caller.isAlive() && !others.contains(caller)) {
                 long until = parkedUntil.applyAsLong(caller);
                 // A verdict wakes it.
                 boolean waits = until > now && (until < Long.MAX_VALUE || attempt.undecided());

@@ -147,13 +147,13 @@ public final class Watchdog {
      * since a time.
      */
     public boolean hasCommands(long sinceNanos) {
-        long before = added.get() - 1;
-        boolean any = false;
-        // A command that is done may just have added another, which a walk that has begun does not see.
-        while (!any && added.get() != before) {
+        long before;
+        boolean any;
+        do {
             before = added.get();
             any = seesCommands(sinceNanos);
-        }
+            // A command that is done may just have added another, which a walk that has begun does not see.
+        } while (!any && added.get() != before);
         return any;
     }
 

@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.WaitLimit;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 
 /** Which calls are under way, and which may begin. */
@@ -50,6 +53,39 @@ class AttemptsTest extends StillClient {
         Attempt attempt = begin(true);
         attempt.leave(null);
         assertThat(attempts.hasEnded(attempt)).isTrue();
+    }
+
+    @Test
+    void callerThatGoesOn_isAwake() throws Exception {
+        CountDownLatch end = new CountDownLatch(1);
+        CompletableFuture<Attempt> begun = new CompletableFuture<>();
+        Thread caller = new Thread(() -> {
+            begun.complete(begin(true));
+            try {
+                end.await();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        });
+        caller.start();
+        Attempt attempt = begun.get();
+        begin(true);
+        long now = clock.nanoTime();
+        assertThat(attempts.awake(thread -> now, Set.of())).isSameAs(caller);
+        assertThat(attempts.awake(thread -> now, Set.of(caller)))
+                .as("only the calling thread is left")
+                .isNull();
+        assertThat(attempts.awake(thread -> now + 1, Set.of())).isNull();
+        assertThat(attempts.awake(thread -> Long.MAX_VALUE, Set.of())).isNull();
+        attempt.leave(null);
+        assertThat(attempts.awake(thread -> Long.MAX_VALUE, Set.of()))
+                .as("its verdict wakes it")
+                .isSameAs(caller);
+        assertThat(attempts.awake(thread -> now + 1, Set.of())).as("it pauses").isNull();
+        attempts.end(attempt);
+        assertThat(attempts.awake(thread -> now, Set.of())).isNull();
+        end.countDown();
+        caller.join();
     }
 
     /** The answer was made before all were hurried, and is read after it. */
