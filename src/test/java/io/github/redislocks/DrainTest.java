@@ -17,11 +17,13 @@ import io.github.redislocks.testkit.twin.Fault;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests what a client that closes with a drain still allows, and what it refuses. */
 class DrainTest extends FakeTime {
@@ -115,7 +117,7 @@ class DrainTest extends FakeTime {
         assertThat(losses).isEmpty();
     }
 
-    /** The record of a loss, of which something happens when the closing thread looks at the last of them. */
+    /** The record of a loss, of which something happens when the closing thread looks at it. */
     private Hold lost(int number, Runnable onLook) {
         LockClient client = locks.client();
         Attempt attempt = client.attempts.make(
@@ -135,46 +137,93 @@ class DrainTest extends FakeTime {
         return hold;
     }
 
-    @Test
-    void holderThatComesBackFromAConditionWhileTheHoldsAreLookedAt_isWaitedFor() throws InterruptedException {
-        LockClient client = locks.client();
+    /** Locks, waits in a Condition when told to, and unlocks when told to. */
+    private final class Returning extends Thread {
+
+        volatile boolean mayWait;
+        volatile boolean back;
+        volatile boolean mayEnd;
+
+        @Override
+        public void run() {
+            lock.lock();
+            awaitTrue(() -> mayWait || mayEnd);
+            if (!mayEnd) {
+                lock.newCondition("go").awaitUninterruptibly();
+            }
+            back = true;
+            awaitTrue(() -> mayEnd);
+            lock.unlock();
+        }
+
+        private void awaitTrue(BooleanSupplier said) {
+            while (!said.getAsBoolean()) {
+                Moment.pass();
+            }
+        }
+
+        boolean isBack() {
+            return back && locks.client().attempts.isEmpty();
+        }
+
+        void end() {
+            mayEnd = true;
+            awaitEnd(this);
+        }
+    }
+
+    /** Starts one that holds the lock, which is neither the first nor the last of all that the client looks at. */
+    private Returning holderBetweenOthers() {
+        while (true) {
+            Returning holder = new Returning();
+            holder.start();
+            await().until(() -> locks.client().holds.all().stream().anyMatch(Hold::isOpen));
+            List<Boolean> open =
+                    locks.client().holds.all().stream().map(Hold::isOpen).toList();
+            if (!open.get(0) && !open.get(open.size() - 1)) {
+                return holder;
+            }
+            holder.end();
+        }
+    }
+
+    /** @param waitsBefore whether the holder waits already when the look begins, or goes there during it */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void holderThatComesBackFromAConditionWhileTheHoldsAreLookedAt_isWaitedFor(boolean waitsBefore) {
         int records = 20;
         AtomicInteger looks = new AtomicInteger(records);
-        AtomicBoolean back = new AtomicBoolean();
-        AtomicBoolean end = new AtomicBoolean();
+        AtomicReference<Returning> returning = new AtomicReference<>();
         for (int i = 0; i < records; i++) {
-            client.holds.put(lost(i, () -> {
-                if (looks.incrementAndGet() == records) {
-                    await().until(() -> back.get() && client.attempts.isEmpty());
+            locks.client().holds.put(lost(i, () -> {
+                int look = looks.incrementAndGet();
+                Returning holder = returning.get();
+                if (look == 1) {
+                    holder.mayWait = true;
+                    await().until(() -> clock.isParked(holder) || holder.back);
+                } else if (look == records) {
+                    await().until(holder::isBack);
                 }
             }));
         }
-        Condition ours = lock.newCondition("go");
-        Thread waiter = new Thread(() -> {
-            lock.lock();
-            ours.awaitUninterruptibly();
-            back.set(true);
-            while (!end.get()) {
-                Moment.pass();
-            }
-            lock.unlock();
-        });
-        waiter.start();
-        await().until(() -> server.zset(KEY + ":conditions").size() == 1 && clock.isParked(waiter));
+        Returning holder = holderBetweenOthers();
+        returning.set(holder);
+        holder.mayWait = waitsBefore;
+        await().until(() -> clock.isParked(holder) == waitsBefore);
         Thread closer = closing(LONG);
-        other.lock();
-        other.newCondition("go").signal();
         long parks = clock.parks(closer);
         looks.set(0);
         clock.advanceMillis(50);
+        await().until(() -> clock.isParked(holder));
+        other.lock();
+        other.newCondition("go").signal();
         await().until(() -> looks.get() >= records || clock.parks(closer) > parks);
         other.unlock();
-        await().until(() -> back.get() && client.attempts.isEmpty());
+        await().until(holder::isBack);
         pass(1_000);
         assertThat(closer.isAlive()).isTrue();
-        end.set(true);
+        holder.end();
         passUntil(() -> !closer.isAlive());
-        awaitEnd(waiter);
         assertThat(losses).extracting(LockLost::reason).doesNotContain(LockLost.Reason.CLOSED);
     }
 

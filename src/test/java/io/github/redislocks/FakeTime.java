@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.fixture.Moment;
+import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 import io.github.redislocks.watchdog.Watchdog;
@@ -18,7 +19,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
 
@@ -44,8 +44,8 @@ abstract class FakeTime {
     final RedisReentrantLock other = others.reentrantLock("job");
     /** To whom a message of their own did not come back. */
     private final Set<LockClient> deaf = ConcurrentHashMap.newKeySet();
-    /** Threads in a call that wait for something else than time. */
-    private final Set<Thread> elsewhere = ConcurrentHashMap.newKeySet();
+    /** Acquisitions whose threads wait for something else than time. */
+    private final Set<Attempt> elsewhere = ConcurrentHashMap.newKeySet();
     /** Whose background work time waits for. */
     final List<RedisLocks> clients = new CopyOnWriteArrayList<>(List.of(locks, others));
 
@@ -216,32 +216,51 @@ abstract class FakeTime {
     void settle() {
         awaitCallers();
         settleClients();
-        if (awaitWoken()) {
+        boolean woken = awaitWoken();
+        if (awaitCallers() || woken) {
             settleClients();
         }
     }
 
-    /** Waits until nobody who acquires a lock goes on by himself: what they asked may have been answered long ago. */
-    private void awaitCallers() {
+    /**
+     * Waits until nobody who acquires a lock goes on by himself: what they asked may have been answered long ago.
+     * Returns whether any did.
+     */
+    private boolean awaitCallers() {
+        boolean any = false;
         for (RedisLocks client : clients) {
+            any |= !client.client().async.isIdle();
+            for (Attempt attempt : List.copyOf(client.client().attempts.all())) {
+                Thread caller = attempt.owner.thread();
+                if (caller != null && caller != Thread.currentThread() && !elsewhere.contains(attempt)) {
+                    any |= awaitCaller(client.client(), attempt, caller);
+                }
+            }
             Moment moment = new Moment();
             long began = System.nanoTime();
-            Thread awake = awakeCaller(client);
-            while (awake != null || !client.client().async.isIdle()) {
-                if (awake != null && !isWorthAWait(awake, began)) {
-                    elsewhere.add(awake);
-                }
+            while (!client.client().async.isIdle()) {
                 assertThat(System.nanoTime() - began)
                         .as("ns until acquisitions rested")
-                        .isLessThan(2 * PARK_NANOS);
+                        .isLessThan(PARK_NANOS);
                 moment.next();
-                awake = awakeCaller(client);
             }
         }
+        return any;
     }
 
-    private @Nullable Thread awakeCaller(RedisLocks client) {
-        return client.client().attempts.awake(clock::wakeOf, elsewhere);
+    private boolean awaitCaller(LockClient client, Attempt attempt, Thread caller) {
+        boolean any = false;
+        Moment moment = new Moment();
+        long began = System.nanoTime();
+        while (client.attempts.isAwake(attempt, clock.wakeOf(caller))) {
+            any = true;
+            if (!isWorthAWait(caller, began)) {
+                elsewhere.add(attempt);
+                return true;
+            }
+            moment.next();
+        }
+        return any;
     }
 
     /** Whether a thread may still come to where it is waited for: one that runs may have got no processor. */

@@ -54,6 +54,11 @@ public interface Clock {
         }
     }
 
+    /** How long to rest instead of so long to spare the processor: not at all where a test moves time. */
+    default long restOf(long nanos) {
+        return nanos;
+    }
+
     /**
      * The nanoseconds until a time of this machine's wall clock, limited to the range of a long. Only
      * {@code awaitUntil} uses it.

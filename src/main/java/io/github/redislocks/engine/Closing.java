@@ -150,11 +150,13 @@ final class Closing {
     }
 
     /**
-     * Whether a thread has a hold, or a call that may lead to one. Calls first, since one ends when its hold is there;
-     * and once more, since a hold that a thread gives up in a Condition ends when its call is there.
+     * Whether a thread has a hold, or a call that may lead to one. Calls first, since one ends when its hold is there.
+     * A hold that a thread gives up in a Condition ends when its call is there, which the look at the calls may not
+     * have seen: if such a call has begun meanwhile, there may be either.
      */
     private boolean isInUse() {
-        return !attempts.isEmpty() || hasHolds() || !attempts.isEmpty();
+        long before = attempts.begunInConditions();
+        return !attempts.isEmpty() || hasHolds() || attempts.begunInConditions() != before;
     }
 
     private boolean hasHolds() {

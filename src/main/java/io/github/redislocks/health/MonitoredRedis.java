@@ -118,11 +118,11 @@ public final class MonitoredRedis {
     /** Notes that calls go to another server now. Failures from the time without a master are forgotten. */
     public void moved() {
         long now = clock.nanoTime();
-        Availability ofNobody = servers.get(NOBODY);
-        if (ofNobody != null) {
-            ofNobody.forget();
-        }
         if (redis.hasOneSlot()) {
+            Availability ofNobody = servers.get(NOBODY);
+            if (ofNobody != null) {
+                ofNobody.forget();
+            }
             // Nothing is lost by forgetting a server without an outage.
             servers.values().removeIf(server -> !server.isInTrouble(now));
         } else {
@@ -133,7 +133,7 @@ public final class MonitoredRedis {
     }
 
     private void dropReplaced(long now) {
-        Set<String> present = new HashSet<>(Set.of(NOBODY));
+        Set<String> present = new HashSet<>();
         for (Redis server : redis.servers()) {
             present.add(server.address());
         }

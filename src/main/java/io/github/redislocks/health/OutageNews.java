@@ -97,14 +97,20 @@ public final class OutageNews implements Availability.Witness {
         long since = outage.end();
         if (since != 0) {
             String server = address.get();
+            long millis = (now - since) / 1_000_000;
             events.log().add(new Runnable() {
                 @Override
                 public void run() {
-                    Loggers.CONNECTION.info(
-                            "{} at {} has been replaced after {} ms: others have its locks now",
-                            what,
-                            server,
-                            (now - since) / 1_000_000);
+                    if (server.isEmpty()) {
+                        Loggers.CONNECTION.info(
+                                "{} has other masters now, after {} ms in which a lock had none", what, millis);
+                    } else {
+                        Loggers.CONNECTION.info(
+                                "{} at {} has been replaced after {} ms: others have its locks now",
+                                what,
+                                server,
+                                millis);
+                    }
                 }
             });
             events.outageEnded(address, failure, now - since);

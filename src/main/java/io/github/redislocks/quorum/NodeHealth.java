@@ -49,9 +49,12 @@ final class NodeHealth {
         return reachability.isClosed();
     }
 
-    /** As {@link CircuitBreaker#enter}. */
-    boolean enter(long now) {
-        return reachability.enter(now);
+    /**
+     * As {@link CircuitBreaker#enter}, for a call that has so much time. A node that is down is asked nothing that has
+     * too little: it would learn nothing by it, and may keep each such request until it comes back.
+     */
+    boolean enter(long now, long leftNanos) {
+        return (leftNanos >= LITTLE_NANOS || isSound()) && reachability.enter(now);
     }
 
     /** Why it is not asked. */

@@ -309,7 +309,7 @@ public final class QuorumNode extends PolledMaster {
         try {
             lane.execute(() -> {
                 long now = System.nanoTime();
-                if (deadline - now <= 0 || !health.enter(now)) {
+                if (deadline - now <= 0 || !health.enter(now, deadline - now)) {
                     return;
                 }
                 try {

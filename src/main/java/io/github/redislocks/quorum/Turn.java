@@ -201,11 +201,12 @@ final class Turn {
     /** The first pass of what has not been sent: only if the node is to be asked, and can be one of a quorum. */
     private List<OpenQuestion> checkedPass() {
         long now = System.nanoTime();
-        if (!node.health.enter(now)) {
+        long left = Math.max(1, OpenQuestion.latest(wanted()) - now);
+        if (!node.health.enter(now, left)) {
             tell(wanted(), QuorumNode.unsent(node.health.why()));
             return List.of();
         }
-        node.server.checkOnce(Math.max(1, OpenQuestion.latest(wanted()) - now));
+        node.server.checkOnce(left);
         return pass();
     }
 

@@ -362,11 +362,12 @@ public final class Attempt {
     public boolean beginHeartbeat() {
         // The thread that settles an attempt reads this flag after the verdict, so one of the two sees the other.
         heartbeatInFlight = true;
-        doubted = false;
         if (!undecided()) {
             heartbeatInFlight = false;
+            return false;
         }
-        return heartbeatInFlight;
+        doubted = false;
+        return true;
     }
 
     public void endHeartbeat() {
@@ -399,6 +400,12 @@ public final class Attempt {
     /** Whether a message has said to ask since the last request. */
     public boolean isDoubted() {
         return doubted;
+    }
+
+    /** Notes that a release or a leave names the attempt, and so asks for it. */
+    public void named() {
+        known = true;
+        doubted = false;
     }
 
     /** Notes that something in Redis may bear the attempt's number from now on. */

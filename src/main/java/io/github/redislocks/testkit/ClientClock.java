@@ -51,6 +51,11 @@ final class ClientClock implements Clock {
     }
 
     @Override
+    public long restOf(long nanos) {
+        return 0;
+    }
+
+    @Override
     public long untilNanos(Instant wall) {
         return time.untilNanos(wall);
     }

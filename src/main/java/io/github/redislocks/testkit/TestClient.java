@@ -3,6 +3,7 @@ package io.github.redislocks.testkit;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.testkit.twin.HeldCalls;
@@ -10,6 +11,7 @@ import io.github.redislocks.testkit.twin.InMemoryRedis;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Duration;
 import java.util.Collections;
+import java.util.List;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.TimeUnit;
@@ -30,8 +32,8 @@ final class TestClient {
     private final InMemoryRedis redis;
     private final ClientClock clock;
     private final TestTime time;
-    /** Threads in a call for which it waits no more. */
-    private final Set<Thread> elsewhere = Collections.newSetFromMap(new WeakHashMap<>());
+    /** Acquisitions for whose threads it waits no more. */
+    private final Set<Attempt> elsewhere = Collections.newSetFromMap(new WeakHashMap<>());
 
     private @Nullable HeldCalls held;
 
@@ -128,6 +130,14 @@ final class TestClient {
             return;
         }
         awaitCallers();
+        awaitBackground(scheduler);
+        if (awaitCallers()) {
+            // They may have left something to it.
+            awaitBackground(scheduler);
+        }
+    }
+
+    private void awaitBackground(Thread scheduler) {
         Watchdog watchdog = client.watchdog;
         int quiet = 0;
         while (quiet < 2 && scheduler.isAlive()) {
@@ -143,18 +153,34 @@ final class TestClient {
         }
     }
 
-    /** What a call has asked may have been answered, and its thread not have parked yet. */
-    private void awaitCallers() {
-        long began = System.nanoTime();
-        Thread awake = client.attempts.awake(time::wakeOf, elsewhere);
-        while (awake != null) {
-            if (isElsewhere(awake, began)) {
-                elsewhere.add(awake);
+    /**
+     * Waits for the acquisitions that are under way: what they asked may have been answered, and their threads not have
+     * parked yet. Each has a time of its own. Returns whether any went on.
+     */
+    private boolean awaitCallers() {
+        boolean any = !client.async.isIdle();
+        for (Attempt attempt : List.copyOf(client.attempts.all())) {
+            Thread caller = attempt.owner.thread();
+            if (caller != null && caller != Thread.currentThread() && !elsewhere.contains(attempt)) {
+                any |= awaitCaller(attempt, caller);
             }
-            LockSupport.parkNanos(this, MOMENT_NANOS);
-            awake = client.attempts.awake(time::wakeOf, elsewhere);
         }
         await(client.async::isIdle);
+        return any;
+    }
+
+    private boolean awaitCaller(Attempt attempt, Thread caller) {
+        boolean any = false;
+        long began = System.nanoTime();
+        while (caller.isAlive() && client.attempts.isAwake(attempt, time.wakeOf(caller))) {
+            any = true;
+            if (isElsewhere(caller, began)) {
+                elsewhere.add(attempt);
+                return true;
+            }
+            LockSupport.parkNanos(this, MOMENT_NANOS);
+        }
+        return any;
     }
 
     /** Whether a thread in a call waits for something else than time, or does not come to wait at all. */

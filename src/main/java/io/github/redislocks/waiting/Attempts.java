@@ -10,11 +10,9 @@ import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.watchdog.Watchdog;
 import java.util.Collection;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /** The attempts of a client that are under way, by number: from before the first request until the call returns. */
@@ -25,6 +23,8 @@ public final class Attempts {
     private final Watchdog watchdog;
     private final ConcurrentMap<Long, Attempt> underWay = new ConcurrentHashMap<>();
     private final AtomicLong numbers = new AtomicLong();
+    /** How many have begun that are to get a hold back from a Condition. */
+    private final AtomicLong inConditions = new AtomicLong();
     /** After how long the watchdog looks at an attempt that has begun. */
     private final long lookNanos;
     /** Whether only attempts that get a hold back from a Condition may still begin. */
@@ -55,6 +55,9 @@ public final class Attempts {
     public void begin(Attempt attempt) {
         attempt.begins(clock.nanoTime(), epoch.count());
         underWay.put(attempt.number, attempt);
+        if (attempt.fromCondition) {
+            inConditions.incrementAndGet();
+        }
         // So that the watchdog looks at the attempt in time, if an error ends the call.
         watchdog.wakeAt(attempt.beganNanos() + lookNanos);
         if (isRefused(attempt)) {
@@ -81,27 +84,20 @@ public final class Attempts {
     }
 
     /**
-     * A thread whose call is under way and goes on now, other than the calling thread; null if all of them wait. For
-     * whoever moves time in a test.
+     * Whether the thread of an attempt has something to do now, and does not only wait for time to pass. For whoever
+     * moves time in a test.
      *
-     * @param parkedUntil until when a thread is parked by the client's clock; 0 if it is not
-     * @param others threads to leave out
+     * @param parkedUntil until when the thread is parked by the client's clock; 0 if it is not
      */
-    @Nullable
-    public Thread awake(ToLongFunction<Thread> parkedUntil, Set<Thread> others) {
-        long now = clock.nanoTime();
-        for (Attempt attempt : underWay.values()) {
-            Thread caller = attempt.owner.thread();
-            if (caller != null && caller != Thread.currentThread() && caller.isAlive() && !others.contains(caller)) {
-                long until = parkedUntil.applyAsLong(caller);
-                // A verdict wakes it.
-                boolean waits = until > now && (until < Long.MAX_VALUE || attempt.undecided());
-                if (!waits && isUnderWay(attempt)) {
-                    return caller;
-                }
-            }
-        }
-        return null;
+    public boolean isAwake(Attempt attempt, long parkedUntil) {
+        // A verdict wakes it.
+        boolean waits = attempt.undecided() && parkedUntil > clock.nanoTime();
+        return !waits && isUnderWay(attempt);
+    }
+
+    /** How many attempts have begun so far that are to get a hold back from a Condition. */
+    public long begunInConditions() {
+        return inConditions.get();
     }
 
     /** Whether the call has returned or is about to, with or without the lock. */
@@ -115,11 +111,11 @@ public final class Attempts {
         return underWay.get(number);
     }
 
-    /** How many are under way. */
     public boolean isEmpty() {
         return underWay.isEmpty();
     }
 
+    /** How many are under way. */
     public int count() {
         return underWay.size();
     }

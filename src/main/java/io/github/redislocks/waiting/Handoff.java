@@ -102,7 +102,7 @@ public final class Handoff implements Renewals.Rescue {
         // A thread that waits while the client closes will not be there to take the lock over.
         Attempt successor = attempts.isClosed() ? null : localQueue.successor(keys, contender);
         if (successor != null) {
-            successor.known();
+            successor.named();
         }
         return successor;
     }

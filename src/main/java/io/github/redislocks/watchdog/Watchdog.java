@@ -118,8 +118,9 @@ public final class Watchdog {
         command.begin();
         boolean sent = false;
         try {
-            added.incrementAndGet();
             commands.add(command);
+            // Behind it: whoever finds the number as it was has seen the command.
+            added.incrementAndGet();
             BatchSender sender = senders.get(redis.serverOf(command.key()));
             sent = sender != null && command.need() == PendingCommand.Need.NOW && sender.sendNow(command);
         } finally {
@@ -214,7 +215,7 @@ public final class Watchdog {
         for (Task task : tasks) {
             longest = Math.max(longest, task.restNanos());
         }
-        return longest;
+        return clock.restOf(longest);
     }
 
     /** Inspects all tasks once; returns the time at which something is due next. */

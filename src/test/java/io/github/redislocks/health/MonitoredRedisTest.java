@@ -43,6 +43,7 @@ class MonitoredRedisTest {
     private boolean down;
     private boolean movesWhileItFails;
     private boolean movesNext;
+    private boolean hasNoMaster;
     /** With something that happens before it is read. */
     private final Clock stepping = new Clock() {
         @Override
@@ -71,7 +72,7 @@ class MonitoredRedisTest {
 
         @Override
         public String serverOf(String key) {
-            return "a:1";
+            return hasNoMaster ? "" : "a:1";
         }
 
         @Override
@@ -129,6 +130,31 @@ class MonitoredRedisTest {
     @Test
     void outageThatWasToldAsBegun_isToldAsEnded_alsoIfNobodyAskedForLong() {
         outage(false, 60_000);
+    }
+
+    /** As in a cluster that has lost the only master of a slot. */
+    @Test
+    void wantOfAMaster_isToldAsBegunAndAsEnded_eachTime() {
+        fake.advanceMillis(1_000);
+        try (InMemoryRedis twin = new InMemoryRedis(fake.server())) {
+            MonitoredRedis monitored = new MonitoredRedis(Settings.DEFAULTS, fake, new One(twin), events);
+            monitored.connected();
+            Call call = Scripts.locked(LockKeys.of("redis-locks", "job"));
+            for (int time = 1; time <= 2; time++) {
+                hasNoMaster = true;
+                down = true;
+                assertThatThrownBy(() -> monitored.run(call, 3_000_000_000L))
+                        .isInstanceOf(RedisException.Unanswered.class);
+                hasNoMaster = false;
+                down = false;
+                monitored.moved();
+                monitored.run(call, 3_000_000_000L);
+                int all = 2 * time;
+                await().until(() -> told.size() == all);
+            }
+            assertThat(told).containsExactly("began", "ended", "began", "ended");
+            assertThat(monitored.count()).isOne();
+        }
     }
 
     private static final Settings ONE_REPLICA = Settings.DEFAULTS.withReplicaAcks(1, Duration.ofMillis(100));

@@ -206,7 +206,7 @@ class QuickNodeTest {
         RedisException silence = new RedisException.Unanswered("of the test", true, null);
         // As a call in the background would; then another one is trying it.
         node.health.note(List.of(Outcome.of(silence)), SECOND);
-        await().until(() -> node.health.enter(System.nanoTime()));
+        await().until(() -> node.health.enter(System.nanoTime(), SECOND));
         quick.next().heard().accept(List.of(Outcome.of(silence)));
         assertThat(vote.await(deadline).outcome().failure()).isNotNull();
         assertThat(node.unanswered.mayHaveVote(candidate.attempt())).isTrue();

@@ -233,6 +233,18 @@ class AttemptTest {
     }
 
     @Test
+    void doubt_staysUntilARequestGoesOut() {
+        Attempt.Grant lapsed = new Attempt.Grant(5, false, 1, 1, true);
+        attempt.decide(lapsed);
+        attempt.doubted();
+        assertThat(attempt.beginHeartbeat()).isFalse();
+        assertThat(attempt.isDoubted()).as("it asked nothing").isTrue();
+        attempt.reopen(lapsed);
+        assertThat(attempt.beginHeartbeat()).isTrue();
+        assertThat(attempt.isDoubted()).isFalse();
+    }
+
+    @Test
     void heartbeat_isDueWhenItWasSaid_orAHeartbeatAfterALook() {
         attempt.heartbeatAt(5);
         assertThat(attempt.nextHeartbeatNanos()).isEqualTo(5);

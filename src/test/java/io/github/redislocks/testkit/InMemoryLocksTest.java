@@ -264,6 +264,21 @@ class InMemoryLocksTest {
         assertThat(lock.remainingLease()).isEqualTo(left.minusSeconds(3));
     }
 
+    @Test
+    void stopClock_thousandsAreHeld_areRenewedAndToldOf() {
+        memory.stopClock();
+        int many = 1_500;
+        for (int i = 0; i < many; i++) {
+            locks.reentrantLock("many-" + i).lock();
+        }
+        memory.advance(Duration.ofSeconds(65));
+        for (int i = 0; i < many; i++) {
+            assertThat(locks.reentrantLock("many-" + i).isHeldByCurrentThread()).isTrue();
+        }
+        memory.lose("many-7");
+        assertThat(losses).extracting(LockLost::lockName).containsExactly("many-7");
+    }
+
     /** A thread that gets no processor for a while must not find that its lease has ended. */
     @Test
     void advance_waitsForAThreadWhoseCallGoesOn() throws Exception {

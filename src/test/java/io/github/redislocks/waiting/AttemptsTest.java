@@ -5,9 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.WaitLimit;
-import java.util.Set;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 
 /** Which calls are under way, and which may begin. */
@@ -56,36 +53,19 @@ class AttemptsTest extends StillClient {
     }
 
     @Test
-    void callerThatGoesOn_isAwake() throws Exception {
-        CountDownLatch end = new CountDownLatch(1);
-        CompletableFuture<Attempt> begun = new CompletableFuture<>();
-        Thread caller = new Thread(() -> {
-            begun.complete(begin(true));
-            try {
-                end.await();
-            } catch (InterruptedException e) {
-                throw new IllegalStateException(e);
-            }
-        });
-        caller.start();
-        Attempt attempt = begun.get();
-        begin(true);
+    void callerThatIsNotParked_orHasAVerdict_isAwake() {
+        Attempt attempt = begin(true);
         long now = clock.nanoTime();
-        assertThat(attempts.awake(thread -> now, Set.of())).isSameAs(caller);
-        assertThat(attempts.awake(thread -> now, Set.of(caller)))
-                .as("only the calling thread is left")
-                .isNull();
-        assertThat(attempts.awake(thread -> now + 1, Set.of())).isNull();
-        assertThat(attempts.awake(thread -> Long.MAX_VALUE, Set.of())).isNull();
+        assertThat(attempts.isAwake(attempt, 0)).isTrue();
+        assertThat(attempts.isAwake(attempt, now)).as("time has woken it").isTrue();
+        assertThat(attempts.isAwake(attempt, now + 1)).isFalse();
+        assertThat(attempts.isAwake(attempt, Long.MAX_VALUE)).isFalse();
         attempt.leave(null);
-        assertThat(attempts.awake(thread -> Long.MAX_VALUE, Set.of()))
+        assertThat(attempts.isAwake(attempt, now + 1))
                 .as("its verdict wakes it")
-                .isSameAs(caller);
-        assertThat(attempts.awake(thread -> now + 1, Set.of())).as("it pauses").isNull();
+                .isTrue();
         attempts.end(attempt);
-        assertThat(attempts.awake(thread -> now, Set.of())).isNull();
-        end.countDown();
-        caller.join();
+        assertThat(attempts.isAwake(attempt, 0)).isFalse();
     }
 
     /** The answer was made before all were hurried, and is read after it. */

@@ -383,6 +383,19 @@ class HandoffStepsTest extends StillClient {
         assertThat(command().isDone()).isTrue();
     }
 
+    /** The release asks for it. */
+    @Test
+    void successorThatWasToAsk_needNot_sinceItIsNamed() {
+        Attempt holder = enter();
+        Attempt next = enter();
+        client.attempts.hurry();
+        assertThat(next.isDoubted()).isTrue();
+        assertThat(handoff.successor(hold(holder))).isSameAs(next);
+        long sent = clock.nanoTime();
+        handoff.handOn(keys, holder.number, next, 77, new Answer.Queued(6, 30_000), sent);
+        assertThat(next.nextHeartbeatNanos()).isEqualTo(sent + 1_500 * MILLI);
+    }
+
     @Test
     void successorOfAHold_isTheFirstThatWaits_unlessItIsInDoubtOrTheClientCloses() {
         Attempt holder = enter();
