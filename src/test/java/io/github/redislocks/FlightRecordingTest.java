@@ -16,8 +16,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Tests what Java Flight Recorder is told, and that nothing is told while no recording runs. */
+@Isolated("It looks at what is recorded of all threads")
 class FlightRecordingTest extends FakeTime {
 
     private static final String OURS = "io.github.redislocks.";

@@ -29,8 +29,10 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Candidates and leaders, on moved time. */
+@Isolated("It looks at what all threads log")
 class LeadershipTest extends FakeTime {
 
     private static final LeaderOptions QUIET = LeaderOptions.defaults().interrupt(false);
@@ -588,10 +590,10 @@ class LeadershipTest extends FakeTime {
         assertThat(work.begun).isEmpty();
         Work second = new Work();
         Leadership good = run(others, second, LeaderOptions.defaults());
-        passUntil(() -> !second.begun.isEmpty());
+        hurryUntil(() -> !second.begun.isEmpty());
         closed(good);
         poor.set(false);
-        passUntil(() -> !work.begun.isEmpty());
+        hurryUntil(() -> !work.begun.isEmpty());
         closed(leadership);
         assertNothingLeft();
     }

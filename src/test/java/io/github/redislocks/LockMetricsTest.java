@@ -17,8 +17,10 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Tests what the metrics say of waits, holds, losses and outages. */
+@Isolated("It looks at what all threads log")
 class LockMetricsTest extends FakeTime {
 
     private final SimpleMeterRegistry registry = new SimpleMeterRegistry();

@@ -24,8 +24,10 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Tests that a client forgets servers when masters with different addresses come and go. */
+@Isolated("It looks at what all threads log")
 class ServersThatGoTest {
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);

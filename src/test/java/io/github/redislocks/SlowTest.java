@@ -15,8 +15,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Tests what is logged of waits and holds that take long, how often, and at which cost; and who holds and waits. */
+@Isolated("It looks at what all threads log")
 class SlowTest extends FakeTime {
 
     private static final String WAITED = "has been waited for";
@@ -142,7 +144,7 @@ class SlowTest extends FakeTime {
         await().until(() -> server.zset(KEY + ":queue").size() == 1);
         String log = Logged.by(() -> {
             settle();
-            pass(5_000);
+            pass(5_800);
         });
         assertThat(log).contains("it is kept by nobody");
         passUntil(waiter::holds);

@@ -14,8 +14,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Isolated;
 
 @Timeout(30)
+@Isolated("It looks at what all threads log")
 class LateLogTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(20);

@@ -12,14 +12,18 @@ import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchCondition;
 import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
+import io.github.redislocks.fixture.Logged;
 import io.github.redislocks.fixture.Processes;
 import java.util.Set;
+import jdk.jfr.Recording;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /**
  * What {@code mvn -Pfast test} leaves out: classes that bear the tag "server", since they keep a process for their
- * tests. Of other classes the tests that start one are skipped.
+ * tests. Of other classes the tests that start one are skipped. It runs classes side by side, but for those that look
+ * at the whole JVM.
  */
 class FastTagTest {
 
@@ -31,6 +35,8 @@ class FastTagTest {
             "QuorumServers",
             "TlsServer",
             "Shared");
+
+    private static final JavaClasses TESTS = testsAlone();
 
     @Test
     void classThatKeepsAServer_isTagged() {
@@ -51,16 +57,39 @@ class FastTagTest {
                                 each, isTagged(each.reflect()), each.getName() + ": @Tag(\"server\")"));
                     }
                 })
-                .check(testsAlone());
+                .check(TESTS);
     }
 
-    /** Without what they depend on, which takes most of the time and tells nothing here. */
+    @Test
+    void classThatLooksAtTheWholeJvm_isIsolated() {
+        classes()
+                .that(new DescribedPredicate<JavaClass>("look at the log of all threads, or at a recording of them") {
+                    @Override
+                    public boolean test(JavaClass each) {
+                        return isTestClass(each) && !isTagged(each.reflect()) && looksAtTheWholeJvm(each);
+                    }
+                })
+                .should()
+                .beAnnotatedWith(Isolated.class)
+                .check(TESTS);
+    }
+
+    private static boolean looksAtTheWholeJvm(JavaClass each) {
+        return each.getAccessesFromSelf().stream()
+                .anyMatch(to -> to.getTargetOwner().isEquivalentTo(Logged.class)
+                        || to.getTargetOwner().isEquivalentTo(Recording.class)
+                        || (to.getTargetOwner().isEquivalentTo(System.class)
+                                && to.getName().equals("setErr")));
+    }
+
+    /** Without what they depend on and without nested classes, which take most of the time and tell nothing here. */
     private static JavaClasses testsAlone() {
         ArchConfiguration configuration = ArchConfiguration.get();
         configuration.setResolveMissingDependenciesFromClassPath(false);
         try {
             return new ClassFileImporter()
                     .withImportOption(new ImportOption.OnlyIncludeTests())
+                    .withImportOption(location -> !location.contains("$"))
                     .importPackages("io.github.redislocks");
         } finally {
             configuration.setResolveMissingDependenciesFromClassPath(true);

@@ -15,9 +15,11 @@ import java.util.List;
 import java.util.concurrent.CancellationException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** How an acquisition for which no thread waits goes on, step by step. */
 @Timeout(30)
+@Isolated("It looks at what all threads log")
 class AsyncAcquisitionsStepsTest extends SteppedAsync {
 
     /** No request is made in it, nor does a grant count. */

@@ -18,8 +18,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** When the log tells of an outage, and how often. */
+@Isolated("It looks at what all threads log")
 class OutageNewsTest {
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);

@@ -31,8 +31,10 @@ import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Which holds one walk of the watchdog renews, and when it wants to walk again. */
+@Isolated("It looks at what all threads log")
 class RenewalsTest {
 
     private static final long MILLI = 1_000_000;

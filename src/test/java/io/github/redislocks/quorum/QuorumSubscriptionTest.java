@@ -11,9 +11,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedTransferQueue;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** The subscription of a quorum's client, on one master, when there is no memory to close it. */
 @Timeout(30)
+@Isolated("It counts threads of the whole JVM")
 class QuorumSubscriptionTest extends OneMaster {
 
     /** Takes nothing, as for want of memory. */

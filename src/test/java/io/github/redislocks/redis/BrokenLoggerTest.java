@@ -28,6 +28,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Isolated;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
@@ -35,6 +36,7 @@ import redis.clients.jedis.JedisClientConfig;
 
 /** A client whose logger throws follows its masters all the same. */
 @Timeout(30)
+@Isolated("It looks at what all threads log")
 class BrokenLoggerTest {
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);

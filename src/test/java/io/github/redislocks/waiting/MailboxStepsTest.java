@@ -25,9 +25,11 @@ import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** What the mailbox makes of messages and of their absence, and whom it tells that it is open or not. */
 @Timeout(20)
+@Isolated("It looks at what all threads log")
 class MailboxStepsTest extends StillClient {
 
     private static final long TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(2);

@@ -27,9 +27,11 @@ import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** When the watchdog walks, what it does with commands, and which senders it keeps. */
 @Timeout(20)
+@Isolated("It looks at what all threads log")
 class WatchdogStepsTest {
 
     private static final long MILLI = 1_000_000;
