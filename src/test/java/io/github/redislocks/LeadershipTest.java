@@ -590,10 +590,10 @@ class LeadershipTest extends FakeTime {
         assertThat(work.begun).isEmpty();
         Work second = new Work();
         Leadership good = run(others, second, LeaderOptions.defaults());
-        hurryUntil(() -> !second.begun.isEmpty());
+        passUntil(() -> !second.begun.isEmpty());
         closed(good);
         poor.set(false);
-        hurryUntil(() -> !work.begun.isEmpty());
+        passUntil(() -> !work.begun.isEmpty());
         closed(leadership);
         assertNothingLeft();
     }
