@@ -34,6 +34,8 @@ class SingleShardTest {
     private static final int HOLDS = 5;
     /** Long enough that no stall of the machine costs a hold between two renewals. */
     private static final Duration LEASE = Duration.ofSeconds(6);
+    /** As long, for locks that are kept. */
+    private static final Duration KEPT = Duration.ofSeconds(2);
 
     private final List<LockLost> losses = new CopyOnWriteArrayList<>();
 
@@ -55,8 +57,11 @@ class SingleShardTest {
                 .build();
     }
 
-    /** Takes a few locks, and returns when each has been renewed or one is lost. */
-    private void holdUntilRenewed(RedisLocks locks) {
+    /**
+     * Takes a few locks, and returns when each has been renewed or one is lost. The server stands still until all
+     * renewals are due, so that several are sent together however slowly the locks were taken.
+     */
+    private void holdUntilRenewed(RedisLocks locks, RedisServer server) {
         List<RedisReentrantLock> held = new ArrayList<>();
         for (int i = 0; i < HOLDS; i++) {
             RedisReentrantLock lock = locks.reentrantLock("job-" + i);
@@ -65,9 +70,12 @@ class SingleShardTest {
         }
         List<RedisReentrantLock> due = new ArrayList<>(held);
         Duration interval = LEASE.dividedBy(3);
+        server.pause();
+        Duration dueBelow = LEASE.minus(interval.plusMillis(100));
         await().pollInSameThread()
-                .until(() -> held.stream()
-                        .allMatch(lock -> lock.remainingLease().compareTo(LEASE.minus(interval.dividedBy(2))) < 0));
+                .until(() ->
+                        held.stream().allMatch(lock -> lock.remainingLease().compareTo(dueBelow) < 0));
+        server.resume();
         await().pollInSameThread().atMost(LEASE.plus(LEASE)).until(() -> {
             due.removeIf(lock -> lock.remainingLease().compareTo(LEASE.minus(interval.dividedBy(2))) > 0);
             return due.isEmpty() || !losses.isEmpty();
@@ -83,7 +91,7 @@ class SingleShardTest {
         try (RedisServer server = shard(version)) {
             String log = Logged.by(() -> {
                 try (RedisLocks locks = connect(server.uri())) {
-                    holdUntilRenewed(locks);
+                    holdUntilRenewed(locks, server);
                 }
             });
             assertThat(log).isEmpty();
@@ -96,7 +104,7 @@ class SingleShardTest {
         try (RedisServer server = shard(version)) {
             String log = Logged.by(() -> {
                 try (RedisLocks locks = connect(server.uri().replace("//", "//clerk:secret@"))) {
-                    holdUntilRenewed(locks);
+                    holdUntilRenewed(locks, server);
                 }
             });
             assertThat(log).containsOnlyOnce("CROSSSLOT").contains("WARN", "one by one");
@@ -110,13 +118,18 @@ class SingleShardTest {
                 RedisLocks locks = RedisLocks.builder()
                         .uri(server.uri().replace("//", "//clerk:secret@"))
                         .lease(Duration.ofMinutes(5))
-                        .residency(Duration.ofMillis(100))
+                        .residency(KEPT)
                         .onLockLost(losses::add)
                         .build()) {
             String log = Logged.by(() -> {
                 for (int i = 0; i < HOLDS; i++) {
                     locks.runWithLock("job-" + i, () -> {});
                 }
+                // Until all are due, so that several are given up together however slowly they were taken.
+                server.pause();
+                long all = System.nanoTime() + KEPT.plusMillis(100).toNanos();
+                await().until(() -> System.nanoTime() > all);
+                server.resume();
                 await().until(() ->
                         IntStream.range(0, HOLDS).noneMatch(i -> jedis.exists("redis-locks:{job-" + i + "}")));
             });
