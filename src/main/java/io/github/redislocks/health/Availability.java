@@ -46,6 +46,7 @@ public final class Availability {
     private volatile long answeredNanos = Long.MIN_VALUE;
     private volatile long failedSentNanos = Long.MIN_VALUE;
     private volatile @Nullable RedisException cause;
+    private volatile boolean replaced;
 
     /**
      * Starts with a server about which nothing is known.
@@ -109,6 +110,10 @@ public final class Availability {
             boolean isCut = failure instanceof RedisException.Unanswered unanswered && unanswered.isCut();
             if (!busy && answeredNanos < sentNanos && (isCut || silence.age(now) >= commandTimeoutNanos)) {
                 witness.away(failure, now - Math.max(silence.age(now), haste.age(now)), now);
+                if (replaced) {
+                    // Meanwhile, so that nobody else would tell the end.
+                    witness.replaced(now);
+                }
             }
         }
         cause = failure;
@@ -122,6 +127,7 @@ public final class Availability {
 
     /** Notes that the server is not asked any more. */
     public void replaced(long now) {
+        replaced = true;
         witness.replaced(now);
     }
 

@@ -15,6 +15,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /** Runs scripts and notes, for each server, whether it answers and whether enough of its replicas confirm writes. */
 public final class MonitoredRedis {
@@ -32,6 +34,9 @@ public final class MonitoredRedis {
     private final OutageNews news;
     /** How many requests of calls were sent again since one had failed. No adder: those allocate. */
     private final AtomicLong retries = new AtomicLong();
+
+    /** The last lock that was seen to have no master, until it has one. */
+    private final AtomicReference<@Nullable String> orphan = new AtomicReference<>();
 
     private volatile boolean silent = true;
     private volatile boolean hasOneSlot;
@@ -94,9 +99,25 @@ public final class MonitoredRedis {
     /** The availability of the server of a key. */
     public Availability of(String key) {
         String server = redis.serverOf(key);
+        if (server.equals(NOBODY)) {
+            orphan.set(key);
+        } else if (orphan.get() != null) {
+            adopt();
+        }
         // The usual case, without a lambda or a lock.
         Availability known = servers.get(server);
         return known != null ? known : servers.computeIfAbsent(server, this::unknown);
+    }
+
+    /** Ends the time without a master, if the lock that was seen to have none has one by now. */
+    private void adopt() {
+        String key = orphan.get();
+        if (key != null && !redis.serverOf(key).equals(NOBODY) && orphan.compareAndSet(key, null)) {
+            Availability ofNobody = redis.hasOneSlot() ? null : servers.remove(NOBODY);
+            if (ofNobody != null) {
+                ofNobody.replaced(clock.nanoTime());
+            }
+        }
     }
 
     private Availability unknown(String server) {
@@ -133,7 +154,7 @@ public final class MonitoredRedis {
     }
 
     private void dropReplaced(long now) {
-        Set<String> present = new HashSet<>();
+        Set<String> present = new HashSet<>(Set.of(NOBODY));
         for (Redis server : redis.servers()) {
             present.add(server.address());
         }

@@ -103,7 +103,7 @@ public final class OutageNews implements Availability.Witness {
                 public void run() {
                     if (server.isEmpty()) {
                         Loggers.CONNECTION.info(
-                                "{} has other masters now, after {} ms in which a lock had none", what, millis);
+                                "{} names a master again, after {} ms in which a lock had none", what, millis);
                     } else {
                         Loggers.CONNECTION.info(
                                 "{} at {} has been replaced after {} ms: others have its locks now",

@@ -50,8 +50,16 @@ public final class CircuitBreaker {
         return lastFailure + " (a moment ago)";
     }
 
-    /** Nothing was learned: there was no time to. */
-    public void unknown() {
+    /** Whether it could have been asked for long, and nobody with time to learn anything came. */
+    boolean isOverdue(long now) {
+        return pauseNanos != 0 && now - notBeforeNanos >= MAX_PAUSE_NANOS;
+    }
+
+    /** Nothing was learned: there was no time to. If it was overdue, it is so again after the longest pause. */
+    public void unknown(long now) {
+        if (isOverdue(now)) {
+            notBeforeNanos = now;
+        }
         trying.set(false);
     }
 }

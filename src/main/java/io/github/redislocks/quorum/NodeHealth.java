@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /** Whether one master of a quorum is there, by what became of its calls: whether to ask it, and what is logged. */
 final class NodeHealth {
 
-    /** Half of the least that a node is waited for: a call that had less says nothing. */
+    /** Half of what a node is mostly waited for at least. */
     private static final long LITTLE_NANOS = 10_000_000;
 
     private final CircuitBreaker reachability = new CircuitBreaker();
@@ -26,6 +26,8 @@ final class NodeHealth {
     private final OutageNews news;
     private final LateLog log;
     private final long awayNanos;
+    /** A call that had less time says nothing. */
+    private final long littleNanos;
 
     /**
      * @param awayNanos a call that had less time and was not answered says little
@@ -34,6 +36,7 @@ final class NodeHealth {
     NodeHealth(Supplier<String> address, long awayNanos, BooleanSupplier closing, Threads threads) {
         this.address = address;
         this.awayNanos = awayNanos;
+        this.littleNanos = Math.min(LITTLE_NANOS, awayNanos);
         EventNotifier events = new EventNotifier(List.of(), threads);
         this.log = events.log();
         this.news = new OutageNews("A master of the quorum", address, closing, events);
@@ -51,10 +54,12 @@ final class NodeHealth {
 
     /**
      * As {@link CircuitBreaker#enter}, for a call that has so much time. A node that is down is asked nothing that has
-     * too little: it would learn nothing by it, and may keep each such request until it comes back.
+     * too little, unless it has not been asked for long: mostly nothing is learned by it, and a node that hangs keeps
+     * each such request until it goes on.
      */
     boolean enter(long now, long leftNanos) {
-        return (leftNanos >= LITTLE_NANOS || isSound()) && reachability.enter(now);
+        boolean mayAsk = leftNanos >= littleNanos || isSound() || reachability.isOverdue(now);
+        return mayAsk && reachability.enter(now);
     }
 
     /** Why it is not asked. */
@@ -64,7 +69,7 @@ final class NodeHealth {
 
     /** Nothing was learned. */
     void unknown() {
-        reachability.unknown();
+        reachability.unknown(System.nanoTime());
     }
 
     void answered() {
@@ -81,8 +86,8 @@ final class NodeHealth {
                 return;
             }
         }
-        if (timeoutNanos < LITTLE_NANOS) {
-            reachability.unknown();
+        if (timeoutNanos < littleNanos) {
+            reachability.unknown(System.nanoTime());
         } else {
             RedisException last = named(Objects.requireNonNull(outcomes.get(0).failure()));
             long now = System.nanoTime();
@@ -101,7 +106,7 @@ final class NodeHealth {
             note(List.of(Outcome.of(failure)), timeoutNanos);
             return null;
         } catch (Throwable e) {
-            reachability.unknown();
+            reachability.unknown(System.nanoTime());
             return e;
         }
     }

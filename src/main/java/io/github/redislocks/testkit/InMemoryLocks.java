@@ -224,6 +224,8 @@ public final class InMemoryLocks implements AutoCloseable {
     /** Closes all clients, and forgets everything. */
     @Override
     public void close() {
+        // A client that closes waits a little for threads in its calls.
+        time.go();
         clients.forEach(TestClient::close);
         server.close();
     }

@@ -46,6 +46,16 @@ final class TestTime {
         stoppedNanos.compareAndSet(RUNS, nanos());
     }
 
+    /** Lets it run again from where it is. Whoever waits for a time waits by the machine's from now on. */
+    void go() {
+        long stopped = stoppedNanos.get();
+        if (stopped != RUNS) {
+            aheadNanos.set(stopped - (System.nanoTime() - origin));
+            stoppedNanos.set(RUNS);
+            parked.keySet().forEach(LockSupport::unpark);
+        }
+    }
+
     /**
      * Moves time on to here, unless it is further on, and wakes whoever waited for that; while time runs, also whoever
      * waits for a later one, since he parks by the machine's time.

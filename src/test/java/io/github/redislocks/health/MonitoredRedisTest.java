@@ -44,6 +44,7 @@ class MonitoredRedisTest {
     private boolean movesWhileItFails;
     private boolean movesNext;
     private boolean hasNoMaster;
+    private boolean replaced;
     /** With something that happens before it is read. */
     private final Clock stepping = new Clock() {
         @Override
@@ -87,7 +88,7 @@ class MonitoredRedisTest {
 
         @Override
         public List<? extends Redis> servers() {
-            return List.of(this);
+            return replaced ? List.of() : List.of(this);
         }
 
         @Override
@@ -132,6 +133,24 @@ class MonitoredRedisTest {
         outage(false, 60_000);
     }
 
+    /** Nobody asks that server any more. */
+    @Test
+    void outageOfAServerThatIsReplacedWhileACallFails_isToldAsEnded() {
+        replaced = true;
+        movesWhileItFails = true;
+        fake.advanceMillis(1_000);
+        try (InMemoryRedis twin = new InMemoryRedis(fake.server())) {
+            MonitoredRedis monitored = new MonitoredRedis(Settings.DEFAULTS, stepping, new One(twin), events);
+            several = monitored;
+            monitored.connected();
+            down = true;
+            Call call = Scripts.locked(LockKeys.of("redis-locks", "job"));
+            assertThatThrownBy(() -> monitored.run(call, 3_000_000_000L)).isInstanceOf(RedisException.Unanswered.class);
+            await().until(() -> told.size() == 2);
+            assertThat(told).containsExactly("began", "ended");
+        }
+    }
+
     /** As in a cluster that has lost the only master of a slot. */
     @Test
     void wantOfAMaster_isToldAsBegunAndAsEnded_eachTime() {
@@ -145,11 +164,13 @@ class MonitoredRedisTest {
                 down = true;
                 assertThatThrownBy(() -> monitored.run(call, 3_000_000_000L))
                         .isInstanceOf(RedisException.Unanswered.class);
+                // Another lock has a new master, this one has none.
+                monitored.moved();
+                int all = 2 * time;
+                await().until(() -> told.size() == all - 1);
                 hasNoMaster = false;
                 down = false;
-                monitored.moved();
                 monitored.run(call, 3_000_000_000L);
-                int all = 2 * time;
                 await().until(() -> told.size() == all);
             }
             assertThat(told).containsExactly("began", "ended", "began", "ended");

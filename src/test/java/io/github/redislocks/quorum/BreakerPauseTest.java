@@ -35,11 +35,27 @@ class BreakerPauseTest {
         assertThat(breaker.why()).isEqualTo("away (a moment ago)");
         assertPaused(10);
         assertThat(enterAfter(1)).as("another asks").isFalse();
-        breaker.unknown();
+        breaker.unknown(now);
         assertThat(enterAfter(0)).as("nothing was learned").isTrue();
         breaker.answered();
         assertThat(enterAfter(0)).isTrue();
         assertThat(enterAfter(0)).isTrue();
+    }
+
+    @Test
+    void masterThatNobodyAskedForLong_isOverdue_andOnceMoreAfterTheLongestPause() {
+        assertThat(breaker.isOverdue(now)).as("nothing has failed").isFalse();
+        breaker.failed(now, "away");
+        assertThat(breaker.isOverdue(now + 510 * MILLI - 1)).isFalse();
+        now += 510 * MILLI;
+        assertThat(breaker.isOverdue(now)).isTrue();
+        assertThat(enterAfter(0)).isTrue();
+        breaker.unknown(now);
+        assertThat(breaker.isOverdue(now + 500 * MILLI - 1)).isFalse();
+        assertThat(breaker.isOverdue(now + 500 * MILLI)).isTrue();
+        assertThat(enterAfter(0)).as("who has time").isTrue();
+        breaker.answered();
+        assertThat(breaker.isOverdue(now + 5_000 * MILLI)).isFalse();
     }
 
     @Test

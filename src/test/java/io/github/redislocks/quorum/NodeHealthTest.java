@@ -13,17 +13,46 @@ class NodeHealthTest {
 
     private static final long SECOND = 1_000_000_000;
     private static final long LITTLE = 10_000_000;
+    /** Longer than the first pause, and shorter than the longest. */
+    private static final long PAUSE = 200_000_000;
 
-    private final NodeHealth health = new NodeHealth(() -> "a:1", SECOND, () -> true, Threads.DAEMONS);
+    private final NodeHealth health = health(SECOND);
+
+    private static NodeHealth health(long awayNanos) {
+        return new NodeHealth(() -> "a:1", awayNanos, () -> true, Threads.DAEMONS);
+    }
+
+    private static void fails(NodeHealth health, long timeoutNanos) {
+        health.note(List.of(Outcome.of(new RedisException.Unanswered("silent", true, null))), timeoutNanos);
+    }
 
     @Test
     void masterThatIsDown_isAskedByACallThatHasTimeToTell() {
         assertThat(health.enter(System.nanoTime(), 1)).as("nothing has failed").isTrue();
-        health.note(List.of(Outcome.of(new RedisException.Unanswered("silent", true, null))), SECOND);
-        long later = System.nanoTime() + SECOND;
+        fails(health, SECOND);
+        long later = System.nanoTime() + PAUSE;
         assertThat(health.enter(later, LITTLE - 1)).isFalse();
         assertThat(health.enter(later, LITTLE)).isTrue();
         health.answered();
         assertThat(health.enter(later, 1)).isTrue();
+    }
+
+    /** Where no call may take longer, nobody else would ask it. */
+    @Test
+    void masterThatIsDown_isAskedByACallThatHasHalfACommandTimeout() {
+        long half = 4_000_000;
+        NodeHealth brief = health(half);
+        fails(brief, SECOND);
+        assertThat(brief.enter(System.nanoTime() + PAUSE, half - 1)).isFalse();
+        assertThat(brief.enter(System.nanoTime() + PAUSE, half)).isTrue();
+    }
+
+    /** However long calls are held up before they can be sent. */
+    @Test
+    void masterThatIsDown_isAskedByAnyCall_ifNobodyHasAskedForLong() {
+        fails(health, SECOND);
+        long later = System.nanoTime() + SECOND;
+        assertThat(health.enter(later, 1)).isTrue();
+        assertThat(health.enter(later, 1)).as("one at a time").isFalse();
     }
 }

@@ -18,6 +18,7 @@ import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.fixture.Busy;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -303,6 +304,22 @@ class InMemoryLocksTest {
         memory.close();
         assertThat(locks.isClosed()).isTrue();
         assertThat(others.isClosed()).isTrue();
+    }
+
+    @Test
+    void close_withAStoppedClock_whileThreadsWait_ends() throws InterruptedException {
+        other.lock();
+        List<Thread> waiting = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            waiting.add(new Thread(() -> assertThatIllegalStateException().isThrownBy(lock::lock)));
+        }
+        waiting.forEach(Thread::start);
+        await().until(() -> waiting.stream().allMatch(lock::hasQueuedThread));
+        memory.stopClock();
+        memory.close();
+        for (Thread thread : waiting) {
+            thread.join();
+        }
     }
 
     @Test
