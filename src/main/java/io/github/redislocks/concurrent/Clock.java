@@ -54,7 +54,7 @@ public interface Clock {
         }
     }
 
-    /** How long to rest instead of so long to spare the processor: not at all where a test moves time. */
+    /** How much of a rest that spares the processor is taken: all of it, or nothing where a test moves time. */
     default long restOf(long nanos) {
         return nanos;
     }

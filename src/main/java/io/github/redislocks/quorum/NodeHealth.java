@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /** Whether one master of a quorum is there, by what became of its calls: whether to ask it, and what is logged. */
 final class NodeHealth {
 
-    /** Half of what a node is mostly waited for at least. */
+    /** Half of the least time that a node is waited for, unless the command timeout is shorter. */
     private static final long LITTLE_NANOS = 10_000_000;
 
     private final CircuitBreaker reachability = new CircuitBreaker();

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockHandle;
@@ -310,8 +311,9 @@ class InMemoryLocksTest {
     void close_withAStoppedClock_whileThreadsWait_ends() throws InterruptedException {
         other.lock();
         List<Thread> waiting = new ArrayList<>();
+        List<Throwable> thrown = new CopyOnWriteArrayList<>();
         for (int i = 0; i < 20; i++) {
-            waiting.add(new Thread(() -> assertThatIllegalStateException().isThrownBy(lock::lock)));
+            waiting.add(new Thread(() -> thrown.add(catchThrowable(lock::lock))));
         }
         waiting.forEach(Thread::start);
         await().until(() -> waiting.stream().allMatch(lock::hasQueuedThread));
@@ -320,6 +322,7 @@ class InMemoryLocksTest {
         for (Thread thread : waiting) {
             thread.join();
         }
+        assertThat(thrown).hasSize(20).allMatch(IllegalStateException.class::isInstance);
     }
 
     @Test
