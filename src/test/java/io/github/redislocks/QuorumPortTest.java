@@ -120,16 +120,40 @@ class QuorumPortTest {
         List<HeldCalls> held = hold(script("vote"));
         CompletableFuture<Reply> asked = CompletableFuture.supplyAsync(this::acquire);
         held.get(0).awaitParked(1, SOON);
-        assertThat(heartbeat().reply()).isEqualTo(new Reply("STALE", List.of()));
+        assertThat(heartbeat().reply()).isEqualTo(new Reply(Reply.UNASKED, List.of()));
         held.forEach(HeldCalls::release);
         assertThat(asked.get(10, TimeUnit.SECONDS).code()).isEqualTo("OK");
     }
 
     @Test
-    void heartbeat_ofAnAttemptThatLeft_isStale() {
+    void heartbeat_ofAnAttemptThatLeft_isNotAsked() {
         assertThat(acquire().code()).isEqualTo("OK");
         quorum.run(Scripts.leave(keys, attempt.owner.id, attempt.number, false, null, false), SECOND);
-        assertThat(heartbeat().reply()).isEqualTo(new Reply("STALE", List.of()));
+        assertThat(heartbeat().reply()).isEqualTo(new Reply(Reply.UNASKED, List.of()));
+    }
+
+    private Reply leave() {
+        return quorum.run(Scripts.leave(keys, attempt.owner.id, attempt.number, false, null, false), SECOND);
+    }
+
+    /** A quorum that has answered nothing is not to be taken for one that is there. */
+    @Test
+    void leave_ofWhatNoMajorityMayHave_isNoAnswerOfTheQuorum() {
+        assertThat(leave().code()).isEqualTo(Reply.UNASKED);
+        nodes.forEach(node -> node.down(true));
+        assertThatThrownBy(this::acquire).isInstanceOf(RedisException.Unanswered.class);
+        assertThat(leave().code()).isEqualTo(Reply.UNASKED);
+        nodes.get(0).down(false);
+        attempt = new Attempt(
+                8, keys, new Owner("client:1"), new Attempt.Request(3_000, true, false), WaitLimit.endless());
+        await().atMost(SOON).until(() -> {
+            assertThatThrownBy(this::acquire).isInstanceOf(RedisException.Unanswered.class);
+            return nodes.get(0).log().count("vote") > 0;
+        });
+        assertThat(leave().code()).isEqualTo(Reply.UNASKED);
+        nodes.forEach(node -> node.down(false));
+        await().atMost(SOON).ignoreExceptions().until(() -> acquire().is("OK") && votes() == 3);
+        assertThat(leave().code()).isEqualTo("DONE");
     }
 
     @Test
@@ -218,13 +242,13 @@ class QuorumPortTest {
     }
 
     @Test
-    void heartbeat_ofAnAttemptThatWasBusyAndHasNoPlace_isStale() {
+    void heartbeat_ofAnAttemptThatWasBusyAndHasNoPlace_isNotAsked() {
         assertThat(acquire().code()).isEqualTo("OK");
         attempt = new Attempt(
                 8, keys, new Owner("client:2"), new Attempt.Request(3_000, true, false), WaitLimit.endless());
         Reply busy = quorum.run(Scripts.acquire(attempt, times.date(0, SECOND), false, 0), SECOND);
         assertThat(busy.code()).isEqualTo("BUSY");
-        assertThat(heartbeat().reply()).isEqualTo(new Reply("STALE", List.of()));
+        assertThat(heartbeat().reply()).isEqualTo(new Reply(Reply.UNASKED, List.of()));
         assertThat(masters).allMatch(master -> !master.zset(keys.all().get(1)).containsKey("client:2"));
     }
 

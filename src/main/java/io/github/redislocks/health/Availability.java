@@ -2,6 +2,7 @@ package io.github.redislocks.health;
 
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.Request;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -78,6 +79,13 @@ public final class Availability {
         silence.end();
         haste.end();
         witness.heard(now);
+    }
+
+    /** Notes the reply to a call, unless no server gave it. */
+    public void answered(Call call, Reply reply, long now) {
+        if (!reply.is(Reply.UNASKED)) {
+            answered(call, now);
+        }
     }
 
     /** Notes that a call was answered. */

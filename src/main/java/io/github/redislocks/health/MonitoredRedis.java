@@ -61,7 +61,7 @@ public final class MonitoredRedis {
         String key = call.keys().get(0);
         try {
             Reply reply = redis.run(call, timeoutNanos);
-            of(key).answered(call, clock.nanoTime());
+            of(key).answered(call, reply, clock.nanoTime());
             boolean written = reply.is("OK") || reply.is("KEPT");
             if (call.acks() != null && written && !isAcknowledged(key, reply, sent)) {
                 throw new RedisException.Unacknowledged(tooFew(reply));

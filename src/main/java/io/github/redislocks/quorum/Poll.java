@@ -37,13 +37,16 @@ public abstract class Poll {
         }
     }
 
+    /** The outcome of what is known without the answers of a majority. */
+    static final Outcome UNASKED = Outcome.of(new Reply(Reply.UNASKED, List.of()));
+
     public final int majority;
 
     private final long beganNanos = System.nanoTime();
     private final ReentrantLock hearing = new ReentrantLock();
     private final Bell news = new Bell();
     private final List<@Nullable Outcome> outcomes;
-    /** How many nodes have been heard, and how many of them with a reply. */
+    /** How many nodes have been heard, and how many of them with a reply of their own. */
     private int told;
 
     private int heard;
@@ -71,7 +74,7 @@ public abstract class Poll {
         return Long.MAX_VALUE;
     }
 
-    /** Whether a node has to be asked: if not, it is as if it had answered that it has nothing. */
+    /** Whether a node has to be asked: if not, it has nothing, as is known without its answer. */
     public boolean concerns(PolledMaster node) {
         return true;
     }
@@ -96,8 +99,10 @@ public abstract class Poll {
         try {
             if (result == null && outcomes.get(node.index) == null) {
                 outcomes.set(node.index, outcome);
-                heard += outcome.reply() == null ? 0 : 1;
-                if (heard == majority && outcome.reply() != null) {
+                Reply reply = outcome.reply();
+                boolean own = reply != null && !reply.is(Reply.UNASKED);
+                heard += own ? 1 : 0;
+                if (heard == majority && own) {
                     long now = System.nanoTime();
                     long more = stragglersNanos(now - beganNanos);
                     stragglersUntilNanos = more == Long.MAX_VALUE ? more : now + more;
@@ -134,6 +139,11 @@ public abstract class Poll {
         } finally {
             hearing.unlock();
         }
+    }
+
+    /** Whether a majority has answered: what fewer know may be true, but does not say that the quorum is there. */
+    final boolean isAnswered() {
+        return result != null && heard >= majority;
     }
 
     /** What was heard until a moment; nodes that were not heard are open, or silent if nobody waits for them longer. */
@@ -205,10 +215,19 @@ public abstract class Poll {
                     && !failures.isEmpty()
                     && failures.stream()
                             .allMatch(failure -> failure instanceof RedisException.Refused r && !r.passing());
-            return Outcome.of(
-                    refused
-                            ? new RedisException.Refused(text, failures.get(0))
-                            : new RedisException.Unanswered(text, true, failures.isEmpty() ? null : failures.get(0)));
+            if (refused) {
+                return Outcome.of(new RedisException.Refused(text, failures.get(0)));
+            }
+            // A refusal as the cause means that the quorum is there: a majority has answered.
+            long refusals = failures.stream()
+                    .filter(RedisException.Refused.class::isInstance)
+                    .count();
+            boolean refuses = refusals > 0 && replies.size() + refusals >= majority;
+            RedisException cause = failures.stream()
+                    .filter(failure -> failure instanceof RedisException.Refused == refuses)
+                    .findFirst()
+                    .orElse(null);
+            return Outcome.of(new RedisException.Unanswered(text, true, cause));
         }
 
         /** What each node said that did not help to a majority. */

@@ -100,7 +100,7 @@ public final class Quorum implements Redis {
                 // The attempt has ended, or another call of it asks for votes at this moment.
                 outcome = wanting instanceof Request.Acquire
                         ? Outcome.of(unanswered("an earlier question of this attempt has not been answered"))
-                        : Outcome.of(new Reply("STALE", List.of()));
+                        : Poll.UNASKED;
             } else if (call.request() instanceof Request.Keeping kept && holder != null) {
                 poll = holder.keeping(calls, call, kept);
             } else {
@@ -108,16 +108,18 @@ public final class Quorum implements Redis {
             }
         }
 
-        void heard(Poll.Result result) {
+        void heard(Poll asked, Poll.Result result) {
             poll = result.next();
             if (poll == null) {
                 split = result.split();
                 if (result.outcome().failure() instanceof RedisException.Unready unready) {
                     say(unready);
                 }
+                Outcome heard =
+                        result.outcome().reply() == null || asked.isAnswered() ? result.outcome() : Poll.UNASKED;
                 outcome = candidacy != null && call.request() instanceof Request.Wanting wanting
-                        ? candidacy.answer(wanting, result.outcome())
-                        : result.outcome();
+                        ? candidacy.answer(wanting, heard)
+                        : heard;
             }
         }
 
@@ -204,7 +206,7 @@ public final class Quorum implements Redis {
                 Poll poll = inquiry.poll;
                 if (poll != null) {
                     Poll.Result result = poll.await(deadline);
-                    inquiry.heard(result);
+                    inquiry.heard(poll, result);
                     if (result.after() != null) {
                         after.add(result.after());
                     }

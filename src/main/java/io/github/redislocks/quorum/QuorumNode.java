@@ -7,7 +7,6 @@ import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.concurrent.Uninterruptibles;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
-import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -30,7 +29,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class QuorumNode extends PolledMaster {
 
-    private static final Outcome NOTHING = Outcome.of(new Reply("GONE", List.of()));
     private static final long IDLE_SECONDS = 5;
     private static final long BACKGROUND_IDLE_SECONDS = 1;
     /** How many threads ask it, each on a connection of its own. */
@@ -161,7 +159,7 @@ public final class QuorumNode extends PolledMaster {
             if (poll.concerns(this)) {
                 concerned.add(poll);
             } else {
-                poll.heard(this, NOTHING);
+                poll.heard(this, Poll.UNASKED);
             }
         }
         return concerned;

@@ -151,7 +151,12 @@ final class Turn {
             }
             tell(wanted(), Outcome.of(new Reply("LATE", List.of())));
         } catch (RedisException e) {
-            Throwable met = node.health.noteSafely(e, timeout);
+            // An objection stands for a while without a further question to the server.
+            boolean asked = node.server.objection() == null;
+            Throwable met = asked ? node.health.noteSafely(e, timeout) : null;
+            if (!asked) {
+                node.health.unknown();
+            }
             tellAll(Outcome.of(node.health.named(e)));
             if (met != null) {
                 node.report("A failure was not noted", met);

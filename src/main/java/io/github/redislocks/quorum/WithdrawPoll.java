@@ -1,6 +1,7 @@
 package io.github.redislocks.quorum;
 
 import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.Reply;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLongArray;
@@ -21,7 +22,7 @@ public final class WithdrawPoll extends MajorityPoll {
         super(
                 calls.nodes(),
                 calls.withdraw(order),
-                order.end() == Withdrawal.End.RELEASED ? Set.of("ENDED") : Set.of("ENDED", "GONE"),
+                order.end() == Withdrawal.End.RELEASED ? Set.of("ENDED") : Set.of("ENDED", "GONE", Reply.UNASKED),
                 order.end() == Withdrawal.End.RELEASED ? "FREED" : "DONE",
                 Long.MAX_VALUE);
         this.order = order;

@@ -10,6 +10,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -244,7 +245,7 @@ public final class BatchSender implements Runnable {
         return count;
     }
 
-    /** Sends jobs in one pipeline; false if none was answered. */
+    /** Sends jobs in one pipeline; false if Redis did not answer. */
     private boolean send(List<Job> jobs, long timeout) {
         long sent = clock.nanoTime();
         List<Call> calls = new ArrayList<>(jobs.size());
@@ -255,9 +256,12 @@ public final class BatchSender implements Runnable {
         long took = clock.nanoTime() - sent;
         pipeline = PIPELINE * (1 + Math.min(MAX_FACTOR, took / FAR_NANOS));
         boolean answered = false;
+        boolean silent = false;
         for (int i = 0; i < jobs.size(); i++) {
             Outcome outcome = outcomes.get(i);
-            answered |= !(outcome.failure() instanceof RedisException.Unanswered);
+            boolean lost = outcome.failure() instanceof RedisException.Unanswered;
+            silent |= lost;
+            answered |= !lost && (outcome.reply() == null || !outcome.reply().is(Reply.UNASKED));
             try {
                 tell(jobs.get(i), calls.get(i), outcome, sent, timeout);
             } catch (Throwable e) {
@@ -269,14 +273,14 @@ public final class BatchSender implements Runnable {
                         e);
             }
         }
-        return answered;
+        return answered || !silent;
     }
 
     private void tell(Job job, Call call, Outcome outcome, long sent, long timeout) {
         Availability server = monitored.of(call.keys().get(0));
         long now = clock.nanoTime();
         if (outcome.reply() != null) {
-            server.answered(call, now);
+            server.answered(call, outcome.reply(), now);
             boolean unused = call.isLate(outcome.reply());
             job.answered(outcome.reply(), sent);
         } else if (outcome.failure() instanceof RedisException.Unready unready) {

@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisOutage;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.QuorumServers;
 import io.github.redislocks.fixture.RedisServer;
@@ -15,6 +17,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -124,6 +128,85 @@ class QuorumFaultTest {
             masters.get(i).resume();
         }
         await().atMost(SOON).until(() -> votes().isEmpty());
+    }
+
+    /** Tries that give up withdraw what they never had: masters that are not asked for that have not answered. */
+    private void assertOutageIsTold(Runnable fault) throws InterruptedException {
+        List<RedisOutage> began = new CopyOnWriteArrayList<>();
+        List<RedisOutage> ended = new CopyOnWriteArrayList<>();
+        RedisLocks locks = RedisLocks.builder()
+                .quorum(masters.uris())
+                .lease(LEASE)
+                .restartDelay(Duration.ZERO)
+                .retryFor(Duration.ofSeconds(3))
+                .listener(new LockListener() {
+                    @Override
+                    public void outageBegan(RedisOutage outage) {
+                        began.add(outage);
+                    }
+
+                    @Override
+                    public void outageEnded(RedisOutage outage) {
+                        ended.add(outage);
+                    }
+                })
+                .build();
+        clients.add(locks);
+        RedisReentrantLock lock = locks.reentrantLock("job");
+        lock.lock();
+        lock.unlock();
+        fault.run();
+        AtomicBoolean over = new AtomicBoolean();
+        AtomicInteger falses = new AtomicInteger();
+        List<Thread> tries = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            RedisReentrantLock other = locks.reentrantLock("tried-" + i);
+            Thread thread = new Thread(() -> {
+                while (!over.get()) {
+                    try {
+                        falses.addAndGet(other.tryLock(150, TimeUnit.MILLISECONDS) ? 0 : 1);
+                    } catch (LockUnavailableException told) {
+                        // As promised.
+                    } catch (InterruptedException e) {
+                        return;
+                    }
+                }
+            });
+            thread.start();
+            tries.add(thread);
+        }
+        try {
+            long start = System.nanoTime();
+            assertThatThrownBy(lock::lock).isInstanceOf(LockUnavailableException.class);
+            assertThat(Duration.ofNanos(System.nanoTime() - start))
+                    .isBetween(Duration.ofSeconds(2), Duration.ofSeconds(12));
+        } finally {
+            over.set(true);
+            for (Thread thread : tries) {
+                thread.join();
+            }
+        }
+        assertThat(falses).as("tries that were told that the lock is busy").hasValue(0);
+        await().atMost(SOON).untilAsserted(() -> assertThat(began).hasSize(1));
+        assertThat(ended).isEmpty();
+    }
+
+    @Test
+    void tries_allMastersDead_areToldOfOneOutageAndLockEndsAfterRetryFor() throws InterruptedException {
+        assertOutageIsTold(() -> {
+            for (int i = 0; i < masters.size(); i++) {
+                masters.get(i).kill();
+            }
+        });
+    }
+
+    @Test
+    void tries_majorityHangs_areToldOfOneOutageAndLockEndsAfterRetryFor() throws InterruptedException {
+        assertOutageIsTold(() -> {
+            for (int i = 0; i < 3; i++) {
+                masters.get(i).pause();
+            }
+        });
     }
 
     /** The first holds A, B and C: D and E were frozen, and what they find when they go on is too late. */

@@ -65,7 +65,7 @@ class MonitoredRedisTest {
     private @Nullable MonitoredRedis several;
 
     /** One of several servers. */
-    private final class One extends ForwardingRedis {
+    private class One extends ForwardingRedis {
 
         One(InMemoryRedis twin) {
             super(twin);
@@ -175,6 +175,31 @@ class MonitoredRedisTest {
             }
             assertThat(told).containsExactly("began", "ended", "began", "ended");
             assertThat(monitored.count()).isOne();
+        }
+    }
+
+    @Test
+    void replyThatNoServerGave_endsNoOutage() {
+        fake.advanceMillis(1_000);
+        try (InMemoryRedis twin = new InMemoryRedis(fake.server())) {
+            Redis unasked = new One(twin) {
+                @Override
+                public Reply run(Call call, long timeoutNanos) {
+                    return down ? super.run(call, timeoutNanos) : new Reply(Reply.UNASKED, List.of());
+                }
+            };
+            MonitoredRedis monitored = new MonitoredRedis(Settings.DEFAULTS, fake, unasked, events);
+            monitored.connected();
+            Call call = Scripts.locked(LockKeys.of("redis-locks", "job"));
+            down = true;
+            assertThatThrownBy(() -> monitored.run(call, 3_000_000_000L)).isInstanceOf(RedisException.Unanswered.class);
+            down = false;
+            Availability server = monitored.of(call.keys().get(0));
+            long silent = server.silence(fake.nanoTime());
+            assertThat(silent).isPositive();
+            assertThat(monitored.run(call, 3_000_000_000L).code()).isEqualTo(Reply.UNASKED);
+            assertThat(server.silence(fake.nanoTime())).isGreaterThanOrEqualTo(silent);
+            assertThat(server.answeredSince(0)).isFalse();
         }
     }
 

@@ -250,6 +250,27 @@ class PollTest extends ThreeMasters {
                 .hasNoCause();
     }
 
+    /** By its cause the quorum has answered, or not. */
+    @Test
+    void noMajority_hasTheCauseOfARefusalOnlyIfAMajorityAnswered() {
+        Outcome full = refused("OOM");
+        for (List<Outcome> silent : Arrays.asList(
+                List.of(full, unanswered(true), unanswered(true)), List.of(unanswered(true), unanswered(true), full))) {
+            assertThat(noMajority(true, silent.toArray(Outcome[]::new))
+                            .failure()
+                            .getCause())
+                    .hasMessage("away");
+        }
+        for (List<Outcome> answering :
+                Arrays.asList(List.of(unanswered(true), full, full), List.of(unanswered(true), done(), full))) {
+            assertThat(noMajority(true, answering.toArray(Outcome[]::new))
+                            .failure()
+                            .getCause())
+                    .hasMessage("OOM");
+        }
+        assertThat(noMajority(true, full, null, null).failure()).hasNoCause();
+    }
+
     @Test
     void noMajority_isRefusedOnlyIfAllSayNoForGood() {
         Outcome denied = refused("NOPERM");

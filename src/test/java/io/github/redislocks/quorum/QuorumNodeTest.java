@@ -76,6 +76,22 @@ class QuorumNodeTest extends OneMaster {
         heardItsOwnAnswer(after);
     }
 
+    /** The remembered refusal does not mean that the server answers. */
+    @Test
+    void serverToWhichThereIsAnObjection_andThatIsAway_isNotTakenForOneThatAnswers() {
+        master.replica(true);
+        NotedQuestion replica = question();
+        node.ask(List.of(replica), deadline, false);
+        assertThat(replica.heard(deadline).failure()).hasMessageContaining("is a replica");
+        node.health.note(List.of(Outcome.of(new RedisException.Unanswered("away", true, null))), SECOND);
+        Awaitility.await().until(() -> {
+            NotedQuestion again = question();
+            node.ask(List.of(again), deadline, false);
+            return again.heard(deadline).failure() instanceof RedisException.Refused;
+        });
+        assertThat(node.health.isSound()).isFalse();
+    }
+
     @Test
     void questionsThatCome_whileOneIsUnderWay_areAskedByTheSameThread() {
         HeldCalls held = master.hold(call -> call.script().name().equals("locked"));

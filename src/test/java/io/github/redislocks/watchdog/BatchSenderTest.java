@@ -181,6 +181,27 @@ class BatchSenderTest {
     }
 
     @Test
+    void answersThatNoServerGave_endNoOutage_andDoNotStandForThoseThatAreMissing() {
+        Outcome unasked = Outcome.of(new Reply(Reply.UNASKED, List.of()));
+        clock.advanceMillis(1_000);
+        server = calls -> {
+            clock.advanceMillis(TIMEOUT / MILLI);
+            List<Outcome> outcomes = new ArrayList<>(all(calls, unasked));
+            outcomes.set(0, AWAY);
+            return outcomes;
+        };
+        List<Question> jobs = questions(70);
+        send(false, jobs);
+        assertThat(pipelines).containsExactly(32);
+        assertThat(jobs.get(1).told).containsExactly("begin", Reply.UNASKED, "end");
+        assertThat(monitored.of(call.keys().get(0)).silence(clock.nanoTime())).isPositive();
+        server = calls -> all(calls, unasked);
+        send(false, questions(70));
+        assertThat(pipelines).as("nothing says that Redis is away").containsExactly(32, 70);
+        assertThat(monitored.of(call.keys().get(0)).silence(clock.nanoTime())).isPositive();
+    }
+
+    @Test
     void batch_isSentInPipelinesAndEachJobHearsItsAnswer() {
         List<Question> jobs = questions(70);
         assertThat(sender.isIdle()).isTrue();
