@@ -238,7 +238,9 @@ public final class Settlements {
                 // A third of the rest of the claim, which counts from the last heartbeat that was answered.
                 renewal = now + (dated.deadlineNanos() - now) / Timing.RENEWALS_PER_LEASE;
             } else {
-                renewal = attempt.renewed ? now + Timing.renewalNanos(attempt.leaseMillis) : Long.MAX_VALUE;
+                // From the sending, as the deadline: far away the answer may take a good part of the lease.
+                long sent = dated.deadlineNanos() - Timing.validityNanos(attempt.leaseMillis);
+                renewal = attempt.renewed ? sent + Timing.renewalNanos(attempt.leaseMillis) : Long.MAX_VALUE;
             }
             if (settings.watchDeletions()) {
                 renewal = Math.min(renewal, now + Timing.UNWATCHED_NANOS);

@@ -35,7 +35,11 @@ public final class BatchSender implements Runnable {
     /** The size of one pipeline to a nearby server: as many holds as one script renews. */
     private static final int PIPELINE = 32;
 
-    private static final long MIN_TIMEOUT_NANOS = 20_000_000;
+    /**
+     * The least time to wait for answers, unless the command timeout is shorter. A timeout cuts the connection of all
+     * holds, which a short lease of one of them must not do.
+     */
+    private static final long MIN_TIMEOUT_NANOS = 750_000_000;
     /**
      * For each time this long that a pipeline took, the next one may be longer by PIPELINE, MAX_FACTOR times at most.
      */

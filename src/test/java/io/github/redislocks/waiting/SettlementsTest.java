@@ -42,11 +42,14 @@ class SettlementsTest extends StillClient {
     void grantThatIsConfirmed_isAHoldThatIsRenewedByItsLease() {
         Attempt attempt = enter();
         Settlements.Settlement settlement = of(attempt);
-        assertThat(settlement.settle(grant(10_000, true))).isEqualTo(Result.HELD);
+        long sent = clock.nanoTime() - 200 * MILLI;
+        long deadline = sent + Timing.validityNanos(LEASE);
+        assertThat(settlement.settle(new Attempt.Grant(5, true, deadline, clock.nanoTime(), true)))
+                .isEqualTo(Result.HELD);
         Hold made = settlement.made;
         assertThat(client.holds.get(keys, client.owners.caller())).isSameAs(made);
-        assertThat(made.deadlineNanos()).isEqualTo(clock.nanoTime() + 10_000 * MILLI);
-        assertThat(made.nextRenewalNanos()).isEqualTo(clock.nanoTime() + Timing.renewalNanos(LEASE));
+        assertThat(made.deadlineNanos()).isEqualTo(deadline);
+        assertThat(made.nextRenewalNanos()).isEqualTo(sent + Timing.renewalNanos(LEASE));
         assertThat(made.previousLost).isTrue();
         assertThat(made.token).isEqualTo(5);
         assertThat(client.attempts.isUnderWay(attempt)).isFalse();
@@ -191,7 +194,7 @@ class SettlementsTest extends StillClient {
                 new LockClient("client", Settings.DEFAULTS.withWatchDeletions(true), List.of(), clock, redis);
         Attempt attempt = enter();
         Settlements.Settlement settlement = watching.settlements.of(attempt, WaitLimit.endless(), null);
-        settlement.settle(grant(10_000, true));
+        settlement.settle(grant(29_000, true));
         assertThat(settlement.made.nextRenewalNanos()).isEqualTo(clock.nanoTime() + Timing.UNWATCHED_NANOS);
     }
 }
