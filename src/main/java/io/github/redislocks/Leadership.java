@@ -78,7 +78,8 @@ public final class Leadership implements AutoCloseable {
             Supplier<CompletableFuture<LockHandle>> ask,
             BooleanSupplier isClosed) {
         Objects.requireNonNull(work, "work");
-        Candidacy.Office office = new Candidacy.Office(name, work, options.isInterrupting(), agenda);
+        Candidacy.Office office =
+                new Candidacy.Office(name, work, options.isInterrupting(), RedisLockHandle::firstNews, agenda);
         Candidacy candidacy = new Candidacy(office, new Candidacy.Electorate(ask, isClosed));
         candidacy.begin();
         return new Leadership(office, options, candidacy);

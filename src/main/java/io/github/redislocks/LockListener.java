@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Many threads call the methods. The thread that locks or unlocks calls {@link #acquired}, {@link #notAcquired},
  * {@link #released} and {@link #forced} and waits for them, so they must be quick and must not lock. A thread that does
- * nothing else calls the other methods; if one of them blocks, it only delays the next call.
+ * nothing else calls {@link #lost}, and another the other methods; if one of them blocks, it only delays the next call
+ * of its thread.
  *
  * @since 0.1.0
  */
@@ -48,7 +49,10 @@ public interface LockListener {
      */
     default void released(LockReleased event) {}
 
-    /** Called when a hold has ended without its owner's unlock: once for each loss, after the lock's queries say so. */
+    /**
+     * Called when a hold has ended without its owner's unlock: once for each loss, after the lock's queries say so and
+     * after {@link #acquired} has returned for that hold.
+     */
     default void lost(LockLost loss) {}
 
     /**

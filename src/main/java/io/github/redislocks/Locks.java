@@ -310,8 +310,9 @@ public interface Locks extends AutoCloseable {
     default <T extends @Nullable Object, E extends Exception> T callWithHandle(
             String name, LockOptions options, HandleCall<T, E> action) throws E, InterruptedException {
         Objects.requireNonNull(action, "action");
-        LockHandle held = acquire(name, options.interruptOnLoss(false));
-        return HandledWork.call(held, options.isInterruptedOnLoss(), action);
+        Function<LockHandle, CompletionStage<LockLost>> losses =
+                options.isInterruptedOnLoss() ? RedisLockHandle::firstNews : null;
+        return HandledWork.call(acquire(name, options.interruptOnLoss(false)), losses, action);
     }
 
     /**

@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.LossNews;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.state.HandleOwner;
@@ -23,11 +24,9 @@ public final class RedisLockHandle implements LockHandle {
 
     private final LockClient client;
     private final Sync sync;
-    private final CompletableFuture<LockLost> lost = new CompletableFuture<>();
+    private final LossNews news = new LossNews();
     private final HandleOwner owner;
     private final AtomicBoolean ended = new AtomicBoolean();
-    /** What {@link #lost} returns; null before its first call. */
-    private volatile @Nullable CompletionStage<LockLost> told;
     /** Null until it is acquired, which is before anybody else has it. */
     private volatile @Nullable Hold hold;
 
@@ -35,8 +34,7 @@ public final class RedisLockHandle implements LockHandle {
         this.client = client;
         this.sync = sync;
         // The library refers to this weakly, to see whether anybody still has it.
-        CompletableFuture<LockLost> news = lost;
-        this.owner = client.owners.handle(this, news::complete);
+        this.owner = client.owners.handle(this, news.first::complete);
     }
 
     Sync sync() {
@@ -108,14 +106,16 @@ public final class RedisLockHandle implements LockHandle {
 
     @Override
     public CompletionStage<LockLost> lost() {
-        client.listen();
-        CompletionStage<LockLost> stage = told;
-        if (stage == null) {
-            // One for all calls: each would be kept for as long as the handle.
-            stage = lost.minimalCompletionStage();
-            told = stage;
+        return news.forUsers(client);
+    }
+
+    /** The news of the loss of any handle, as early as the library can have it. */
+    static CompletionStage<LockLost> firstNews(LockHandle handle) {
+        if (!(handle instanceof RedisLockHandle own)) {
+            return handle.lost();
         }
-        return stage;
+        own.client.listen();
+        return own.news.first;
     }
 
     @Override

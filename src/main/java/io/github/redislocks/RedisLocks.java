@@ -5,6 +5,7 @@ import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.engine.AsyncAcquisitions;
 import io.github.redislocks.engine.EagerClasses;
+import io.github.redislocks.engine.EndableFuture;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.SeveralLocks;
 import io.github.redislocks.engine.Sync;
@@ -24,6 +25,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.SortedSet;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ThreadFactory;
@@ -194,7 +196,7 @@ public final class RedisLocks implements Locks {
     public CompletableFuture<LockHandle> acquireAsync(String name, LockOptions options) {
         RedisLockHandle handle = handle(name, options);
         Sync sync = handle.sync();
-        CompletableFuture<LockHandle> result = new CompletableFuture<>();
+        EndableFuture<LockHandle> result = new EndableFuture<>();
         AsyncAcquisitions.Pending pending = client.async.begin(
                 sync.keys(),
                 handle.handleOwner(),
@@ -203,27 +205,25 @@ public final class RedisLocks implements Locks {
                 new AsyncAcquisitions.Caller() {
                     @Override
                     public void acquired(Hold hold) {
-                        if (!result.complete(handle.of(hold))) {
-                            CompletionStage<Boolean> unused = handle.releaseAsync();
+                        if (!result.succeed(handle.of(hold))) {
+                            unwanted(hold);
                         }
                     }
 
                     @Override
+                    public void unwanted(Hold hold) {
+                        CompletionStage<Boolean> unused = handle.of(hold).releaseAsync();
+                    }
+
+                    @Override
                     public void failed(Throwable failure) {
-                        result.completeExceptionally(failure);
+                        if (!(failure instanceof CancellationException)) {
+                            result.fail(failure);
+                        }
                     }
                 });
-        // Whoever else completes it, as by a cancel or a timeout, does not want the lock any more. If the library does,
-        // the acquisition has ended.
-        boolean watched = false;
-        try {
-            CompletableFuture<LockHandle> unused = result.whenComplete((acquired, failure) -> pending.cancel());
-            watched = true;
-        } finally {
-            if (!watched) {
-                pending.cancel();
-            }
-        }
+        // A user who completes the future does not want the lock any more.
+        result.onEnd(pending.cancellation);
         return result;
     }
 

@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.LossNews;
 import io.github.redislocks.engine.SeveralLocks;
 import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Hold;
@@ -11,7 +12,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The handle of several locks on Redis; {@link RedisLocks#acquireAll} makes it. Thread-safe.
@@ -23,11 +23,9 @@ public final class RedisMultiLockHandle implements MultiLockHandle {
     private final LockClient client;
     private final SeveralLocks several;
     private final List<String> names;
-    private final CompletableFuture<LockLost> lost = new CompletableFuture<>();
+    private final LossNews news = new LossNews();
     private final HandleOwner owner;
     private final AtomicBoolean ended = new AtomicBoolean();
-    /** What {@link #lost} returns; null before its first call. */
-    private volatile @Nullable CompletionStage<LockLost> told;
     /** None until they are acquired, which is before anybody else has this. */
     private volatile Hold[] holds = {};
 
@@ -36,8 +34,7 @@ public final class RedisMultiLockHandle implements MultiLockHandle {
         this.several = several;
         this.names = RedisMultiLock.namesOf(several);
         // The library refers to this weakly, to see whether anybody still has it.
-        CompletableFuture<LockLost> news = lost;
-        this.owner = client.owners.handle(this, news::complete);
+        this.owner = client.owners.handle(this, news.first::complete);
     }
 
     HandleOwner handleOwner() {
@@ -97,14 +94,7 @@ public final class RedisMultiLockHandle implements MultiLockHandle {
 
     @Override
     public CompletionStage<LockLost> lost() {
-        client.listen();
-        CompletionStage<LockLost> stage = told;
-        if (stage == null) {
-            // One for all calls: each would be kept for as long as the handle.
-            stage = lost.minimalCompletionStage();
-            told = stage;
-        }
-        return stage;
+        return news.forUsers(client);
     }
 
     @Override

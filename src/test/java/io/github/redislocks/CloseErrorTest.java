@@ -128,6 +128,7 @@ class CloseErrorTest extends FakeTime {
 
         Frail() {
             super(attempt(), grant(), clock.nanoTime(), Long.MAX_VALUE, null);
+            announced();
         }
 
         @Override

@@ -84,6 +84,9 @@ public final class AsyncAcquisitions {
         /** It has the lock. */
         void acquired(Hold hold);
 
+        /** Has to release the lock, which came after the cancellation. Runs on the thread of the acquisitions. */
+        void unwanted(Hold hold);
+
         /** It will not have it. */
         void failed(Throwable failure);
     }
@@ -173,7 +176,7 @@ public final class AsyncAcquisitions {
 
     /** Whether there is nothing to do now, so that only news or time brings something. */
     public boolean isIdle() {
-        return open.isEmpty() || loop.isClosed() || (news.get() == null && restsUntilNanos > clock.nanoTime());
+        return loop.isClosed() || (news.get() == null && (open.isEmpty() || restsUntilNanos > clock.nanoTime()));
     }
 
     /** Takes all that have news now, in their order; returns the first. */
@@ -214,6 +217,15 @@ public final class AsyncAcquisitions {
         private final long beganNanos = clock.nanoTime();
         private final LockListener.@Nullable Acquiring call;
         private final AtomicBoolean queued = new AtomicBoolean();
+        /** Gives up: nothing is left in Redis. Returns at once. */
+        public final Runnable cancellation = new Runnable() {
+            @Override
+            public void run() {
+                cancelled = true;
+                Pending.this.run();
+            }
+        };
+
         private volatile boolean cancelled;
         /** Set by the caller's thread, which begins the first attempt, since the order of calls counts. */
         private volatile boolean begun;
@@ -227,7 +239,9 @@ public final class AsyncAcquisitions {
         private volatile boolean ended;
         /** Its neighbour among those with news. */
         private @Nullable Pending behind;
-        /** Whether the caller is told, or about to be. */
+        /** The hold, from before the caller knows of it; of the client's thread. */
+        private @Nullable Hold acquired;
+        /** Whether the caller was told, or has no need to be. */
         private final AtomicBoolean told = new AtomicBoolean();
 
         private Pending(LockKeys keys, HandleOwner owner, Attempt.Request request, WaitLimit limit, Caller caller) {
@@ -250,12 +264,6 @@ public final class AsyncAcquisitions {
                 }
                 loop.wake();
             }
-        }
-
-        /** Gives up: nothing is left in Redis. Returns at once; the caller is told, unless it has been. */
-        public void cancel() {
-            cancelled = true;
-            run();
         }
 
         /** Begins an attempt, with its place in the local queue. */
@@ -294,6 +302,9 @@ public final class AsyncAcquisitions {
 
         private void advance() {
             queued.set(false);
+            if (ended) {
+                giveBack();
+            }
             if (!begun || ended) {
                 return;
             }
@@ -392,10 +403,11 @@ public final class AsyncAcquisitions {
         private void succeed(Hold hold) {
             MemoryEdge.publish();
             end();
-            if (!told.compareAndSet(false, true)) {
+            if (told.get()) {
                 strand(hold);
                 return;
             }
+            acquired = hold;
             try {
                 events.tellHandle(new Runnable() {
                     @Override
@@ -403,14 +415,27 @@ public final class AsyncAcquisitions {
                         if (events.isHeard()) {
                             events.acquired(keys, hold, beganNanos, call);
                         }
-                        caller.acquired(hold);
+                        if (told.compareAndSet(false, true)) {
+                            caller.acquired(hold);
+                        } else if (!cancelled) {
+                            strand(hold);
+                        }
                     }
                 });
             } catch (Throwable e) {
+                told.set(true);
                 strand(hold);
                 // There was no memory for a task: the user's code runs here, late rather than never.
                 caller.failed(e);
                 throw e;
+            }
+        }
+
+        /** Ends what the caller has cancelled after it was acquired, and before it was told. */
+        private void giveBack() {
+            Hold hold = acquired;
+            if (cancelled && hold != null && told.compareAndSet(false, true)) {
+                caller.unwanted(hold);
             }
         }
 

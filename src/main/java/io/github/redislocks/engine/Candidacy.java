@@ -2,6 +2,7 @@ package io.github.redislocks.engine;
 
 import io.github.redislocks.LeaderWork;
 import io.github.redislocks.LockHandle;
+import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.Agenda;
 import io.github.redislocks.concurrent.Backoff;
 import io.github.redislocks.concurrent.Log;
@@ -10,9 +11,11 @@ import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -34,8 +37,14 @@ public final class Candidacy extends Agenda.Matter implements BiConsumer<Object,
      * What it runs for.
      *
      * @param interrupts whether the thread of the work is interrupted when the work should end
+     * @param losses the news of the loss of a handle, on which nothing depends that may block
      */
-    public record Office(String name, LeaderWork work, boolean interrupts, Agenda agenda) {}
+    public record Office(
+            String name,
+            LeaderWork work,
+            boolean interrupts,
+            Function<LockHandle, CompletionStage<LockLost>> losses,
+            Agenda agenda) {}
 
     /**
      * Whom it asks.
@@ -74,12 +83,8 @@ public final class Candidacy extends Agenda.Matter implements BiConsumer<Object,
         return office.name();
     }
 
-    LeaderWork work() {
-        return office.work();
-    }
-
-    boolean isInterrupting() {
-        return office.interrupts();
+    Office office() {
+        return office;
     }
 
     /** Completes when all has ended. */

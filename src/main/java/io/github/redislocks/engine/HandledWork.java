@@ -21,29 +21,31 @@ public final class HandledWork {
     /**
      * Has the calling thread do the work, and releases the lock.
      *
-     * @param interruptOnLoss whether a loss interrupts the thread while it does the work
+     * @param losses the news of the loss of a handle, on which nothing depends that may block: it interrupts the thread
+     *     while it does the work; null if nothing does
      */
     public static <T extends @Nullable Object, E extends Exception> T call(
-            LockHandle held, boolean interruptOnLoss, HandleCall<T, E> action) throws E {
+            LockHandle held, @Nullable Function<LockHandle, CompletionStage<LockLost>> losses, HandleCall<T, E> action)
+            throws E {
         Interruption interruption = null;
         T result;
         try {
-            interruption = interruptOnLoss ? new Interruption() : null;
-            if (interruption != null) {
-                begin(interruption, held);
+            if (losses != null) {
+                interruption = new Interruption();
+                begin(interruption, losses.apply(held));
             }
             result = action.call(held);
         } catch (Throwable e) {
             boolean interrupted = interruption != null && interruption.end();
-            LockLostException lost = releaseAfter(held, e);
-            if (interrupted && lost == null) {
+            LockLostException loss = releaseAfter(held, e);
+            if (interrupted && loss == null) {
                 // The work has closed its handle.
-                lost = lossOf(held);
+                loss = lossOf(held);
             }
-            if (interrupted && lost != null && e instanceof InterruptedException) {
+            if (interrupted && loss != null && e instanceof InterruptedException) {
                 // Nobody else interrupted the caller.
-                lost.addSuppressed(e);
-                throw lost;
+                loss.addSuppressed(e);
+                throw loss;
             }
             throw e;
         }
@@ -51,17 +53,17 @@ public final class HandledWork {
             interruption.end();
         }
         held.close();
-        LockLostException lost = lossOf(held);
-        if (lost != null) {
+        LockLostException loss = lossOf(held);
+        if (loss != null) {
             // The work has released the lock, or tried to.
-            throw lost;
+            throw loss;
         }
         return result;
     }
 
-    private static void begin(Interruption interruption, LockHandle held) {
+    private static void begin(Interruption interruption, CompletionStage<LockLost> lost) {
         interruption.begin();
-        CompletionStage<Void> unused = held.lost().thenAccept(new Consumer<LockLost>() {
+        CompletionStage<Void> unused = lost.thenAccept(new Consumer<LockLost>() {
             @Override
             public void accept(LockLost loss) {
                 boolean unused = interruption.interrupt();
@@ -110,8 +112,8 @@ public final class HandledWork {
         Async<T> work = new Async<>(action);
         boolean begun = false;
         try {
-            CompletableFuture<?> unused = work.result.whenComplete((value, failure) -> acquired.cancel(false));
-            CompletableFuture<?> unused2 = acquired.whenComplete(work);
+            work.result.onEnd(() -> acquired.cancel(false));
+            CompletableFuture<?> unused = acquired.whenComplete(work);
             begun = true;
         } finally {
             if (!begun) {
@@ -124,7 +126,7 @@ public final class HandledWork {
     /** One work of {@link #begin}; is told of its lock. */
     private static final class Async<T extends @Nullable Object> implements BiConsumer<LockHandle, Throwable> {
 
-        final CompletableFuture<T> result = new CompletableFuture<>();
+        final EndableFuture<T> result = new EndableFuture<>();
         private final Function<? super LockHandle, ? extends CompletionStage<T>> action;
 
         Async(Function<? super LockHandle, ? extends CompletionStage<T>> action) {
@@ -134,7 +136,7 @@ public final class HandledWork {
         @Override
         public void accept(@Nullable LockHandle held, @Nullable Throwable failure) {
             if (held == null) {
-                result.completeExceptionally(failure);
+                result.fail(failure);
             } else if (result.isDone()) {
                 // Cancelled at the moment at which the lock was had.
                 CompletionStage<Boolean> unused = held.releaseAsync();
@@ -169,7 +171,7 @@ public final class HandledWork {
 
         private void failIf(@Nullable Throwable thrown) {
             if (thrown != null) {
-                result.completeExceptionally(thrown);
+                result.fail(thrown);
             }
         }
 
@@ -181,9 +183,9 @@ public final class HandledWork {
                     if (lost != null) {
                         thrown.addSuppressed(lost);
                     }
-                    result.completeExceptionally(thrown);
+                    result.fail(thrown);
                 } else if (lost != null) {
-                    result.completeExceptionally(lost);
+                    result.fail(lost);
                 } else {
                     complete(value);
                 }
@@ -192,7 +194,7 @@ public final class HandledWork {
 
         @SuppressWarnings("NullAway") // Null only where the stage's value is.
         private void complete(@Nullable T value) {
-            result.complete(value);
+            result.succeed(value);
         }
     }
 }

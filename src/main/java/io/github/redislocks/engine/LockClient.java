@@ -47,6 +47,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.concurrent.Executor;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -82,6 +83,7 @@ public final class LockClient {
     private final Conditions conditions;
     private final LockQueries queries;
     private final FailoverGuard failoverGuard;
+    private final EventNotifier events;
     private final LateLog log;
     private final Closing closing;
 
@@ -96,7 +98,7 @@ public final class LockClient {
         this.settings = settings;
         this.clock = clock;
         this.redis = redis;
-        EventNotifier events = new EventNotifier(listeners, threads);
+        this.events = new EventNotifier(listeners, threads);
         this.log = events.log();
         this.owners = new Owners(id);
         this.localQueue = new LocalQueue();
@@ -184,6 +186,11 @@ public final class LockClient {
                 Loggers.LOSS.debug("The mailbox was not opened: {}", e.getMessage());
             }
         }
+    }
+
+    /** Runs what users made depend on the news of a loss. */
+    public Executor lossTeller() {
+        return events::tellLoss;
     }
 
     /**

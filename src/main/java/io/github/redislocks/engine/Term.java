@@ -15,7 +15,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** One term of a candidate, and what its thread runs: the work, and the release of the lock after it. */
@@ -28,6 +28,10 @@ public final class Term implements LeaderTerm, Runnable {
     final long sinceNanos;
     private final Interruption interruption = new Interruption();
     private final CompletableFuture<Optional<LockLost>> stopping = new CompletableFuture<>();
+    private final CompletionStage<Optional<LockLost>> shown = stopping.minimalCompletionStage();
+    /** Completes with the end; nothing of users depends on this future. */
+    private final CompletableFuture<Boolean> ending = new CompletableFuture<>();
+
     private final AtomicBoolean stopped = new AtomicBoolean();
     private final AtomicBoolean claimed = new AtomicBoolean();
 
@@ -92,12 +96,14 @@ public final class Term implements LeaderTerm, Runnable {
     /** Returns why the work failed, or null. */
     private @Nullable Throwable lead() {
         try {
-            CompletionStage<LockLost> unused = handle.lost().whenComplete(onLoss());
             interruption.begin();
+            CompletionStage<Void> unused =
+                    candidacy.office().losses().apply(handle).thenRun(this::end);
+            CompletionStage<Void> unused2 = handle.lost().thenAccept(onLoss());
             if (!isStopping()) {
                 atWork = true;
                 LOG.info("Elected leader of \"{}\": {}", name(), handle);
-                candidacy.work().lead(this);
+                candidacy.office().work().lead(this);
             }
             return null;
         } catch (Throwable e) {
@@ -112,22 +118,27 @@ public final class Term implements LeaderTerm, Runnable {
     }
 
     /** Not a lambda: a lambda whose first linking meets an error may fail for ever. */
-    private BiConsumer<LockLost, Throwable> onLoss() {
-        return new BiConsumer<>() {
+    private Consumer<LockLost> onLoss() {
+        return new Consumer<>() {
             @Override
-            public void accept(LockLost loss, @Nullable Throwable failure) {
+            public void accept(LockLost loss) {
                 stop(Optional.of(loss));
             }
         };
     }
 
-    /** Tells the work to stop, once. */
+    /** Tells the work to stop, once, and then what users made depend on that. */
     void stop(Optional<LockLost> loss) {
+        end();
+        stopping.complete(loss);
+    }
+
+    private void end() {
         if (stopped.compareAndSet(false, true)) {
-            if (candidacy.isInterrupting() && !interruption.isOfCaller()) {
+            if (candidacy.office().interrupts() && !interruption.isOfCaller()) {
                 interruption.interrupt();
             }
-            stopping.complete(loss);
+            ending.complete(true);
         }
     }
 
@@ -170,7 +181,7 @@ public final class Term implements LeaderTerm, Runnable {
     public boolean awaitStopping(Duration time) throws InterruptedException {
         boolean ofWork = interruption.isOfCaller();
         try {
-            Optional<LockLost> unused = stopping.get(TimeUnit.NANOSECONDS.convert(time), TimeUnit.NANOSECONDS);
+            boolean unused = ending.get(TimeUnit.NANOSECONDS.convert(time), TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {
             // The question below is asked in any case.
         } catch (ExecutionException e) {
@@ -190,7 +201,7 @@ public final class Term implements LeaderTerm, Runnable {
 
     @Override
     public CompletionStage<Optional<LockLost>> stopping() {
-        return stopping.minimalCompletionStage();
+        return shown;
     }
 
     /** What it is now, in words. */

@@ -30,20 +30,17 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells the user's listeners what happens. What a thread of the application does, that thread tells; all else is told
- * by a thread of its own that comes and goes with it, so that a slow listener delays no renewal; another tells handles
- * of losses and of what they have waited for, and listeners of what handles do; and a third logs. The queue of
- * listeners is bounded: by the number of holds, which are lost once each and warned of once; by one entry for renewals,
- * which are counted while they wait; by a number of locks that were given up; and by the outages, of which one is told
- * in ten seconds.
+ * Tells the user's listeners and handles what happens. A thread of the application tells what it does itself; threads
+ * that come and go tell the rest, so that slow code of the user delays no renewal. Losses have threads of their own, so
+ * that they wait for no other code of the user: one for what the library does about a loss, one for users of handles,
+ * one for listeners. The queues are bounded: by the number of holds, which are lost once each and warned of once; by
+ * one entry for renewals, which are counted while they wait; by a number of locks that were given up; and by the
+ * outages, of which one is told in ten seconds.
  */
 public final class EventNotifier {
 
     /** So many locks that were given up wait at most for a slow listener. */
     static final int MOST_GIVEN_UP = 100_000;
-
-    private static final String TO_LISTENERS = "listener";
-    private static final String TO_HANDLES = "handles";
 
     /** Made before it is needed: there is no memory then. */
     private static final Runnable UNTOLD = new Runnable() {
@@ -61,8 +58,14 @@ public final class EventNotifier {
 
     private final LockListener recording = FlightRecording.make();
 
+    /** Of losses, as the two that follow; runs no code of the user. */
+    private final TellingThread toLibrary;
+
+    private final TellingThread lossesToHandles;
+    private final TellingThread lossesToListeners;
     private final TellingThread toListeners;
     private final TellingThread toHandles;
+    private final List<TellingThread> all;
     private final LateLog log;
     /** How many renewals have not been told. */
     private final AtomicLong renewals = new AtomicLong();
@@ -82,8 +85,12 @@ public final class EventNotifier {
                 .toList());
         LateLog log = new LateLog(threads);
         this.log = log;
-        this.toListeners = new TellingThread("lock listeners", threads.factory(TO_LISTENERS), log);
-        this.toHandles = new TellingThread("lock handles", threads.factory(TO_HANDLES), log);
+        this.toLibrary = new TellingThread("lock handles", threads.factory("loss"), log);
+        this.lossesToHandles = new TellingThread("lock handles", threads.factory("loss-handles"), log);
+        this.lossesToListeners = new TellingThread("lock listeners", threads.factory("loss-listener"), log);
+        this.toListeners = new TellingThread("lock listeners", threads.factory("listener"), log);
+        this.toHandles = new TellingThread("lock handles", threads.factory("handles"), log);
+        this.all = List.of(toLibrary, lossesToHandles, lossesToListeners, toListeners, toHandles);
     }
 
     private LockListener[] withRecording(List<LockListener> some) {
@@ -152,7 +159,16 @@ public final class EventNotifier {
      * bound of its queue is the number of handles.
      */
     public void tellHandle(Runnable task) {
-        toHandles.add(new Runnable() {
+        add(toHandles, task);
+    }
+
+    /** As above, of what depends on the news of a loss. */
+    public void tellLoss(Runnable task) {
+        add(lossesToHandles, task);
+    }
+
+    private static void add(TellingThread thread, Runnable task) {
+        thread.add(new Runnable() {
             @Override
             public void run() {
                 try {
@@ -167,31 +183,14 @@ public final class EventNotifier {
     /** Reports and logs a loss. If it throws for want of memory, it may be said again. */
     public void lost(LockLost loss, LossSubject subject) {
         if (subject.isOfHandle()) {
-            tellHandle(new Runnable() {
+            add(toLibrary, new Runnable() {
                 @Override
                 public void run() {
                     subject.tellHandle(loss);
                 }
             });
         }
-        if (listeners.length > 1 || FlightRecording.isOn(recording)) {
-            later(new Telling(loss) {
-                @Override
-                LockListener[] hearers() {
-                    return listeners;
-                }
-
-                @Override
-                boolean isDue() {
-                    return subject.isToldFirst();
-                }
-
-                @Override
-                void tell(LockListener listener) {
-                    listener.lost(loss);
-                }
-            });
-        }
+        tellListeners(loss, subject);
         // Last: whoever reports the loss again, since this met an error, finds no line of it in the log.
         log.addOrThrow(new Runnable() {
             @Override
@@ -204,6 +203,28 @@ public final class EventNotifier {
                         loss.reason());
             }
         });
+    }
+
+    private void tellListeners(LockLost loss, LossSubject subject) {
+        if (listeners.length > 1 || FlightRecording.isOn(recording)) {
+            lossesToListeners.add(new Telling(loss) {
+                @Override
+                LockListener[] hearers() {
+                    return listeners;
+                }
+
+                @Override
+                boolean isDue() {
+                    // The thread that tells of the acquisition adds the loss again.
+                    return (attentive.length == 1 || subject.isAnnounced()) && subject.isToldFirst();
+                }
+
+                @Override
+                void tell(LockListener listener) {
+                    listener.lost(loss);
+                }
+            });
+        }
     }
 
     /** Reports and logs that a hold ends soon, since it may not last for ever; without memory it does not. */
@@ -380,6 +401,20 @@ public final class EventNotifier {
         } catch (Throwable e) {
             untold(e);
         }
+        announced(hold);
+    }
+
+    /** Tells of a loss that waited until the acquisition was told. */
+    private void announced(Hold hold) {
+        hold.announced();
+        LockLost.Reason reason = hold.lossReason();
+        if (reason != null) {
+            try {
+                tellListeners(hold.loss(reason), hold);
+            } catch (Throwable e) {
+                untold(e);
+            }
+        }
     }
 
     /**
@@ -476,8 +511,9 @@ public final class EventNotifier {
 
     /** Starts the threads that have something to tell; to be said again if the system had no thread to give. */
     public void startThreads() {
-        toListeners.start();
-        toHandles.start();
+        for (int i = 0; i < all.size(); i++) {
+            all.get(i).start();
+        }
         log.start();
     }
 
@@ -486,8 +522,10 @@ public final class EventNotifier {
      * as well.
      */
     public void awaitTold(Duration limit) {
-        toHandles.await(limit);
-        toListeners.await(limit);
+        long end = System.nanoTime() + limit.toNanos();
+        for (TellingThread each : all) {
+            each.await(Duration.ofNanos(Math.max(0, end - System.nanoTime())));
+        }
         log.await(limit);
     }
 }

@@ -110,6 +110,8 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
     public volatile boolean stranded;
     /** Whether the listeners have been told of the loss; used by the notifying thread only. */
     private volatile boolean told;
+    /** Whether the listeners have been told of the acquisition. */
+    private volatile boolean announced;
 
     public Hold(Attempt attempt, Attempt.Grant grant, long now, long nextRenewalNanos, @Nullable Hold below) {
         this.lock = attempt.keys.lock();
@@ -552,6 +554,17 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         return first;
     }
 
+    /** Notes that the listeners have been told of the acquisition. */
+    public void announced() {
+        announced = true;
+    }
+
+    @Override
+    public boolean isAnnounced() {
+        // No caller acquired a hold that an error stranded.
+        return announced || stranded;
+    }
+
     @Override
     public boolean isOfHandle() {
         return owner instanceof HandleOwner;
@@ -587,6 +600,7 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
      */
     public void resume(Hold before) {
         count = before.count;
+        announced = true;
         renewedMillis = before.renewedMillis;
         renewedFrom = before.renewedFrom;
     }

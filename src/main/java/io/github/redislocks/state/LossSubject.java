@@ -13,6 +13,11 @@ public interface LossSubject {
         return false;
     }
 
+    /** Whether the listeners were told of its acquisition, or never will be. */
+    default boolean isAnnounced() {
+        return true;
+    }
+
     /** Whether this is the first time that it is told; asked by one thread at a time, which then tells. */
     boolean isToldFirst();
 }

@@ -335,9 +335,10 @@ class AsyncAcquisitionsStepsTest extends SteppedAsync {
     }
 
     @Test
-    void cancel_afterItsEnd_changesNothing() {
+    void cancel_afterTheCallerWasTold_changesNothing() {
         Wanting one = answered();
         goOn();
+        assertThat(one.told()).hasSize(1);
         one.cancel();
         goOn();
         isHeld(one);

@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -283,12 +284,17 @@ abstract class SteppedAsync extends SteppedClient {
         }
 
         void cancel() {
-            pending.cancel();
+            pending.cancellation.run();
         }
 
         @Override
         public void acquired(Hold hold) {
             told.add(hold);
+        }
+
+        @Override
+        public void unwanted(Hold hold) {
+            told.add(Optional.of(hold));
         }
 
         @Override

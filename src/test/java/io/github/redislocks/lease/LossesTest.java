@@ -95,7 +95,10 @@ class LossesTest {
     /** A hold that is valid for 5 ms more. */
     private Hold hold(Attempt attempt) {
         long now = clock.nanoTime();
-        return new Hold(attempt, new Attempt.Grant(5, false, now + 5 * MILLI, now, true), now, Long.MAX_VALUE, null);
+        Hold hold =
+                new Hold(attempt, new Attempt.Grant(5, false, now + 5 * MILLI, now, true), now, Long.MAX_VALUE, null);
+        hold.announced();
+        return hold;
     }
 
     private Hold hold(long number) {

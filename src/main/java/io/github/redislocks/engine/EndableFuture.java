@@ -1,0 +1,46 @@
+package io.github.redislocks.engine;
+
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A future that its user may end, as by a cancel or a timeout. Its maker hears of that before anything runs that
+ * depends on the future, since that runs in no order, and may block.
+ */
+public final class EndableFuture<T extends @Nullable Object> extends CompletableFuture<T> {
+
+    private volatile Runnable onEnd = () -> {};
+
+    /** Sets what is run, perhaps more than once, when the user ends the future. */
+    public void onEnd(Runnable action) {
+        onEnd = action;
+    }
+
+    @Override
+    public boolean complete(T value) {
+        onEnd.run();
+        return succeed(value);
+    }
+
+    @Override
+    public boolean completeExceptionally(Throwable failure) {
+        onEnd.run();
+        return fail(failure);
+    }
+
+    @Override
+    public boolean cancel(boolean mayInterruptIfRunning) {
+        onEnd.run();
+        return super.cancel(mayInterruptIfRunning);
+    }
+
+    /** Completes the future, for its maker; false if it was complete. */
+    public boolean succeed(T value) {
+        return super.complete(value);
+    }
+
+    /** As {@link #succeed}, with a failure. */
+    public boolean fail(@Nullable Throwable failure) {
+        return super.completeExceptionally(failure);
+    }
+}

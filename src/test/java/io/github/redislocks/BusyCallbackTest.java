@@ -1,0 +1,342 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.concurrent.Uninterruptibles;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Settings;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Losses and locks that nobody wants any more, while code of the user keeps threads of the library busy. */
+class BusyCallbackTest extends FakeTime {
+
+    private static final LockOptions SHORT = LockOptions.defaults().fixedLease(Duration.ofSeconds(3));
+
+    private final CountDownLatch go = new CountDownLatch(1);
+    private final AtomicInteger blocked = new AtomicInteger();
+    private final List<Thread> threads = new CopyOnWriteArrayList<>();
+
+    /** Blocks the calling thread until the end of the test. */
+    private void block() {
+        blocked.incrementAndGet();
+        Uninterruptibles.until(System.nanoTime() + 40_000_000_000L, nanos -> go.await(nanos, TimeUnit.NANOSECONDS));
+    }
+
+    private void awaitBlocked(int callbacks) {
+        await().until(() -> blocked.get() == callbacks);
+    }
+
+    private void start(Runnable work) {
+        Thread thread = new Thread(work);
+        threads.add(thread);
+        thread.start();
+    }
+
+    private LockHandle acquire(String name, LockOptions options) {
+        try {
+            return locks.acquire(name, options);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Lets a callback block that runs on the thread of the library and not on this one. */
+    private void blockHandles() {
+        RedisReentrantLock before = others.reentrantLock("busy");
+        before.lock();
+        CompletableFuture<?> unused = locks.acquireAsync("busy").thenAccept(held -> block());
+        passUntil(() -> server.zset("redis-locks:{busy}:queue").size() == 1);
+        before.unlock();
+        awaitBlocked(1);
+    }
+
+    @AfterEach
+    void unblock() {
+        go.countDown();
+        threads.forEach(FakeTime::awaitEnd);
+    }
+
+    /** Work that is interrupted when its lock is lost. */
+    private final class Interrupted {
+
+        final CountDownLatch begun = new CountDownLatch(1);
+        final AtomicBoolean interrupted = new AtomicBoolean();
+
+        Interrupted(String name) {
+            start(() -> {
+                try {
+                    locks.runWithHandle(name, SHORT.interruptOnLoss(true), held -> {
+                        begun.countDown();
+                        go.await();
+                    });
+                } catch (InterruptedException | LockLostException e) {
+                    interrupted.set(go.getCount() > 0);
+                }
+            });
+            await().until(() -> begun.getCount() == 0);
+        }
+    }
+
+    /** A leader, whose work waits until it should end. */
+    private final class Led implements LeaderWork, AutoCloseable {
+
+        final Leadership leadership;
+        final AtomicBoolean stopped = new AtomicBoolean();
+        volatile LeaderTerm term;
+
+        Led(boolean interrupts) {
+            leadership = locks.leadership("led", this, LeaderOptions.defaults().interrupt(interrupts));
+            await().until(() -> term != null);
+        }
+
+        @Override
+        public void lead(LeaderTerm begun) throws Exception {
+            term = begun;
+            try {
+                begun.awaitStopping(Duration.ofSeconds(25));
+            } finally {
+                stopped.set(true);
+            }
+        }
+
+        @Override
+        public void close() {
+            go.countDown();
+            whileTimePasses(leadership::close);
+        }
+    }
+
+    private void lose(String name) {
+        others.reentrantLock(name).forceUnlock();
+    }
+
+    @Test
+    void loss_whileACallbackOfAnAcquisitionBlocks_isTold() {
+        blockHandles();
+        LockHandle handle = acquire("job", SHORT);
+        CompletableFuture<LockLost> told = handle.lost().toCompletableFuture();
+        Interrupted work = new Interrupted("worked");
+        clock.advanceMillis(3_000);
+        await().until(told::isDone);
+        await().untilTrue(work.interrupted);
+    }
+
+    @Test
+    void leader_whileACallbackOfAnAcquisitionBlocks_isToldOfItsLoss() {
+        try (Led led = new Led(true)) {
+            blockHandles();
+            lose("led");
+            await().untilTrue(led.stopped);
+        }
+    }
+
+    @Test
+    void leaderAndWork_whileACallbackOfALossBlocks_areToldOfTheirLosses() {
+        try (Led led = new Led(true)) {
+            CompletableFuture<?> unused =
+                    acquire("job", SHORT).lost().thenAccept(loss -> block()).toCompletableFuture();
+            Interrupted work = new Interrupted("worked");
+            clock.advanceMillis(3_000);
+            awaitBlocked(1);
+            await().untilTrue(work.interrupted);
+            lose("led");
+            await().untilTrue(led.stopped);
+        }
+    }
+
+    /** What depends on a stage runs in no order, and one that waits for it is woken in the same order. */
+    @Test
+    void awaitStopping_whileACallbackOfTheTermBlocks_returns() {
+        try (Led led = new Led(false)) {
+            CompletableFuture<?> unused =
+                    led.term.stopping().thenAccept(loss -> block()).toCompletableFuture();
+            lose("led");
+            await().untilTrue(led.stopped);
+            awaitBlocked(1);
+        }
+    }
+
+    @Test
+    void loss_whileAListenerBlocksForSomethingElse_isTold() {
+        List<LockLost> told = new CopyOnWriteArrayList<>();
+        LockListener busy = new LockListener() {
+            @Override
+            public void renewed(LocksRenewed event) {
+                block();
+            }
+
+            @Override
+            public void lost(LockLost loss) {
+                told.add(loss);
+            }
+        };
+        try (RedisLocks observed = RedisLocks.on(server.another(), Settings.DEFAULTS, List.of(busy), clock)) {
+            clients.add(observed);
+            RedisReentrantLock renewed = observed.reentrantLock("renewed");
+            renewed.lock();
+            clock.advanceMillis(10_500);
+            awaitBlocked(1);
+            RedisReentrantLock lost = observed.reentrantLock("job");
+            lost.lock(Duration.ofSeconds(3));
+            clock.advanceMillis(3_000);
+            await().until(() -> told.size() == 1);
+            renewed.unlock();
+            go.countDown();
+            clients.remove(observed);
+        }
+    }
+
+    @Test
+    void futureThatItsUserEnds_whileACallbackBlocks_givesItsLockBack() {
+        blockHandles();
+        CompletableFuture<LockHandle> cancelled = locks.acquireAsync("job");
+        CompletableFuture<LockHandle> late = locks.acquireAsync("late");
+        await().until(() -> !server.hash(KEY).isEmpty()
+                && !server.hash("redis-locks:{late}").isEmpty());
+        assertThat(cancelled.cancel(false)).isTrue();
+        late.orTimeout(1, TimeUnit.MILLISECONDS);
+        await().until(() ->
+                server.hash(KEY).isEmpty() && server.hash("redis-locks:{late}").isEmpty());
+        assertThat(late).isCompletedExceptionally();
+        await().until(() -> locks.client().holds.count() == 1);
+    }
+
+    /** The callback of the user runs before what the library made depend on its future. */
+    @Test
+    void futureThatItsUserEnds_whileItsOwnCallbackBlocks_leavesTheLine() {
+        other.lock();
+        CompletableFuture<LockHandle> future = locks.acquireAsync("job");
+        CompletableFuture<Integer> work = locks.withLockAsync("job", held -> CompletableFuture.completedFuture(1));
+        passUntil(() -> server.zset(KEY + ":queue").size() == 1);
+        CompletableFuture<?> unused = future.whenComplete((held, e) -> block());
+        CompletableFuture<?> unused2 = work.whenComplete((one, e) -> block());
+        start(() -> future.cancel(false));
+        start(() -> work.completeExceptionally(new IllegalStateException("of the test")));
+        awaitBlocked(2);
+        passUntil(() -> server.zset(KEY + ":queue").isEmpty());
+        other.unlock();
+    }
+
+    /** How a lock comes to be held for three seconds, or until the client is closed. */
+    private enum Way {
+        LOCK {
+            @Override
+            void acquire(RedisLocks by) {
+                by.reentrantLock("job").lock(Duration.ofSeconds(3));
+            }
+        },
+        TRY_LOCK {
+            @Override
+            void acquire(RedisLocks by) throws InterruptedException {
+                assertThat(by.reentrantLock("job").tryLock(Duration.ZERO, Duration.ofSeconds(3)))
+                        .isTrue();
+            }
+        },
+        FAIR_LOCK {
+            @Override
+            void acquire(RedisLocks by) {
+                by.fairLock("job").lock(Duration.ofSeconds(3));
+            }
+        },
+        HANDLE {
+            @Override
+            void acquire(RedisLocks by) throws InterruptedException {
+                by.acquire("job", SHORT);
+            }
+        },
+        ASYNC {
+            @Override
+            void acquire(RedisLocks by) {
+                CompletableFuture<?> unused = by.acquireAsync("job", SHORT);
+            }
+        },
+        SEVERAL {
+            @Override
+            void acquire(RedisLocks by) throws InterruptedException {
+                by.tryAcquireAll(List.of("job", "other"), Duration.ZERO, SHORT);
+            }
+        },
+        RESIDENT {
+            @Override
+            void acquire(RedisLocks by) {
+                RedisReentrantLock kept = by.lock("job", LockOptions.defaults().residency(Duration.ofMinutes(1)));
+                kept.lock();
+                kept.unlock();
+                kept.lock();
+            }
+        };
+
+        abstract void acquire(RedisLocks by) throws InterruptedException;
+    }
+
+    /** The first listener is still busy with the acquisition, of which the second has not been told. */
+    @ParameterizedTest
+    @EnumSource(Way.class)
+    void loss_whileTheAcquisitionIsBeingTold_isToldAfterIt(Way way) {
+        int acquisitions = way == Way.RESIDENT ? 2 : 1;
+        List<String> told = new CopyOnWriteArrayList<>();
+        LockListener slow = new LockListener() {
+            @Override
+            public void acquired(LockAcquired event) {
+                if (event.lockName().equals("job") && blocked.incrementAndGet() == acquisitions) {
+                    block();
+                }
+            }
+        };
+        LockListener second = new LockListener() {
+            @Override
+            public void acquired(LockAcquired event) {
+                if (event.lockName().equals("job")) {
+                    told.add("acquired " + event.token());
+                }
+            }
+
+            @Override
+            public void released(LockReleased event) {
+                told.remove("acquired " + event.token());
+            }
+
+            @Override
+            public void lost(LockLost loss) {
+                if (loss.lockName().equals("job")) {
+                    told.add("lost " + loss.token());
+                }
+            }
+        };
+        RedisLocks observed = RedisLocks.on(server.another(), Settings.DEFAULTS, List.of(slow, second), clock);
+        start(() -> {
+            try {
+                way.acquire(observed);
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        });
+        awaitBlocked(acquisitions + 1);
+        if (way == Way.RESIDENT) {
+            lose("job");
+            clock.advanceMillis(10_100);
+        } else {
+            clock.advanceMillis(3_000);
+        }
+        await().until(() -> observed.client().holds.all().stream().anyMatch(Hold::isLost));
+        assertThat(told).isEmpty();
+        go.countDown();
+        await().until(() -> told.size() == 2);
+        String token = told.get(0).replace("acquired ", "");
+        assertThat(told).containsExactly("acquired " + token, "lost " + token);
+        observed.close();
+        assertThat(told).hasSize(2);
+    }
+}
