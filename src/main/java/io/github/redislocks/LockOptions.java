@@ -37,6 +37,8 @@ public final class LockOptions {
         @Nullable
         Boolean localReentry;
 
+        boolean relockAfterLoss = true;
+
         boolean fair;
 
         @Nullable
@@ -57,7 +59,8 @@ public final class LockOptions {
         }
 
         List<@Nullable Object> all() {
-            return Arrays.asList(lease, renewed, retryFor, localReentry, fair, maxHold, residency, interruptOnLoss);
+            return Arrays.asList(
+                    lease, renewed, retryFor, localReentry, relockAfterLoss, fair, maxHold, residency, interruptOnLoss);
         }
     }
 
@@ -146,6 +149,17 @@ public final class LockOptions {
         return with(copy -> copy.localReentry = local);
     }
 
+    /**
+     * Sets whether a thread that has lost the lock may lock it again before {@code unlock()} has thrown the loss. By
+     * default it may: the lock is acquired anew, with a hold count of 1. With {@code false} every method that would
+     * acquire it throws that {@link LockLostException} instead, so that a re-entry that succeeds proves that the outer
+     * hold lasts. The thread then has to call {@code unlock()} as often as it locked, even if it no longer holds the
+     * lock. A {@link LockHandle} belongs to no thread and ignores this option.
+     */
+    public LockOptions relockAfterLoss(boolean allowed) {
+        return with(copy -> copy.relockAfterLoss = allowed);
+    }
+
     /** Sets whether the lock serves threads of all JVMs in order of arrival: {@link Locks#fairLock}. */
     public LockOptions fair(boolean inOrder) {
         return with(copy -> copy.fair = inOrder);
@@ -221,6 +235,9 @@ public final class LockOptions {
         if (values.localReentry != null) {
             settings = settings.withLocalReentry(values.localReentry);
         }
+        if (!values.relockAfterLoss) {
+            settings = settings.withRelockAfterLoss(false);
+        }
         if (values.maxHold != null) {
             settings = settings.withMaxHold(values.maxHold);
         }
@@ -247,6 +264,7 @@ public final class LockOptions {
         add(text, values.renewed ? "lease" : "fixedLease", values.lease);
         add(text, "retryFor", values.retryFor);
         add(text, "localReentry", values.localReentry);
+        add(text, "relockAfterLoss", values.relockAfterLoss ? null : Boolean.FALSE);
         add(text, "fair", values.fair ? Boolean.TRUE : null);
         add(text, "maxHold", values.maxHold);
         add(text, "residency", values.residency);

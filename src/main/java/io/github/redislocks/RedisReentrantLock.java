@@ -30,6 +30,13 @@ import org.jspecify.annotations.Nullable;
  * {@link #unlock()} or {@link #ensureHeld()} throws {@link LockLostException}. A process that stands still for longer
  * than its lease cannot be told in time; resources that must never see two writers check the {@link #fencingToken()}.
  *
+ * <p><b>Locking again after a loss.</b> {@code lock()} and {@code tryLock()} never fail because of an earlier loss. A
+ * thread that has lost its hold acquires the lock anew, with a hold count of 1 and a greater token; its next
+ * {@code unlock()} releases the new hold, and the unlocks of the lost one still throw. So what returned holds the lock,
+ * and code that skips {@code unlock()} when {@link #isHeldByCurrentThread()} is false can lock again. Only the
+ * conclusion "I entered once more, so my outer hold lasts" is wrong here: ask {@link #ensureHeld()}, or set
+ * {@link LockOptions#relockAfterLoss relockAfterLoss(false)}.
+ *
  * <p><b>Order.</b> A lock from {@link RedisLocks#fairLock(String)} serves threads of all JVMs in order of their arrival
  * at Redis. Any other lock serves the threads of one JVM in order of arrival, and JVMs take turns, which costs less.
  * Either way {@link #tryLock()} takes a free lock even if others wait.

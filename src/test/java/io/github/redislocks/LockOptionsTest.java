@@ -8,7 +8,11 @@ import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.lease.Renewals;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests what the options of one lock object change, and that they change no other lock object. */
 class LockOptionsTest extends FakeTime {
@@ -25,8 +29,10 @@ class LockOptionsTest extends FakeTime {
         assertThat(PLAIN.fixedLease(MINUTE)
                         .retryFor(Duration.ZERO)
                         .localReentry(false)
+                        .relockAfterLoss(false)
                         .fair(true))
-                .hasToString("LockOptions[fixedLease=PT1M, retryFor=PT0S, localReentry=false, fair=true]");
+                .hasToString("LockOptions[fixedLease=PT1M, retryFor=PT0S, localReentry=false, relockAfterLoss=false,"
+                        + " fair=true]");
     }
 
     @Test
@@ -40,6 +46,44 @@ class LockOptionsTest extends FakeTime {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> PLAIN.retryFor(Duration.ofSeconds(-1)))
                 .withMessageContaining("PT-1S");
+    }
+
+    /** Once with a client that keeps the lock: there a thread locks without a request. */
+    @ParameterizedTest
+    @ValueSource(longs = {0, 60_000})
+    void relockAfterLoss_false_refusesTheThreadUntilUnlockHasToldIt(long residencyMillis) {
+        RedisReentrantLock strict =
+                locks.lock("job", PLAIN.relockAfterLoss(false).residency(Duration.ofMillis(residencyMillis)));
+        strict.lock();
+        strict.lock();
+        other.forceUnlock();
+        pass(10_000);
+        assertThat(strict.isHeldByCurrentThread()).isFalse();
+        for (int i = 0; i < 2; i++) {
+            assertThatThrownBy(strict::lock).isInstanceOf(LockLostException.class);
+            assertThatThrownBy(strict::tryLock).isInstanceOf(LockLostException.class);
+            assertThatThrownBy(() -> strict.tryLock(Duration.ofSeconds(1))).isInstanceOf(LockLostException.class);
+            assertThat(server.hash(KEY)).as("nothing is taken").isEmpty();
+            assertThatThrownBy(strict::unlock).isInstanceOf(LockLostException.class);
+        }
+        assertThat(strict.tryLock()).isTrue();
+        assertThat(strict.getHoldCount()).isOne();
+        strict.unlock();
+    }
+
+    /** The client has the lock again, for another thread, so that no request would be needed. */
+    @Test
+    void relockAfterLoss_false_refusesAlsoWhatTheClientKeeps() throws Exception {
+        LockOptions options = PLAIN.relockAfterLoss(false).residency(MINUTE);
+        RedisReentrantLock strict = locks.lock("job", options);
+        strict.lock();
+        other.forceUnlock();
+        pass(10_000);
+        CompletableFuture.runAsync(() -> strict.withLock(() -> null)).get(20, TimeUnit.SECONDS);
+        assertThatThrownBy(strict::tryLock).isInstanceOf(LockLostException.class);
+        assertThatThrownBy(strict::unlock).isInstanceOf(LockLostException.class);
+        assertThat(strict.tryLock()).isTrue();
+        strict.unlock();
     }
 
     @Test

@@ -135,6 +135,9 @@ final class Entries {
             if (held != null) {
                 // Whoever found that it is lost may have met an error.
                 losses.ended(held);
+                if (held.isLost() && !lock.own.relockAfterLoss()) {
+                    throw Losses.exception(held);
+                }
             }
             Attempt.Request request = new Attempt.Request(leaseMillis, renewed, lock.fair, lock.own.maxHoldMillis());
             if (lock.residence != null && ResidenceEntries.isWanted(lock, leaseMillis, renewed)) {

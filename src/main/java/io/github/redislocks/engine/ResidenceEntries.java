@@ -96,7 +96,7 @@ final class ResidenceEntries {
         try {
             Owner caller = owners.caller();
             Hold other = holds.get(lock.keys, caller);
-            if (other == null || other.isLost()) {
+            if (other == null || (other.isLost() && lock.own.relockAfterLoss())) {
                 Hold lease = residence.lease();
                 LocalHold local = lease == null || lease.renewedMillis() < leaseMillis || !losses.isValid(lease, began)
                         ? null

@@ -64,6 +64,7 @@ public final class Settings {
         Duration failoverGrace = Duration.ZERO;
         Duration tokenMemory = DEFAULT_TOKEN_MEMORY;
         boolean localReentry;
+        boolean relockAfterLoss = true;
         Duration maxHold = Duration.ZERO;
         Duration residency = Duration.ZERO;
         int maxResident = DEFAULT_MAX_RESIDENT;
@@ -184,6 +185,11 @@ public final class Settings {
     /** A copy in which re-entries send no request, or send one. */
     public Settings withLocalReentry(boolean local) {
         return with(values -> values.localReentry = local);
+    }
+
+    /** A copy in which a thread may lock again, or not, before {@code unlock()} has told it of a loss. */
+    public Settings withRelockAfterLoss(boolean may) {
+        return with(values -> values.relockAfterLoss = may);
     }
 
     /** A copy with another time after which a hold ends; zero if none. */
@@ -386,6 +392,10 @@ public final class Settings {
 
     public boolean localReentry() {
         return values.localReentry;
+    }
+
+    public boolean relockAfterLoss() {
+        return values.relockAfterLoss;
     }
 
     /** For how long the client keeps a lock that nobody uses; 0 if it keeps none. */

@@ -24,8 +24,11 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
  *
  * <p>A hold is renewed while its thread lives, so that no time to live has to be longer than the work; one that names a
  * time to live ends with it. There is no task scheduler to set. A lock object holds nothing, so that none has to be
- * removed. What {@code unlock()} throws after a loss is a {@link io.github.redislocks.LockLostException}. Closing the
- * {@link Locks} is the business of who made it. Thread-safe.
+ * removed. Closing the {@link Locks} is the business of who made it. Thread-safe.
+ *
+ * <p>After a loss {@code unlock()} throws a {@link io.github.redislocks.LockLostException}, and until then every method
+ * that locks throws it too ({@link LockOptions#relockAfterLoss}): a {@code LockRegistryLeaderInitiator}, which locks
+ * once more at each heartbeat, ends its leadership by that.
  *
  * @since 0.1.0
  */
@@ -35,6 +38,9 @@ public final class RedisLocksRegistry
     /** Types of keys that have the same text in every JVM. */
     private static final Set<Class<?>> TEXTS =
             Set.of(String.class, UUID.class, Long.class, Integer.class, Short.class, Byte.class, Character.class);
+
+    /** Without them a leader would take a new hold for one more entry into the hold that it has lost. */
+    private static final LockOptions OPTIONS = LockOptions.defaults().relockAfterLoss(false);
 
     private final Locks locks;
     private final String prefix;
@@ -78,7 +84,11 @@ public final class RedisLocksRegistry
      * @throws IllegalArgumentException as {@link #obtain}
      */
     public FencedLock fencedLock(Object lockKey) {
-        return locks.reentrantLock(name(lockKey));
+        return lock(lockKey, OPTIONS);
+    }
+
+    private FencedLock lock(Object lockKey, LockOptions options) {
+        return locks.lock(name(lockKey), options);
     }
 
     private String name(Object lockKey) {
@@ -115,27 +125,14 @@ public final class RedisLocksRegistry
      */
     @Override
     public void renewLock(Object lockKey, Duration ttl) {
-        renew(locks.lock(name(lockKey), LockOptions.defaults().fixedLease(ttl)));
+        renew(lock(lockKey, OPTIONS.fixedLease(ttl)));
     }
 
-    /** By a re-entry, for which nobody waits if the lock has been lost to another. */
     private static void renew(FencedLock lock) {
         lock.ensureHeld();
-        int holds = lock.getHoldCount();
-        if (!lock.tryLock()) {
-            throw lost(lock);
-        }
-        boolean renewed = lock.getHoldCount() == holds + 1;
+        // By a re-entry, which throws if the lock was lost meanwhile.
+        boolean unused = lock.tryLock();
         lock.unlock();
-        if (!renewed) {
-            throw lost(lock);
-        }
-    }
-
-    private static IllegalMonitorStateException lost(FencedLock lock) {
-        lock.ensureHeld();
-        return new IllegalMonitorStateException(
-                "The lock \"" + lock.getName() + "\" was lost before it could be renewed.");
     }
 
     /** Does nothing: a lock object holds nothing, and this registry keeps none. */

@@ -3,6 +3,7 @@ package io.github.redislocks.spring.integration;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.RedisLocks;
@@ -12,11 +13,24 @@ import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.Lock;
+import java.util.stream.Stream;
+import org.assertj.core.api.ThrowingConsumer;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.integration.leader.AbstractCandidate;
+import org.springframework.integration.leader.Candidate;
+import org.springframework.integration.leader.Context;
+import org.springframework.integration.support.leader.LockRegistryLeaderInitiator;
 import org.springframework.integration.support.locks.DistributedLock;
 
 /** The registry for Spring Integration on a real Redis. */
@@ -127,6 +141,72 @@ class RedisLocksRegistryTest {
         assertThatThrownBy(() -> registry.renewLock(key, TTL)).isInstanceOf(LockLostException.class);
         assertThat(there.reentrantLock("flows:" + key).isLocked()).isFalse();
         assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+    }
+
+    /** As {@link LockRegistryLeaderInitiator} relies on: a re-entry proves that the outer hold lasts. */
+    @ParameterizedTest
+    @MethodSource("entries")
+    void entry_afterALoss_isRefusedUntilUnlockHasToldIt(ThrowingConsumer<DistributedLock> entry) {
+        for (boolean toldBefore : new boolean[] {false, true}) {
+            lock.lock();
+            there.reentrantLock("flows:" + key).forceUnlock();
+            if (toldBefore) {
+                assertThatThrownBy(() -> registry.renewLock(key)).isInstanceOf(LockLostException.class);
+            }
+            assertThatThrownBy(() -> entry.accept(lock)).isInstanceOf(LockLostException.class);
+            assertThat(there.reentrantLock("flows:" + key).isLocked()).isFalse();
+            assertThatThrownBy(() -> entry.accept(lock)).as("still").isInstanceOf(LockLostException.class);
+            assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+            entry.accept(lock);
+            assertThat(registry.fencedLock(key).getHoldCount()).isOne();
+            lock.unlock();
+        }
+    }
+
+    /** The ways to enter a lock. */
+    static Stream<Named<ThrowingConsumer<DistributedLock>>> entries() {
+        return Stream.of(
+                Named.of("lock", Lock::lock),
+                Named.of("lock with ttl", lock -> lock.lock(TTL)),
+                Named.of("lockInterruptibly", Lock::lockInterruptibly),
+                Named.of("tryLock", Lock::tryLock),
+                Named.of("timed tryLock", lock -> lock.tryLock(1, TimeUnit.SECONDS)),
+                Named.of("timed tryLock with ttl", lock -> lock.tryLock(Duration.ofSeconds(1), TTL)));
+    }
+
+    @Test
+    void leader_whoseLockIsDeleted_isRevokedAndLeadsAgainWithTheLock() throws Exception {
+        AtomicInteger revoked = new AtomicInteger();
+        AtomicReference<Thread> leader = new AtomicReference<>(Thread.currentThread());
+        Semaphore granted = new Semaphore(0);
+        Candidate candidate = new AbstractCandidate("here", key) {
+            @Override
+            public void onGranted(Context context) {
+                leader.set(Thread.currentThread());
+                granted.release();
+            }
+
+            @Override
+            public void onRevoked(Context context) {
+                revoked.incrementAndGet();
+            }
+        };
+        LockRegistryLeaderInitiator initiator = new LockRegistryLeaderInitiator(registry, candidate);
+        initiator.setHeartBeatMillis(200);
+        initiator.setBusyWaitMillis(50);
+        initiator.start();
+        try {
+            assertThat(granted.tryAcquire(20, TimeUnit.SECONDS)).isTrue();
+            await("between two heartbeats").until(() -> leader.get().getState() == Thread.State.TIMED_WAITING);
+            there.reentrantLock("flows:" + key).forceUnlock();
+            assertThat(granted.tryAcquire(20, TimeUnit.SECONDS))
+                    .as("leads again")
+                    .isTrue();
+            assertThat(revoked).as("revoked before").hasValue(1);
+            assertThat(remote.tryLock()).isFalse();
+        } finally {
+            initiator.destroy();
+        }
     }
 
     @Test
