@@ -1,6 +1,7 @@
 package io.github.redislocks.spring;
 
 import io.github.redislocks.FencedLock;
+import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.Locks;
@@ -14,19 +15,16 @@ final class EnclosingLocks {
      *
      * @param source what made the lock
      * @param token of its hold
-     * @param depth how many of them, this one included, have this lock
+     * @param depth how many of them, this one included, have this lock; 0 if a handle holds it
+     * @param check throws if the lock is lost
      */
     private record Enclosing(
             Locks source,
-            FencedLock lock,
+            String name,
             long token,
             int depth,
-            @Nullable Enclosing outer) {
-
-        boolean isOf(Locks itsSource, FencedLock other) {
-            return source == itsSource && lock.getName().equals(other.getName());
-        }
-    }
+            Runnable check,
+            @Nullable Enclosing outer) {}
 
     private static final ThreadLocal<@Nullable Enclosing> INNERMOST = new ThreadLocal<>();
 
@@ -34,8 +32,7 @@ final class EnclosingLocks {
 
     /** The calling thread, which holds the lock, begins such a method. Throws if one that encloses it lost the lock. */
     static void enter(Locks source, FencedLock lock) {
-        Enclosing outer = INNERMOST.get();
-        Enclosing same = of(source, lock);
+        Enclosing same = of(source, lock.getName());
         int depth = same == null ? 1 : same.depth + 1;
         if (same != null && lock.getHoldCount() < depth) {
             // It was taken anew, by this call, and not entered once more.
@@ -45,22 +42,34 @@ final class EnclosingLocks {
                     "thread " + Thread.currentThread().getName(),
                     LockLost.Reason.TAKEN));
         }
-        INNERMOST.set(new Enclosing(source, lock, lock.fencingToken(), depth, outer));
+        INNERMOST.set(
+                new Enclosing(source, lock.getName(), lock.fencingToken(), depth, lock::ensureHeld, INNERMOST.get()));
     }
 
-    private static @Nullable Enclosing of(Locks source, FencedLock lock) {
+    /** The calling thread begins a method whose lock a handle holds. */
+    static void enter(Locks source, LockHandle held) {
+        INNERMOST.set(new Enclosing(source, held.name(), held.fencingToken(), 0, held::ensureHeld, INNERMOST.get()));
+    }
+
+    private static @Nullable Enclosing of(Locks source, String name) {
         Enclosing each = INNERMOST.get();
-        while (each != null && !each.isOf(source, lock)) {
+        while (each != null && !(each.source == source && each.name.equals(name))) {
             each = each.outer;
         }
         return each;
     }
 
-    /** Throws if such a method, in which the thread is, had this lock and lost it. */
-    static void ensureHeld(Locks source, FencedLock lock) {
-        if (of(source, lock) != null) {
-            lock.ensureHeld();
+    /**
+     * The token of the handle of such a method, in which the thread is; 0 if none of them has this lock by a handle.
+     * Throws if one of them had this lock and lost it.
+     */
+    static long tokenOfHandle(Locks source, String name) {
+        Enclosing same = of(source, name);
+        if (same == null) {
+            return 0;
         }
+        same.check.run();
+        return same.depth == 0 ? same.token : 0;
     }
 
     /** It has ended the method that it began last. */
@@ -76,7 +85,7 @@ final class EnclosingLocks {
     /** Throws if any of them was lost. */
     static void ensureHeld() {
         for (Enclosing each = INNERMOST.get(); each != null; each = each.outer) {
-            each.lock.ensureHeld();
+            each.check.run();
         }
     }
 }

@@ -16,8 +16,9 @@ import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.interceptor.TransactionAttributeSource;
 
 /**
- * Whether a transaction of its own begins between the lock of a method and its work; needs Spring's transactions. Asked
- * of the proxy, since what the method calls may begin and end transactions too.
+ * Whether a transaction of its own begins between the lock of a method and its work; needs Spring's transactions. The
+ * proxy with the lock says so, in which the lock lies outside of all transactions; the method may call what begins and
+ * ends other transactions.
  */
 final class InnerTransactions {
 
@@ -34,32 +35,32 @@ final class InnerTransactions {
         return ANNOTATIONS.getTransactionAttribute(method, type) != null;
     }
 
+    /** As {@link OpenTransactions#begins}. */
+    static boolean begins(Advice advice) {
+        return advice instanceof TransactionAspectSupport;
+    }
+
     /** As {@link OpenTransactions#beginsItsOwn}. */
-    static boolean beginsItsOwn(
-            MethodInvocation invocation, Advice lock, Method method, Class<?> type, BeanFactory beans) {
+    static boolean beginsItsOwn(MethodInvocation invocation, Method method, Class<?> type, BeanFactory beans) {
         if (beans.containsBean(WOVEN)) {
             return isOfItsOwn(ANNOTATIONS, method, type);
         }
-        return invocation instanceof ProxyMethodInvocation call && begins(call.getProxy(), lock, method, type);
+        return invocation instanceof ProxyMethodInvocation call && begins(call.getProxy(), method, type);
     }
 
-    /** Outer: what is around, if anything of the proxy is. */
-    private static boolean begins(@Nullable Object proxy, @Nullable Advice outer, Method method, Class<?> type) {
+    private static boolean begins(@Nullable Object proxy, Method method, Class<?> type) {
         if (!(proxy instanceof Advised advised)) {
             return false;
         }
-        boolean inside = outer == null;
         for (Advisor each : advised.getAdvisors()) {
-            Advice advice = each.getAdvice();
-            if (inside && advice instanceof TransactionAspectSupport transactions) {
+            if (each.getAdvice() instanceof TransactionAspectSupport transactions) {
                 TransactionAttributeSource source = transactions.getTransactionAttributeSource();
                 if (source != null && isOfItsOwn(source, method, type)) {
                     return true;
                 }
             }
-            inside |= advice == outer;
         }
-        return begins(AopProxyUtils.getSingletonTarget(advised), null, method, type);
+        return begins(AopProxyUtils.getSingletonTarget(advised), method, type);
     }
 
     private static boolean isOfItsOwn(TransactionAttributeSource source, Method method, Class<?> type) {

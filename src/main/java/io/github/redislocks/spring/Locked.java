@@ -15,6 +15,9 @@ import java.lang.annotation.Target;
  * public void ship(long id, @FencingToken long token) { ... }
  * }</pre>
  *
+ * <p><b>Order.</b> The lock is taken after security, validation, caches and retries, and before transactions. The
+ * property {@code redis-locks.locked-order} takes it earlier: behind the advisors whose order is at most that number.
+ *
  * <p><b>Transactions.</b> The lock is taken before the transaction begins and released after it has ended, in whatever
  * order the annotations stand and whatever order their advisors have. Inside a transaction that is open already the
  * method is refused, since the next holder would read what was there before its commit; {@link #inTransaction} can have
@@ -38,17 +41,30 @@ import java.lang.annotation.Target;
 public @interface Locked {
 
     /**
-     * The name of the lock: a text with expressions of SpEL in {@code #{ }}, which see the parameters by their names
-     * ({@code #id}, or {@code #p0} for the first), the object as root, and beans by {@code @name}; and with properties
-     * in <code>${ }</code>. An expression that is null is an error when the method is called.
+     * The name of the lock, or the names of several, of which the method needs all: each a text with expressions of
+     * SpEL in {@code #{ }}, which see the parameters by their names ({@code #id}, or {@code #p0} for the first), the
+     * object as root, and beans by {@code @name}; and with properties in <code>${ }</code>. An expression that is null
+     * is an error when the method is called. Several locks are taken in the order of their names, one inside the other.
      */
-    String value();
+    String[] value();
 
-    /** How long to wait for the lock, such as {@code 2s}, or 0 for a free lock only; empty, for as long as it takes. */
+    /** The name of the bean that makes the locks, where there are several {@link io.github.redislocks.Locks}. */
+    String locks() default "";
+
+    /**
+     * How long to wait for each lock, such as {@code 2s}, or 0 for a free lock only; empty, for as long as it takes.
+     */
     String waitFor() default "";
 
     /** A lease that is not renewed, such as {@code 30s}; empty for one that is renewed until the method ends. */
     String lease() default "";
+
+    /**
+     * How long the lock stays taken at least, from when it was acquired, such as {@code 50s}: nobody else runs the
+     * method until then, even if it has ended. For jobs that each JVM schedules. The lock belongs to the call then, not
+     * to its thread: locked methods that it calls enter it once more, and other code has to wait.
+     */
+    String atLeast() default "";
 
     /** Whether threads of all JVMs are served in order of arrival. */
     boolean fair() default false;

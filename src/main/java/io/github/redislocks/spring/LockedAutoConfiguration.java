@@ -14,6 +14,8 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Role;
+import org.springframework.core.Ordered;
+import org.springframework.core.env.Environment;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
@@ -44,8 +46,10 @@ final class LockedAutoConfiguration {
     @Bean
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
     @ConditionalOnMissingBean
-    static LockedPostProcessor redisLocksLockedPostProcessor(ObjectProvider<Locks> locks) {
-        return new LockedPostProcessor(locks::getObject);
+    static LockedPostProcessor redisLocksLockedPostProcessor(ObjectProvider<Locks> locks, Environment environment) {
+        return new LockedPostProcessor(
+                locks::getObject,
+                environment.getProperty("redis-locks.locked-order", Integer.class, Ordered.LOWEST_PRECEDENCE));
     }
 
     /** A class of its own, which is not loaded where there are no transactions. */

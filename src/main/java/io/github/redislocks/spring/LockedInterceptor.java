@@ -1,6 +1,7 @@
 package io.github.redislocks.spring;
 
 import io.github.redislocks.FencedLock;
+import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockedCall;
 import io.github.redislocks.LockedResult;
 import io.github.redislocks.Locks;
@@ -9,6 +10,7 @@ import java.lang.reflect.Proxy;
 import java.lang.reflect.UndeclaredThrowableException;
 import java.time.Duration;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
@@ -48,7 +50,7 @@ final class LockedInterceptor implements MethodInterceptor {
     Optional<LockedMethod> find(Method method, Class<?> type) {
         return methods.computeIfAbsent(
                 new MethodClassKey(method, type),
-                first -> Optional.ofNullable(LockedMethod.of(specific(method, type), type, this::resolved)));
+                first -> Optional.ofNullable(LockedMethod.of(specific(method, type), type, beans)));
     }
 
     private static Method specific(Method method, Class<?> type) {
@@ -69,10 +71,6 @@ final class LockedInterceptor implements MethodInterceptor {
         }
     }
 
-    private String resolved(String text) {
-        return String.valueOf(beans.resolveEmbeddedValue(text));
-    }
-
     @Override
     public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
         Object target = invocation.getThis();
@@ -82,17 +80,36 @@ final class LockedInterceptor implements MethodInterceptor {
             return invocation.proceed();
         }
         MethodBasedEvaluationContext context = new MethodBasedEvaluationContext(
-                target == null ? type : target, method.method(), invocation.getArguments(), names);
+                target == null ? type : target, method.method, invocation.getArguments(), names);
         context.setBeanResolver(new BeanFactoryResolver(beans));
-        String name = method.lockName(context);
-        Locks source = locks.get();
-        FencedLock lock = source.lock(name, method.options());
+        Locks source = method.source.isEmpty() ? locks.get() : beans.getBean(method.source, Locks.class);
+        return invoke(new Call(invocation, method, type, source), method.lockNames(context));
+    }
+
+    /** A call of a locked method. */
+    private record Call(MethodInvocation invocation, LockedMethod method, Class<?> type, Locks source) {}
+
+    /** Takes the first of the locks, and the others inside: each caller takes several locks in the same order. */
+    private @Nullable Object invoke(Call call, List<String> names) throws Exception {
+        LockedMethod method = call.method;
+        Locks source = call.source;
+        String name = names.get(0);
+        List<String> others = names.subList(1, names.size());
         // Else it would be taken anew, and what encloses this call would go on under a lock that it had lost.
-        EnclosingLocks.ensureHeld(source, lock);
+        long token = EnclosingLocks.tokenOfHandle(source, name);
+        if (token != 0) {
+            return proceed(call, name, token, others);
+        }
+        FencedLock lock = source.lock(name, method.options);
+        if (lock == null) {
+            throw new IllegalStateException("The Locks of @Locked on " + method + ", a "
+                    + source.getClass().getName() + ", returned no lock, as a mock does. Use locks that work"
+                    + " without Redis in tests: a bean of InMemoryLocks.start().client().");
+        }
         // Who has the lock took it before the transaction, or was let in.
-        boolean inTransaction = OpenTransactions.isOpenFor(method.method(), type)
+        boolean inTransaction = OpenTransactions.isOpenFor(method.method, call.type)
                 && !lock.isHeldByCurrentThread()
-                && !OpenTransactions.beginsItsOwn(invocation, this, method.method(), type, beans);
+                && !OpenTransactions.beginsItsOwn(call.invocation, method.method, call.type, beans);
         if (inTransaction && method.isRefusedInTransaction()) {
             throw refused(method, name);
         }
@@ -100,10 +117,15 @@ final class LockedInterceptor implements MethodInterceptor {
         @SuppressWarnings("NullAway") // It does not see that the type argument of the call may be null.
         LockedCall<@Nullable Object, Exception> work = () -> {
             ran[0] = true;
-            return proceed(invocation, method, source, lock);
+            EnclosingLocks.enter(source, lock);
+            return proceedAndLeave(call, name, lock.fencingToken(), others);
         };
         try {
-            return inTransaction ? callUntilCompletion(work, method, lock) : call(work, method, lock);
+            Duration atLeast = method.atLeast;
+            if (atLeast != null && !lock.isHeldByCurrentThread()) {
+                return callAtLeast(call, name, others, atLeast, ran);
+            }
+            return inTransaction ? callUntilCompletion(work, call, lock) : call(work, call, lock);
         } catch (InterruptedException e) {
             if (ran[0] || method.declares(InterruptedException.class)) {
                 throw e;
@@ -119,65 +141,100 @@ final class LockedInterceptor implements MethodInterceptor {
                 "@Locked on " + method + " wants the lock \"" + name + "\" inside a transaction"
                         + " that is open already. A lock must be taken before the transaction begins and released after it has"
                         + " been committed, else the next holder reads what was there before. Put @Locked on the method that"
-                        + " begins the transaction, or around it; if a proxy around this one begins it, give what makes that"
-                        + " proxy, such as a BeanNameAutoProxyCreator, a smaller order; or choose inTransaction = UNLOCK_AFTER_COMPLETION, which keeps"
+                        + " begins the transaction, or around it; if a proxy around this one begins it, have that"
+                        + " proxy made before the lock's; or choose inTransaction = UNLOCK_AFTER_COMPLETION, which keeps"
                         + " the lock until the open transaction has ended.");
     }
 
     @SuppressWarnings("NullAway") // It does not see that the type argument of the call may be null.
-    private static @Nullable Object call(
-            LockedCall<@Nullable Object, Exception> work, LockedMethod method, FencedLock lock) throws Exception {
-        Duration wait = method.waitFor();
+    private static @Nullable Object call(LockedCall<@Nullable Object, Exception> work, Call call, FencedLock lock)
+            throws Exception {
+        Duration wait = call.method.waitFor;
         if (wait == null) {
             return lock.callWithLock(work);
         }
         LockedResult<@Nullable Object> result = lock.tryCallWithLock(wait, work);
-        return result.ran() ? result.get() : busy(method, lock);
+        return result.ran() ? result.get() : busy(call.method, lock.getName());
     }
 
     private static @Nullable Object callUntilCompletion(
-            LockedCall<@Nullable Object, Exception> work, LockedMethod method, FencedLock lock) throws Exception {
-        Duration wait = method.waitFor();
+            LockedCall<@Nullable Object, Exception> work, Call call, FencedLock lock) throws Exception {
+        Duration wait = call.method.waitFor;
         if (wait == null) {
             lock.lock();
         } else if (!lock.tryLock(wait)) {
-            return busy(method, lock);
+            return busy(call.method, lock.getName());
         }
         OpenTransactions.unlockAfterCompletion(lock);
         return work.call();
     }
 
-    private static @Nullable Object busy(LockedMethod method, FencedLock lock) {
+    /** By a handle, since what keeps the lock afterwards is no thread. */
+    private @Nullable Object callAtLeast(Call call, String name, List<String> others, Duration atLeast, boolean[] ran)
+            throws Exception {
+        LockedMethod method = call.method;
+        LockHandle acquired = method.waitFor == null
+                ? call.source.acquire(name, method.options)
+                : call.source.tryAcquire(name, method.waitFor, method.options).orElse(null);
+        if (acquired == null) {
+            return busy(method, name);
+        }
+        ran[0] = true;
+        try (Kept kept = new Kept(acquired, atLeast)) {
+            EnclosingLocks.enter(call.source, kept.handle);
+            return proceedAndLeave(call, name, kept.handle.fencingToken(), others);
+        }
+    }
+
+    /** A lock that stays taken for a time after its method. */
+    private record Kept(LockHandle handle, Duration atLeast) implements AutoCloseable {
+
+        @Override
+        public void close() {
+            try {
+                if (!handle.releaseAfter(atLeast)) {
+                    handle.ensureHeld();
+                }
+            } finally {
+                handle.close();
+            }
+        }
+    }
+
+    private static @Nullable Object busy(LockedMethod method, String name) {
         if (method.isSkipped()) {
             return method.skipped();
         }
         throw new LockBusyException(
-                lock.getName(),
-                "The lock \"" + lock.getName() + "\" of " + method + " was busy for " + method.waitFor(),
-                null);
+                name, "The lock \"" + name + "\" of " + method + " was busy for " + method.waitFor, null);
     }
 
-    private static @Nullable Object proceed(
-            MethodInvocation invocation, LockedMethod method, Locks source, FencedLock lock) throws Exception {
-        if (method.wantsToken()) {
-            method.giveToken(invocation.getArguments(), lock.fencingToken());
-        }
-        EnclosingLocks.enter(source, lock);
+    private @Nullable Object proceedAndLeave(Call call, String name, long token, List<String> others) throws Exception {
         try {
-            Object result = invocation.proceed();
-            awaitEndOf(result, method, lock);
-            return result;
-        } catch (Exception | Error e) {
-            throw e;
-        } catch (Throwable e) {
-            throw new UndeclaredThrowableException(e);
+            return proceed(call, name, token, others);
         } finally {
             EnclosingLocks.leave();
         }
     }
 
+    private @Nullable Object proceed(Call call, String name, long token, List<String> others) throws Exception {
+        if (!others.isEmpty()) {
+            return invoke(call, others);
+        }
+        call.method.giveToken(call.invocation.getArguments(), token);
+        try {
+            Object result = call.invocation.proceed();
+            awaitEndOf(result, call.method, name);
+            return result;
+        } catch (Exception | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new UndeclaredThrowableException(e);
+        }
+    }
+
     /** Whatever the method declares: waits for work that goes on, as of {@code @Async}; throws if it cannot. */
-    private static void awaitEndOf(@Nullable Object result, LockedMethod method, FencedLock lock) {
+    private static void awaitEndOf(@Nullable Object result, LockedMethod method, String lock) {
         Object work = result instanceof Optional<?> some ? some.orElse(null) : result;
         if (work instanceof CompletionStage<?> stage) {
             awaitEnd(stage.toCompletableFuture());
@@ -185,7 +242,7 @@ final class LockedInterceptor implements MethodInterceptor {
             awaitEnd(future);
         } else if (work != null && LaterResults.isLater(work.getClass())) {
             throw new IllegalStateException("@Locked on " + method + " has returned a "
-                    + work.getClass().getName() + ", whose work begins or goes on after the lock \"" + lock.getName()
+                    + work.getClass().getName() + ", whose work begins or goes on after the lock \"" + lock
                     + "\" was released. Use Locks.withLockAsync(…) in it; or have it do the work, and return what came"
                     + " of it.");
         }

@@ -7,10 +7,14 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.config.ConfigurableBeanFactory;
+import org.springframework.core.DefaultParameterNameDiscoverer;
 import org.springframework.core.KotlinDetector;
 import org.springframework.core.MethodParameter;
 import org.springframework.core.ResolvableType;
@@ -22,6 +26,9 @@ import org.springframework.expression.ParseException;
 import org.springframework.expression.ParserContext;
 import org.springframework.expression.common.CompositeStringExpression;
 import org.springframework.expression.common.LiteralExpression;
+import org.springframework.expression.spel.SpelNode;
+import org.springframework.expression.spel.ast.VariableReference;
+import org.springframework.expression.spel.standard.SpelExpression;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
 import org.springframework.scheduling.annotation.Async;
@@ -31,15 +38,22 @@ final class LockedMethod {
 
     private static final SpelExpressionParser PARSER = new SpelExpressionParser();
 
-    private final Method method;
+    final Method method;
+    /** How long to wait for each lock, or null for as long as it takes. */
+    final @Nullable Duration waitFor;
+    /** How long each lock stays taken, counted from its acquisition, or null until the method ends. */
+    final @Nullable Duration atLeast;
+    /** The name of the bean that makes the locks; empty for the only one. */
+    final String source;
+
+    final LockOptions options;
     private final Locked locked;
-    private final List<Expression> name;
-    private final @Nullable Duration waitFor;
-    private final LockOptions options;
+    private final List<List<Expression>> names;
     private final int tokenAt;
 
-    /** Checks it. Type: the class of the bean. Resolve: replaces the properties in a text. */
-    private LockedMethod(Method method, Class<?> type, Locked locked, UnaryOperator<String> resolve) {
+    /** Checks it. Type: the class of the bean. */
+    private LockedMethod(Method method, Class<?> type, Locked locked, ConfigurableBeanFactory beans) {
+        UnaryOperator<String> resolve = text -> String.valueOf(beans.resolveEmbeddedValue(text));
         this.method = method;
         this.locked = locked;
         check(
@@ -48,13 +62,27 @@ final class LockedMethod {
                         && !Modifier.isFinal(method.getModifiers()),
                 "is private, static or final, and Spring cannot step in before such a method. Make it an ordinary one.");
         checkEndsWithItsWork(type);
-        this.name = name(resolve.apply(locked.value()));
+        check(locked.value().length > 0, "has no name for the lock. Name what is to be locked, such as order:#{#id}.");
+        this.names = Arrays.stream(locked.value()).map(resolve).map(this::name).toList();
+        this.source = resolve.apply(locked.locks());
+        check(
+                source.isEmpty() || beans.containsBean(source),
+                "names the locks \"" + source + "\", and there is no bean of that name.");
         this.waitFor = duration("waitFor", resolve.apply(locked.waitFor()), time -> time);
         check(waitFor == null || !waitFor.isNegative(), "has a negative waitFor. Write \"0\" for a free lock only.");
         LockOptions plain = LockOptions.defaults().fair(locked.fair());
         LockOptions leased = duration("lease", resolve.apply(locked.lease()), plain::fixedLease);
         this.options = leased == null ? plain : leased;
+        this.atLeast = duration("atLeast", resolve.apply(locked.atLeast()), time -> time);
+        check(
+                atLeast == null || (!atLeast.isNegative() && atLeast.toDays() < 1 && isRefusedInTransaction()),
+                "has an atLeast of " + locked.atLeast()
+                        + ", which must lie between 0 and 24h, and cannot be combined with"
+                        + " UNLOCK_AFTER_COMPLETION, since the end of the transaction releases the lock then.");
         this.tokenAt = tokenAt();
+        check(
+                tokenAt < 0 || names.size() == 1,
+                "has a @FencingToken and several names. Each lock has a token of its own: take them by Locks.multiLock.");
         if (locked.busy() == Locked.Busy.SKIP) {
             check(
                     waitFor != null,
@@ -68,15 +96,15 @@ final class LockedMethod {
     }
 
     /** What a method asks for, or null if it asks for no lock. */
-    static @Nullable LockedMethod of(Method method, Class<?> type, UnaryOperator<String> resolve) {
+    static @Nullable LockedMethod of(Method method, Class<?> type, ConfigurableBeanFactory beans) {
         Locked locked = AnnotatedElementUtils.findMergedAnnotation(method, Locked.class);
-        return locked == null ? null : new LockedMethod(method, type, locked, resolve);
+        return locked == null ? null : new LockedMethod(method, type, locked, beans);
     }
 
     private void check(boolean holds, String why) {
         if (!holds) {
-            throw new IllegalStateException(
-                    "@Locked(\"" + locked.value() + "\") on " + this + " cannot work: it " + why);
+            throw new IllegalStateException("@Locked(\"" + String.join("\", \"", locked.value()) + "\") on " + this
+                    + " cannot work: it " + why);
         }
     }
 
@@ -111,8 +139,31 @@ final class LockedMethod {
                     !(part instanceof LiteralExpression)
                             || part.getExpressionString().indexOf('#') < 0,
                     "has a # outside of #{ } in its name, which would be the same for all values. Write #{#id}.");
+            if (part instanceof SpelExpression expression) {
+                checkVariables(expression.getAST(), variables());
+            }
         }
         return parts;
+    }
+
+    /** A variable that is no parameter is null in every call. */
+    private void checkVariables(SpelNode node, Set<String> known) {
+        check(
+                !(node instanceof VariableReference) || known.contains(node.toStringAST()),
+                "names " + node.toStringAST() + ", which is no parameter; known are " + known
+                        + ". For parameters by their names compile with -parameters.");
+        for (int i = 0; i < node.getChildCount(); i++) {
+            checkVariables(node.getChild(i), known);
+        }
+    }
+
+    private Set<String> variables() {
+        Set<String> known = new TreeSet<>(List.of("#root", "#this"));
+        String[] named = new DefaultParameterNameDiscoverer().getParameterNames(method);
+        for (int i = 0; i < method.getParameterCount(); i++) {
+            known.addAll(List.of("#a" + i, "#p" + i, named == null ? "#p" + i : "#" + named[i]));
+        }
+        return known;
     }
 
     private <T> @Nullable T duration(String attribute, String text, Function<Duration, T> use) {
@@ -145,17 +196,21 @@ final class LockedMethod {
         return at;
     }
 
-    Method method() {
-        return method;
+    /** The names of the locks for one call, each once, in the order in which to take them. */
+    List<String> lockNames(EvaluationContext context) {
+        return names.stream()
+                .map(name -> lockName(name, context))
+                .sorted()
+                .distinct()
+                .toList();
     }
 
-    /** The name of the lock for one call. */
-    String lockName(EvaluationContext context) {
+    private String lockName(List<Expression> name, EvaluationContext context) {
         StringBuilder text = new StringBuilder();
         for (Expression part : name) {
             Object value = part.getValue(context);
             if (value == null || isIdentity(value)) {
-                throw new IllegalArgumentException("@Locked(\"" + locked.value() + "\") on " + this + ": #{"
+                throw new IllegalArgumentException("The name in @Locked on " + this + ": #{"
                         + part.getExpressionString() + "} is "
                         + (value == null ? "null" : "a " + value.getClass().getName() + " without a text of its own")
                         + ", so that the name would not say which lock. Name a value that"
@@ -169,16 +224,6 @@ final class LockedMethod {
 
     private static boolean isIdentity(Object value) {
         return value.toString().equals(value.getClass().getName() + '@' + Integer.toHexString(value.hashCode()));
-    }
-
-    /** How long to wait, or null for as long as it takes. */
-    @Nullable
-    Duration waitFor() {
-        return waitFor;
-    }
-
-    LockOptions options() {
-        return options;
     }
 
     boolean isRefusedInTransaction() {
@@ -204,10 +249,6 @@ final class LockedMethod {
         if (tokenAt >= 0) {
             arguments[tokenAt] = token;
         }
-    }
-
-    boolean wantsToken() {
-        return tokenAt >= 0;
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.github.redislocks.spring;
 import io.github.redislocks.Locks;
 import java.lang.reflect.Method;
 import java.util.function.Supplier;
+import org.aopalliance.aop.Advice;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.Advisor;
 import org.springframework.aop.ClassFilter;
@@ -15,37 +16,45 @@ import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.support.MergedBeanDefinitionPostProcessor;
+import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.scheduling.annotation.AsyncAnnotationAdvisor;
+import org.springframework.validation.beanvalidation.MethodValidationInterceptor;
 
 /**
- * Puts {@link LockedInterceptor} around beans with {@link Locked} methods, and before all advisors that they have got
- * so far, that of transactions among them, whatever their order. Only {@code @Async}, whose processor comes later, is
- * outside of it: the lock belongs to the thread that does the work.
+ * Puts {@link LockedInterceptor} around beans with {@link Locked} methods: behind the advisors whose order is at most
+ * its own, and before that of transactions, whatever its order. The processor runs after all others, so that it sees
+ * all advisors of a proxy.
  */
 final class LockedPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor
-        implements SmartInitializingSingleton {
+        implements MergedBeanDefinitionPostProcessor, SmartInitializingSingleton {
 
     private static final long serialVersionUID = 1;
 
     private final transient Supplier<? extends Locks> locks;
+    private final int advisorOrder;
     private transient @Nullable BeanFactory factory;
     private transient @Nullable LockedInterceptor interceptor;
 
-    LockedPostProcessor(Supplier<? extends Locks> locks) {
+    /** Order: of the advisor, as that of security or caches; the usual one is the lowest precedence. */
+    LockedPostProcessor(Supplier<? extends Locks> locks, int order) {
         this.locks = locks;
-        setBeforeExistingAdvisors(true);
+        this.advisorOrder = order;
         setProxyTargetClass(true);
-        setOrder(Ordered.LOWEST_PRECEDENCE - 1);
     }
+
+    /** Does nothing: Spring has processors of merged definitions run after all others. */
+    @Override
+    public void postProcessMergedBeanDefinition(RootBeanDefinition definition, Class<?> type, String name) {}
 
     @Override
     public void setBeanFactory(BeanFactory beanFactory) {
         super.setBeanFactory(beanFactory);
         LockedInterceptor around = new LockedInterceptor(locks, (ConfigurableBeanFactory) beanFactory);
         DefaultPointcutAdvisor made = new DefaultPointcutAdvisor(new LockedMethods(around), around);
-        made.setOrder(Ordered.HIGHEST_PRECEDENCE);
+        made.setOrder(advisorOrder);
         advisor = made;
         interceptor = around;
         factory = beanFactory;
@@ -57,24 +66,35 @@ final class LockedPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProc
         OpenTransactions.askBeforeCommits(bean);
         Object processed = super.postProcessAfterInitialization(bean, beanName);
         if (processed instanceof Advised proxy && advisor != null && proxy.indexOf(advisor) >= 0) {
-            placeBehindAsync(proxy, advisor);
+            place(proxy, advisor);
             closeLocksLater(beanName);
         }
         return processed;
     }
 
-    /** Whatever the order of their processors. */
-    private static void placeBehindAsync(Advised proxy, Advisor ours) {
+    private void place(Advised proxy, Advisor ours) {
+        proxy.removeAdvisor(ours);
         Advisor[] all = proxy.getAdvisors();
-        int at = proxy.indexOf(ours);
-        int behind = at;
-        for (int i = at + 1; i < all.length; i++) {
-            behind = all[i] instanceof AsyncAnnotationAdvisor ? i : behind;
+        int at = 0;
+        boolean inTransaction = false;
+        for (int i = 0; i < all.length; i++) {
+            Advice advice = all[i].getAdvice();
+            inTransaction |= OpenTransactions.begins(advice);
+            boolean outside = orderOf(all[i]) <= advisorOrder;
+            if (all[i] instanceof AsyncAnnotationAdvisor || (outside && !inTransaction)) {
+                // The lock belongs to the thread that does the work.
+                at = i + 1;
+            } else if (outside && advice instanceof MethodValidationInterceptor) {
+                // The processor of validation puts its advice behind the transaction, and no order moves it.
+                proxy.removeAdvisor(all[i]);
+                proxy.addAdvisor(at++, all[i]);
+            }
         }
-        if (behind > at) {
-            proxy.removeAdvisor(at);
-            proxy.addAdvisor(behind, ours);
-        }
+        proxy.addAdvisor(at, ours);
+    }
+
+    private static int orderOf(Advisor advisor) {
+        return advisor instanceof Ordered ordered ? ordered.getOrder() : Ordered.LOWEST_PRECEDENCE;
     }
 
     /** The bean uses the locks, though it has them from nobody: they are closed after it is destroyed. */

@@ -36,13 +36,14 @@ final class OpenTransactions {
                         || InnerTransactions.isAnnotated(method, type));
     }
 
-    /**
-     * Whether a method begins a transaction of its own also where one is open, and so ends it under its lock, which is
-     * an advice of the proxy that is called.
-     */
-    static boolean beginsItsOwn(
-            MethodInvocation invocation, Advice lock, Method method, Class<?> type, BeanFactory beans) {
-        return InnerTransactions.beginsItsOwn(invocation, lock, method, type, beans);
+    /** Whether a method begins a transaction of its own even inside another, and so ends it under its lock. */
+    static boolean beginsItsOwn(MethodInvocation invocation, Method method, Class<?> type, BeanFactory beans) {
+        return InnerTransactions.beginsItsOwn(invocation, method, type, beans);
+    }
+
+    /** Whether an advice begins transactions. */
+    static boolean begins(Advice advice) {
+        return KNOWN && InnerTransactions.begins(advice);
     }
 
     /**

@@ -36,6 +36,7 @@ record RedisLocksProperties(
         @Nullable Boolean watchDeletions,
         @Nullable Duration slowWait,
         @Nullable Duration slowHold,
+        @Nullable Integer lockedOrder,
         @DefaultValue("true") boolean metrics,
         @DefaultValue("true") boolean observations,
         @DefaultValue Endpoint endpoint) {

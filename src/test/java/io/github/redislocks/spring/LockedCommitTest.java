@@ -16,6 +16,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.framework.autoproxy.BeanNameAutoProxyCreator;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
@@ -25,6 +26,7 @@ import org.springframework.context.annotation.AnnotationConfigApplicationContext
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Role;
+import org.springframework.core.Ordered;
 import org.springframework.core.PriorityOrdered;
 import org.springframework.core.annotation.Order;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
@@ -61,7 +63,7 @@ class LockedCommitTest {
         @Bean
         @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
         static LockedPostProcessor locked(ObjectProvider<Locks> locks) {
-            return new LockedPostProcessor(locks::getObject);
+            return new LockedPostProcessor(locks::getObject, Ordered.LOWEST_PRECEDENCE);
         }
 
         @Bean
@@ -191,7 +193,7 @@ class LockedCommitTest {
         }
     }
 
-    /** Whose proxies are made last, and so are outside. */
+    /** Makes the proxies of transactions as late as an order allows. */
     @Configuration(proxyBeanMethods = false)
     static class WithLateProxies {
 
@@ -210,7 +212,7 @@ class LockedCommitTest {
         @Bean
         @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
         static LockedPostProcessor locked(ObjectProvider<Locks> locks) {
-            return new LockedPostProcessor(locks::getObject);
+            return new LockedPostProcessor(locks::getObject, Ordered.LOWEST_PRECEDENCE);
         }
 
         @Bean(destroyMethod = "dispose")
@@ -333,15 +335,36 @@ class LockedCommitTest {
         assertThat(counter.count(1)).isZero();
     }
 
-    /** It would be committed after the lock was released. */
+    /** An auto-proxy creator of lowest precedence makes a proxy of its own, and the lock is still around it. */
     @Test
-    void transactionOfItsOwn_thatAnOuterProxyBegins_isRolledBack() {
+    void transactionOfItsOwn_thatALateProxyBegins_isCommittedUnderTheLock() {
         try (AnnotationConfigApplicationContext late = new AnnotationConfigApplicationContext(WithLateProxies.class)) {
             Office office = late.getBean(Office.class);
+            office.sell(1, false);
+            assertThatThrownBy(() -> office.sell(1, true)).isInstanceOf(IllegalArgumentException.class);
+            office.sellAndRing(1);
+            assertThat(late.getBean(Sales.Counter.class).count(1)).isEqualTo(3);
+        }
+    }
+
+    /** The transaction would be committed after the lock was released. */
+    @Test
+    void transactionOfItsOwn_thatAnOuterProxyBegins_isRolledBack() {
+        try (AnnotationConfigApplicationContext late = new AnnotationConfigApplicationContext()) {
+            late.register(WithLateProxies.class);
+            late.registerBean(
+                    "plain",
+                    Office.class,
+                    () -> new Office(late.getBean(Sales.Counter.class), late.getBean(Till.class)));
+            late.refresh();
+            ProxyFactory around = new ProxyFactory(late.getBean("plain"));
+            around.setProxyTargetClass(true);
+            around.addAdvice(late.getBean(TransactionInterceptor.class));
+            Office office = (Office) around.getProxy();
             assertThatThrownBy(() -> office.sell(1, false))
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("Office.sell(int, boolean)")
-                    .hasMessageContaining("BeanNameAutoProxyCreator");
+                    .hasMessageContaining("a proxy around this one");
             assertThatThrownBy(() -> office.sell(1, true)).isInstanceOf(IllegalStateException.class);
             assertThatThrownBy(() -> office.sellAndRing(1)).isInstanceOf(IllegalStateException.class);
             assertThat(late.getBean(Sales.Counter.class).count(1)).isZero();

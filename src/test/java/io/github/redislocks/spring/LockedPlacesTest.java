@@ -65,7 +65,7 @@ class LockedPlacesTest {
         @Bean
         @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
         static LockedPostProcessor locked(ObjectProvider<Locks> locks) {
-            return new LockedPostProcessor(locks::getObject);
+            return new LockedPostProcessor(locks::getObject, Ordered.LOWEST_PRECEDENCE);
         }
     }
 

@@ -36,6 +36,7 @@ import org.springframework.context.annotation.AnnotationConfigApplicationContext
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Role;
+import org.springframework.core.Ordered;
 import org.springframework.mock.env.MockEnvironment;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.annotation.Propagation;
@@ -65,7 +66,7 @@ class LockedTest {
         @Bean
         @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
         static LockedPostProcessor locked(ObjectProvider<Locks> locks) {
-            return new LockedPostProcessor(locks::getObject);
+            return new LockedPostProcessor(locks::getObject, Ordered.LOWEST_PRECEDENCE);
         }
 
         @Bean
