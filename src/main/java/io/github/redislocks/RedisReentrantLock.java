@@ -171,11 +171,13 @@ public final class RedisReentrantLock implements FencedLock {
      *
      * <p>It behaves as the JDK's, with these differences. {@code await} gives up the hold and returns with a new hold,
      * which has a new token. Spurious wake-ups are possible, above all after the loss of a holder that may have had a
-     * signal to give. While Redis is away {@code await} goes on waiting; if it has to return and Redis stays away for
-     * longer than {@code retryFor}, it throws {@link LockUnavailableException} and the lock is <em>not</em> held. The
-     * lock is not held either if the {@link RedisLocks} is closed meanwhile ({@link IllegalStateException}). Without
-     * the lock, {@code await} and {@code signal} throw {@link IllegalMonitorStateException}, or
-     * {@link LockLostException} if it was lost.
+     * signal to give. While Redis is away {@code await} goes on waiting; if it has to begin or to return and Redis
+     * stays away for longer than {@code retryFor}, or if Redis refuses it permanently, it throws
+     * {@link LockUnavailableException}. If the {@link RedisLocks} is closed meanwhile, it throws
+     * {@link IllegalStateException}. Without the lock, {@code await} and {@code signal} throw
+     * {@link IllegalMonitorStateException}, or {@link LockLostException} if it was lost. After an
+     * {@link InterruptedException} the lock is held again; after any other exception of {@code await} it is
+     * <em>not</em> held, so do not unlock it.
      *
      * @throws UnsupportedOperationException on a quorum
      */

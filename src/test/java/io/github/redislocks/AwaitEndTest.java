@@ -26,14 +26,21 @@ class AwaitEndTest extends FakeTime {
 
         final AtomicReference<Object> outcome = new AtomicReference<>();
         private final long millis;
+        private final Runnable beforeAwait;
 
         Awaiting(long millis) {
+            this(millis, () -> {});
+        }
+
+        Awaiting(long millis, Runnable beforeAwait) {
             this.millis = millis;
+            this.beforeAwait = beforeAwait;
         }
 
         @Override
         public void run() {
             lock.lock();
+            beforeAwait.run();
             try {
                 outcome.set(condition.await(millis, TimeUnit.MILLISECONDS));
                 lock.unlock();
@@ -87,11 +94,49 @@ class AwaitEndTest extends FakeTime {
                 .isThrownBy(() -> {
                     throw (RuntimeException) waiter.outcome.get();
                 })
-                .withMessageContaining("was not had back from a Condition");
+                .withMessageContaining("was given up by await() and not acquired again");
         assertThat(TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - began)).isBetween(10_000L, 13_500L);
         redis.down(false);
         pass(1_500);
         assertThat(server.zset(KEY + ":queue")).as("it left").isEmpty();
+        other.unlock();
+    }
+
+    @Test
+    void await_begunWhileRedisIsAway_goesOnWhenItIsBack() throws InterruptedException {
+        Awaiting waiter = new Awaiting(200, () -> redis.down(true));
+        waiter.start();
+        await().until(() -> clock.isParked(waiter));
+        pass(400);
+        redis.down(false);
+        passUntil(() -> waiter.outcome.get() != null);
+        assertThat(waiter.outcome.get()).isEqualTo(false);
+        waiter.join();
+        assertThat(other.tryLock()).isTrue();
+        other.unlock();
+    }
+
+    @Test
+    void await_begunWhileRedisIsAwayForTooLong_leavesTheLockFree() throws InterruptedException {
+        Awaiting waiter = new Awaiting(200, () -> redis.down(true));
+        waiter.start();
+        passUntil(() -> !waiter.isAlive());
+        assertThat(waiter.outcome.get()).isInstanceOf(LockUnavailableException.class);
+        redis.down(false);
+        pass(1_500);
+        assertThat(other.tryLock()).isTrue();
+        other.unlock();
+    }
+
+    @Test
+    void await_thatIsRefusedForGood_leavesTheLockFree() throws InterruptedException {
+        Awaiting waiter =
+                new Awaiting(200, () -> redis.failNext(1, verb("await"), Fault.refused("NOPERM of the test")));
+        waiter.start();
+        passUntil(() -> !waiter.isAlive());
+        assertThat(waiter.outcome.get()).isInstanceOf(LockUnavailableException.class);
+        pass(100);
+        assertThat(other.tryLock()).isTrue();
         other.unlock();
     }
 

@@ -1,6 +1,5 @@
 package io.github.redislocks;
 
-import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -11,13 +10,11 @@ import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.testkit.twin.Fault;
-import io.github.redislocks.testkit.twin.HeldCalls;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.Condition;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -316,32 +313,5 @@ class FakeTimeTest extends FakeTime {
         lock.lock();
         assertThat(lock.fencingToken()).isGreaterThan(token);
         lock.unlock();
-    }
-
-    @Test
-    void await_thatIsRefusedLate_isFollowedByTheRenewalThatIsDue() throws InterruptedException {
-        HeldCalls held = redis.hold(verb("await"));
-        redis.failNext(1, verb("await"), Fault.refused("OOM"));
-        Condition condition = lock.newCondition();
-        AtomicReference<Exception> refusal = new AtomicReference<>();
-        Thread waiter = new Thread(() -> {
-            lock.lock();
-            try {
-                condition.await();
-            } catch (LockUnavailableException | InterruptedException e) {
-                refusal.set(e);
-            }
-            await().until(() -> redis.log().count("renew") == 1);
-            lock.unlock();
-        });
-        waiter.start();
-        held.awaitParked(1, Duration.ofSeconds(10));
-        pass(12_000);
-        assertThat(redis.log().count("renew")).as("it is being given up").isZero();
-        held.release();
-        waiter.join();
-        assertThat(refusal.get()).isInstanceOf(LockUnavailableException.class);
-        assertThat(redis.log().count("renew")).isEqualTo(1);
-        assertThat(losses).isEmpty();
     }
 }

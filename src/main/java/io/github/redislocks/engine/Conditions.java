@@ -3,7 +3,6 @@ package io.github.redislocks.engine;
 import io.github.redislocks.LockGivenUp;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
-import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.MemoryEdge;
 import io.github.redislocks.health.MonitoredRedis;
@@ -110,8 +109,7 @@ public final class Conditions {
                     throw Losses.exception(held);
                 }
                 long now = clock.nanoTime();
-                boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
-                if (hopeless || monitored.of(hold.keys().lock()).age(call, now) > limit.retryForNanos()) {
+                if (e.isPermanent() || monitored.of(hold.keys().lock()).age(call, now) > limit.retryForNanos()) {
                     throw unavailable.toDo(
                             hold.keys(),
                             "was not signalled",
@@ -122,6 +120,7 @@ public final class Conditions {
                 // With the interrupt flag set, park would return at once.
                 boolean unused = limit.interrupted();
                 clock.park(this, PAUSE_NANOS);
+                monitored.retried();
             }
         }
     }
@@ -150,8 +149,7 @@ public final class Conditions {
      *
      * <pre>
      *   HOLDING    -> GIVING_UP                         the release begins; from here on only Redis can end the hold
-     *   GIVING_UP  -> HOLDING                           Redis refused the release and changed nothing: throws
-     *   GIVING_UP  -> WAITING                           the reply says that the place is in the Condition
+     *   GIVING_UP  -> WAITING                           the reply says that the place is in the Condition, or it throws
      *   WAITING    -> SIGNALLED, INTERRUPTED, TIMED_OUT   whichever came first, as Redis decides when the wait ends
      *   WAITING, SIGNALLED, INTERRUPTED, TIMED_OUT      a grant ends each; in WAITING a signal led to it
      * </pre>
@@ -237,7 +235,7 @@ public final class Conditions {
          * Sends the script that ends the hold, until it is answered: before the reply nobody knows who holds the lock.
          */
         private void giveUp(Attempt attempt) {
-            openMailbox(attempt);
+            RedisException refusal = openMailbox();
             long began = clock.nanoTime();
             long deadline = hold.beginRelease(began);
             if (deadline == 0) {
@@ -263,6 +261,9 @@ public final class Conditions {
                 long timeout = settings.commandTimeoutNanos();
                 ServerTimes.Date notAfter = serverTimes.date(sent, timeout);
                 try {
+                    if (refusal != null) {
+                        throw refusal;
+                    }
                     Call call = Scripts.await(hold, attempt, notAfter, condition, successor, keepTurn);
                     Reply reply = monitored.run(call, timeout);
                     attempt.answered(reply, notAfter);
@@ -278,16 +279,16 @@ public final class Conditions {
                     }
                     handoff.handOn(hold.keys(), hold.attempt, successor, hold.turnStartNanos, answer, sent);
                     removed();
-                    stage = Stage.WAITING;
                     // A grant to this attempt has a greater token than that of the hold that was given up.
                     attempt.queued(began, hold.token, -1);
                     watchdog.wakeAt(attempt.nextHeartbeatNanos());
                     return;
                 } catch (RedisException e) {
                     attempt.unanswered(e, notAfter);
-                    notAnswered(attempt, successor, deadline, repeated, began, e);
+                    notAnswered(successor, began, e);
                     repeated = true;
                     pause();
+                    monitored.retried();
                 } catch (RuntimeException | Error e) {
                     attempt.mayHaveRun(notAfter);
                     throw e;
@@ -304,43 +305,26 @@ public final class Conditions {
             clock.park(this, PAUSE_NANOS);
         }
 
-        private void openMailbox(Attempt attempt) {
-            long began = clock.nanoTime();
+        /**
+         * Returns why Redis permanently refuses to send messages, or null. Without a message the heartbeats find a
+         * grant, and the reader goes on opening the mailbox.
+         */
+        private @Nullable RedisException openMailbox() {
             try {
                 mailbox.open(settings.commandTimeoutNanos());
             } catch (RedisException e) {
-                attempts.end(attempt);
-                throw stillHeld(began, e);
+                return e.isPermanent() ? e : null;
             }
+            return null;
         }
 
-        private void notAnswered(
-                Attempt attempt,
-                @Nullable Attempt successor,
-                long deadline,
-                boolean repeated,
-                long began,
-                RedisException e) {
-            long now = clock.nanoTime();
-            if (e instanceof RedisException.Refused && !repeated) {
-                // Refused before it changed anything.
-                inRedis.notReleased(deadline);
-                hold.notReleased(deadline);
-                stage = Stage.HOLDING;
-                // The watchdog has not looked after the hold meanwhile.
-                watchdog.wakeAt(0);
-                attempts.end(attempt);
-                throw stillHeld(began, e);
-            }
-            if (now - began > limit.retryForNanos()) {
+        /** Ends the hold and throws if the request was refused permanently, or failed for too long. */
+        private void notAnswered(@Nullable Attempt successor, long began, RedisException e) {
+            long tried = clock.nanoTime() - began;
+            if (e.isPermanent() || tried > limit.retryForNanos()) {
                 handoff.releaseLater(inRedis, Scripts.release(inRedis, successor, false, false), successor);
                 removed();
-                throw unavailable.toDo(
-                        hold.keys(),
-                        "was given up in a Condition",
-                        "It is not held any more; do not unlock it.",
-                        now - began,
-                        e);
+                throw unavailable.notBack(hold.keys(), tried, e);
             }
         }
 
@@ -352,6 +336,7 @@ public final class Conditions {
             }
             // Not earlier: after an error the watchdog ends the turn, by the lease that it finds.
             holds.remove(inRedis);
+            stage = Stage.WAITING;
             residences.givenUp(givingUp);
         }
 
@@ -363,15 +348,6 @@ public final class Conditions {
                 losses.ended(hold);
             }
             return Losses.exception(hold);
-        }
-
-        private LockUnavailableException stillHeld(long began, RedisException e) {
-            return unavailable.toDo(
-                    hold.keys(),
-                    "was not given up in a Condition",
-                    "The calling thread still holds it, as often as before.",
-                    clock.nanoTime() - began,
-                    e);
         }
 
         private void awaitGrant(Attempt attempt) {
@@ -476,8 +452,9 @@ public final class Conditions {
                 attempt.unanswered(e, notAfter);
                 long now = clock.nanoTime();
                 rejoinAtNanos = now + PAUSE_NANOS;
+                monitored.retried();
                 long outage = monitored.of(hold.keys().lock()).age(now);
-                if (outage > limit.retryForNanos()) {
+                if (e.isPermanent() || outage > limit.retryForNanos()) {
                     attempt.decide(new Attempt.Failure(unavailable.notBack(hold.keys(), outage, e)));
                 }
             } catch (RuntimeException | Error e) {

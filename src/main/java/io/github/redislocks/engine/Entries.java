@@ -254,7 +254,7 @@ final class Entries {
                 }
             } catch (RedisException e) {
                 long now = clock.nanoTime();
-                boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
+                boolean hopeless = e.isPermanent();
                 boolean unacknowledged = e instanceof RedisException.Unacknowledged;
                 long outage = unacknowledged
                         ? monitored.replication(lock.keys.lock()).age(now)

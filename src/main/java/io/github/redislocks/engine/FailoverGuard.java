@@ -151,10 +151,6 @@ public final class FailoverGuard {
                 "Connected to Redis {} at {} as client {}", server.version(), redis.address(), clientId);
     }
 
-    private static boolean isForGood(RedisException failure) {
-        return failure instanceof RedisException.Refused refused && !refused.passing();
-    }
-
     private String remedy(RedisException failure) {
         if (failure instanceof RedisException.Refused refused && refused.says("ERR unknown command")) {
             List<String> masters = redis.mastersOfSentinel(settings.commandTimeoutNanos());
@@ -220,7 +216,7 @@ public final class FailoverGuard {
             String text = ServerRequirements.isElsewhere(e)
                     ? ServerRequirements.tooSmall(redis.address())
                     : "This client cannot start: " + e.getMessage() + ". " + remedy(e);
-            mayPass = !isForGood(e) && !(e.getCause() instanceof RedisException cause && isForGood(cause));
+            mayPass = !e.isPermanent() && !(e.getCause() instanceof RedisException cause && cause.isPermanent());
             throw LockUnavailableException.builder(UnavailableMessages.reasonOf(e), redis.address(), text)
                     .cause(e)
                     .build();

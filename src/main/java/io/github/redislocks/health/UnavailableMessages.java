@@ -59,11 +59,11 @@ public final class UnavailableMessages {
                 : notAcquired(attempt.keys, triedNanos, attempt.mayExistInRedis(), cause);
     }
 
-    /** For a hold that was given up in a Condition and could not be acquired again. */
+    /** For a hold that was given up in a Condition, or was to be, and could not be acquired again. */
     public LockUnavailableException notBack(LockKeys keys, long triedNanos, @Nullable RedisException cause) {
         return toDo(
                 keys,
-                "was not had back from a Condition",
+                "was given up by await() and not acquired again",
                 "It is not held any more; do not unlock it.",
                 triedNanos,
                 cause);

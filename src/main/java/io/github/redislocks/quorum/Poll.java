@@ -211,10 +211,8 @@ public abstract class Poll {
         /** That no majority could be had, with what each node said. */
         public Outcome noMajority(String what, int majority) {
             String text = reasons(what, majority);
-            boolean refused = silent == 0
-                    && !failures.isEmpty()
-                    && failures.stream()
-                            .allMatch(failure -> failure instanceof RedisException.Refused r && !r.passing());
+            boolean refused =
+                    silent == 0 && !failures.isEmpty() && failures.stream().allMatch(RedisException::isPermanent);
             if (refused) {
                 return Outcome.of(new RedisException.Refused(text, failures.get(0)));
             }

@@ -17,6 +17,11 @@ public abstract sealed class RedisException extends RedisRequestException {
         super(message, cause);
     }
 
+    /** Whether the same request cannot succeed without a change of the configuration, so that no call repeats it. */
+    public boolean isPermanent() {
+        return false;
+    }
+
     /** There was no reply: the server is away, hangs, or the connection failed. */
     public static final class Unanswered extends RedisException {
 
@@ -136,6 +141,11 @@ public abstract sealed class RedisException extends RedisRequestException {
         /** Whether the same request can succeed later without a change of the configuration. */
         public boolean passing() {
             return PASSING.stream().anyMatch(this::says);
+        }
+
+        @Override
+        public boolean isPermanent() {
+            return !passing();
         }
     }
 }

@@ -485,11 +485,6 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         return owner.keptMillis() > 0;
     }
 
-    /** Takes back a release that Redis refused before it changed anything. */
-    public void notReleased(long deadlineNanos) {
-        STATE.compareAndSet(this, RELEASING, deadlineNanos);
-    }
-
     /** Ends the hold as lost because its release found nothing to release. */
     public boolean releaseFailed() {
         return STATE.compareAndSet(this, RELEASING, lost(LockLost.Reason.TAKEN));

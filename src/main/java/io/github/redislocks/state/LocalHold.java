@@ -93,11 +93,6 @@ public final class LocalHold extends Hold {
     }
 
     @Override
-    public void notReleased(long deadlineNanos) {
-        super.notReleased(Long.MAX_VALUE);
-    }
-
-    @Override
     public long beginRelease(long now) {
         long until = lease.deadlineNanos();
         return isValid(now) && super.beginRelease(now) != 0 ? until : 0;

@@ -402,7 +402,6 @@ public final class Acquisitions {
             fastPath = false;
             attempt.unanswered(e, notAfter);
             long now = pause();
-            boolean hopeless = e instanceof RedisException.Refused refused && !refused.passing();
             long outage = monitored.of(attempt.keys.lock()).age(now);
             if (e instanceof RedisException.Unready unready) {
                 // Some master may have a place of the attempt.
@@ -410,7 +409,9 @@ public final class Acquisitions {
                 if (!limit.waits()) {
                     attempt.decide(new Attempt.Failure(unavailable.notYet(attempt.keys, attempt.mayRun(), unready)));
                 }
-            } else if (hopeless || (e instanceof RedisException.Refused && !limit.waits()) || limit.isPast(outage)) {
+            } else if (e.isPermanent()
+                    || (e instanceof RedisException.Refused && !limit.waits())
+                    || limit.isPast(outage)) {
                 attempt.decide(new Attempt.Failure(unavailable.notAcquired(
                         attempt.keys, Math.max(outage, now - attempt.beganNanos()), attempt.mayRun(), e)));
             }

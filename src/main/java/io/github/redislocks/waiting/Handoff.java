@@ -577,7 +577,7 @@ public final class Handoff implements Renewals.Rescue {
 
         @Override
         public void failed(RedisException failure, long sentNanos) {
-            if (failure instanceof RedisException.Refused refused && !refused.passing()) {
+            if (failure.isPermanent()) {
                 // Of one part perhaps, and the others would wait for that.
                 redis.refused(failure);
                 for (FirstRelease part : parts) {

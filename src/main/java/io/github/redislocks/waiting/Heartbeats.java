@@ -163,6 +163,9 @@ public final class Heartbeats implements Task {
         public void failed(RedisException failure, long sentNanos) {
             attempt.unanswered(failure, notAfter);
             attempt.endHeartbeat();
+            if (failure.isPermanent() && attempt.condition() == null) {
+                attempt.decide(new Attempt.Failure(unavailable.notServed(attempt, 0, failure)));
+            }
             long pause = failure instanceof RedisException.Unready
                     ? Timing.heartbeatMillis(attempt.leaseMillis) * 1_000_000
                     : PAUSE_NANOS;

@@ -13,14 +13,17 @@ import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.testkit.twin.Fault;
+import io.github.redislocks.watchdog.Job;
 import java.time.Duration;
 import java.util.Date;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
+import org.assertj.core.api.ThrowableAssert;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** How a thread waits in a Condition and signals its waiters, step by step. */
 @Timeout(30)
@@ -79,10 +82,10 @@ class ConditionStepsTest extends SteppedClient {
         assertThat(redis.hash(KEY)).containsEntry("holds", Integer.toString(times));
     }
 
-    private void isStillHeld(Hold before) {
-        assertThat(sync.held()).isSameAs(before);
-        assertThat(client.watchdog.isIdle()).as("it was not renewed meanwhile").isFalse();
-        assertThat(redis.hash(KEY)).containsKey("owner");
+    /** Sends a heartbeat, as the watchdog does. */
+    private void send(String key, Job heartbeat) {
+        heartbeat.begin();
+        heartbeat.answered(redis.run(heartbeat.call(clock.nanoTime(), MILLI), MILLI), clock.nanoTime());
     }
 
     @Test
@@ -379,34 +382,83 @@ class ConditionStepsTest extends SteppedClient {
         assertThat(sync.held().inDoubt).isTrue();
     }
 
+    private void isNotHeld(Hold hold) {
+        assertThat(sync.held()).isNull();
+        assertThat(hold.isLost()).isFalse();
+        assertThat(hold.stranded).isFalse();
+        assertThat(client.holds.all()).isEmpty();
+    }
+
+    private void isRefusedForGood(ThrowableAssert.ThrowingCallable call) {
+        assertThatThrownBy(call)
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("was given up by await() and not acquired again")
+                .hasMessageContaining("It is not held any more; do not unlock it.")
+                .hasMessageContaining("NOPERM");
+    }
+
     @Test
-    void requestThatIsRefused_leavesTheHoldAsItWas() {
+    void requestThatIsRefusedForGood_endsTheHold() {
         Hold hold = lock();
         fail("await", refused());
-        assertThatThrownBy(condition::await)
-                .isInstanceOf(LockUnavailableException.class)
-                .hasMessageContaining("was not given up in a Condition")
-                .hasMessageContaining("NOPERM");
-        isStillHeld(hold);
-        assertThat(hold.stranded).isFalse();
-        assertThat(commands()).isEmpty();
+        isRefusedForGood(condition::await);
+        isNotHeld(hold);
+        assertThat(commands()).containsExactly("release");
         assertThat(parks).isEmpty();
     }
 
     @Test
-    void requestThatIsNotAnswered_andThenRefusedForLong_isGivenUp() {
-        lock();
-        long began = clock.nanoTime();
+    void requestThatIsNotAnswered_andThenRefusedForGood_endsTheHold() {
+        Hold hold = lock();
         fail("await", unanswered());
-        fail(1_000, "await", SteppedClient::refused);
+        fail("await", refused());
+        isRefusedForGood(condition::await);
+        isNotHeld(hold);
+        assertThat(commands()).containsExactlyInAnyOrder("release", "leave");
+        assertThat(parks).containsExactly(PAUSE);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"BUSY", "LOADING", "READONLY", "OOM", "MISCONF", "NOREPLICAS", "ERR max number of clients"})
+    void requestThatIsRefusedForAWhile_isSentAgain(String reason) throws InterruptedException {
+        Hold before = lock();
+        fail(20, "await", () -> new RedisException.Refused(reason + " for a while", null));
+        long retries = client.monitored.retries();
+        assertThat(condition.await(50, TimeUnit.MILLISECONDS)).isFalse();
+        isHeld(before, 1);
+        assertThat(count("await")).isEqualTo(21);
+        assertThat(client.monitored.retries() - retries).isEqualTo(20);
+    }
+
+    @Test
+    void requestThatIsRefusedForAWhileThatIsTooLong_endsTheHold() {
+        Hold hold = lock();
+        long began = clock.nanoTime();
+        fail(1_000, "await", () -> new RedisException.Refused("LOADING", null));
         assertThatThrownBy(condition::await)
                 .isInstanceOf(LockUnavailableException.class)
-                .hasMessageContaining("was given up in a Condition")
                 .hasMessageContaining("do not unlock it");
         assertThat(clock.nanoTime() - began).isBetween(10_000 * MILLI, 10_100 * MILLI);
-        assertThat(sync.held()).isNull();
-        assertThat(client.holds.all()).isEmpty();
-        assertThat(commands()).containsExactlyInAnyOrder("release", "leave");
+        isNotHeld(hold);
+    }
+
+    @Test
+    void returnThatIsRefusedForGood_fails() {
+        Hold hold = lock();
+        fail(1_000, "rejoin", SteppedClient::refused);
+        isRefusedForGood(() -> condition.await(50, TimeUnit.MILLISECONDS));
+        isNotHeld(hold);
+        assertThat(count("rejoin")).isEqualTo(1);
+    }
+
+    @Test
+    void returnThatIsRefusedForAWhile_isAskedForAgain() throws InterruptedException {
+        Hold before = lock();
+        long retries = client.monitored.retries();
+        fail(20, "rejoin", () -> new RedisException.Refused("LOADING", null));
+        assertThat(condition.await(50, TimeUnit.MILLISECONDS)).isFalse();
+        isHeld(before, 1);
+        assertThat(client.monitored.retries() - retries).isEqualTo(20);
     }
 
     @Test
@@ -429,35 +481,36 @@ class ConditionStepsTest extends SteppedClient {
     }
 
     @Test
-    void mailboxThatDoesNotOpenInTime_saysForHowLongItWasTried() {
-        Sync own = patient();
-        own.lock(LEASE, true);
-        AtomicBoolean first = new AtomicBoolean(true);
+    void mailboxThatDoesNotOpen_isDoneWithout() throws InterruptedException {
         onSubscribe = () -> {
-            // Once: the mailbox may try again before the thread that waits for it sees the time.
-            if (first.getAndSet(false)) {
-                clock.advanceMillis(777);
-            }
             throw unanswered();
         };
-        assertThatThrownBy(patient.condition(own, ID)::await)
-                .isInstanceOf(LockUnavailableException.class)
-                .hasMessageContaining(" for 777 ms");
+        sync.lock(LEASE, true);
+        Hold before = sync.held();
+        steps.add(() -> {
+            assertThat(redis.hash(KEY)).as("it was given up").isEmpty();
+            other.lock(LEASE, true);
+            othersCondition.signal();
+            other.unlock();
+            attempt().heartbeatAt(0);
+            client.heartbeats().inspect(clock.nanoTime(), clock.nanoTime(), this::send);
+        });
+        assertThat(condition.await(50, TimeUnit.MILLISECONDS)).isTrue();
+        isHeld(before, 1);
+        assertThat(client.mailbox.isOpen()).isFalse();
     }
 
     @Test
-    void mailboxThatDoesNotOpen_leavesTheHoldAsItWas() {
-        Sync own = patient();
-        own.lock(LEASE, true);
-        Hold hold = own.held();
+    void mailboxThatIsRefusedForGood_endsTheHold() {
         onSubscribe = () -> {
             throw refused();
         };
-        assertThatThrownBy(patient.condition(own, ID)::await)
-                .isInstanceOf(LockUnavailableException.class)
-                .hasMessageContaining("was not given up in a Condition");
-        assertThat(own.held()).isSameAs(hold);
+        sync.lock(LEASE, true);
+        Hold hold = sync.held();
+        isRefusedForGood(condition::await);
+        isNotHeld(hold);
         assertThat(count("await")).isZero();
+        assertThat(commands()).contains("release");
     }
 
     @Test

@@ -515,23 +515,6 @@ class CheckerTest {
     }
 
     @Test
-    void holdThatACondition_couldNotTake_goesOn() {
-        at(0, "a/t0", Kind.ASK, -1, "LOCK");
-        at(0, "a/t0", Kind.IN, 1, Event.RENEWED);
-        at(2, "a/t0", Kind.OUT, 0, Event.AWAIT);
-        at(3, "a/t0", Kind.FAIL, 0, "LockUnavailableException");
-        at(3, "a/t0", Kind.IN, 1, Event.STILL);
-        at(8, "a/t0", Kind.OUT, 0, Event.UNLOCK);
-        at(9, "a/t0", Kind.FREED, 0, "");
-        Report report = check();
-        assertThat(report.badTokens).isZero();
-        assertThat(report.acquisitions).isEqualTo(1);
-
-        hold("b/t0", 2, 5, 7);
-        assertThat(check().overlaps).isEqualTo(1);
-    }
-
-    @Test
     void lineThatAKillCutOff_isLeftOut() {
         assertThat(Event.parse("12\ta/t0\tIN\tlo")).isNull();
         Event event = new Event(12, "a/t0", Kind.IN, "lock", 7, "renewed");

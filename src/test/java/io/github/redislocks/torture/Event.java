@@ -62,9 +62,6 @@ record Event(long nanos, String actor, Kind kind, String lock, long number, Stri
     /** What follows the way in the text of an ASK by a handle. */
     static final String BY_HANDLE = "_BY_HANDLE";
 
-    /** The hold that it was about to give up in a Condition, and could not. */
-    static final String STILL = "still";
-
     static final String REENTER = "reenter";
     static final String EXIT = "exit";
     static final String AWAIT = "await";

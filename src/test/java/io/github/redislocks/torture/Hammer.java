@@ -277,7 +277,7 @@ final class Hammer implements Runnable {
             return false;
         } catch (LockUnavailableException e) {
             log(Event.Kind.FAIL, name, 0, e.getClass().getSimpleName());
-            return lock.isHeld() && (what != 0 || enteredAgain(name, lock, Event.STILL));
+            return what != 0 && lock.isHeld();
         }
         return true;
     }

@@ -213,27 +213,11 @@ final class History {
         long asked = wait == null ? event.nanos() : wait.ask.nanos();
         endWait(event, Ending.ACQUIRED);
         Event await = awaiting.remove(event.actor());
-        if (event.text().equals(Event.STILL) && goesOn(last.get(event.actor()), event)) {
-            return;
-        }
         Hold hold = new Hold(event, await == null ? asked : await.nanos());
         hold.alarmed = alarmed.remove(event.actor());
         holds.add(hold);
         holding.put(event.actor(), hold);
         last.put(event.actor(), hold);
-    }
-
-    /** Takes back that a hold was given up in a Condition, where that failed. */
-    private boolean goesOn(Hold hold, Event event) {
-        if (hold == null || hold.in.number() != event.number()) {
-            return false;
-        }
-        hold.ending = Ending.OPEN;
-        hold.endNanos = Long.MAX_VALUE;
-        hold.outNanos = 0;
-        hold.believedNanos = event.nanos();
-        holding.put(event.actor(), hold);
-        return true;
     }
 
     private void out(Event event) {

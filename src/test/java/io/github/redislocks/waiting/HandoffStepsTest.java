@@ -663,28 +663,6 @@ class HandoffStepsTest extends StillClient {
         assertThat(command().need()).isEqualTo(PendingCommand.Need.NOW);
     }
 
-    /** A leave would free the lock that is held. */
-    @Test
-    void leaveOfAnAttempt_waitsForItsHold_alsoIfARefusedReleaseIsTakenBackWhileItLooks() {
-        Attempt holder = enter();
-        long now = clock.nanoTime();
-        long deadline = now + Timing.validityNanos(LEASE);
-        Hold hold = new Hold(holder, new Attempt.Grant(5, false, deadline, now, true), now, deadline, null) {
-            @Override
-            public boolean isOpen() {
-                boolean open = super.isOpen();
-                notReleased(deadline);
-                return open;
-            }
-        };
-        client.holds.put(hold);
-        hold.beginRelease(now);
-        handoff.leaveLater(holder);
-        assertThat(command().need()).isEqualTo(PendingCommand.Need.LATER);
-        assertThat(hold.isOpen()).isFalse();
-        assertThat(command().need()).as("held again").isEqualTo(PendingCommand.Need.LATER);
-    }
-
     @Test
     void leaveOfAnAttempt_saysWhetherItsHoldWasLost() {
         Attempt holder = enter();

@@ -246,4 +246,30 @@ class HeartbeatStepsTest extends StillClient {
         assertThat(waiter.isHeartbeatInFlight()).isFalse();
         assertThat(commands()).hasSize(1);
     }
+
+    private static RedisException refused() {
+        return new RedisException.Refused("NOPERM", null);
+    }
+
+    @Test
+    void heartbeatThatIsRefusedForGood_endsTheWait() {
+        Attempt waiter = queued();
+        heartbeat().failed(refused(), clock.nanoTime());
+        assertThat(waiter.verdict())
+                .isInstanceOfSatisfying(
+                        Attempt.Failure.class,
+                        failure -> assertThat(failure.exception())
+                                .isInstanceOf(LockUnavailableException.class)
+                                .hasMessageContaining("NOPERM"));
+    }
+
+    @Test
+    void heartbeatThatIsRefusedForAWhile_isSentAgain() {
+        Attempt waiter = queued();
+        heartbeat().failed(new RedisException.Refused("LOADING", null), clock.nanoTime());
+        assertThat(waiter.undecided()).isTrue();
+        clock.advanceMillis(100);
+        inspect();
+        assertThat(due).hasSize(1);
+    }
 }

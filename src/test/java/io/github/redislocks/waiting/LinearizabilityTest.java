@@ -389,11 +389,6 @@ class LinearizabilityTest {
         }
 
         @Operation
-        public void notReleased(@Param(name = "time") int deadline) {
-            hold.notReleased(deadline);
-        }
-
-        @Operation
         public boolean releaseFailed() {
             return hold.releaseFailed();
         }
@@ -459,13 +454,6 @@ class LinearizabilityTest {
             return until;
         }
 
-        public void notReleased(int deadline) {
-            if (is == Is.RELEASING) {
-                is = Is.HELD;
-                until = deadline;
-            }
-        }
-
         public boolean beginTelling() {
             boolean first = is == Is.LOST && !telling;
             telling |= first;
@@ -501,11 +489,6 @@ class LinearizabilityTest {
         }
 
         @Operation
-        public void notReleased() {
-            hold.notReleased(3);
-        }
-
-        @Operation
         public boolean lose() {
             return hold.lose(LockLost.Reason.TAKEN);
         }
@@ -516,10 +499,9 @@ class LinearizabilityTest {
         }
     }
 
-    /** Whether the release goes on, and as what the hold was lost. */
+    /** As what the hold was lost; nothing but its release can lose it. */
     public static class ReleasingModel {
 
-        private boolean releasing = true;
         private LockLost.Reason reason;
 
         private boolean loseAs(LockLost.Reason why, boolean when) {
@@ -529,19 +511,15 @@ class LinearizabilityTest {
         }
 
         public boolean releaseFailed() {
-            return loseAs(LockLost.Reason.TAKEN, releasing);
+            return loseAs(LockLost.Reason.TAKEN, true);
         }
 
         public boolean releasedTooLate() {
-            return loseAs(LockLost.Reason.UNCONFIRMED, releasing);
-        }
-
-        public void notReleased() {
-            releasing = false;
+            return loseAs(LockLost.Reason.UNCONFIRMED, true);
         }
 
         public boolean lose() {
-            return loseAs(LockLost.Reason.TAKEN, !releasing);
+            return loseAs(LockLost.Reason.TAKEN, false);
         }
 
         public LockLost.Reason lossReason() {
