@@ -16,18 +16,16 @@ public final class ThreadIds {
     private static final AtomicLong NEXT = new AtomicLong();
     private static final ThreadLocal<Long> OWN = ThreadLocal.withInitial(NEXT::decrementAndGet);
 
-    private static final ClassValue<Boolean> OVERRIDDEN = new ClassValue<>() {
-        @Override
-        protected Boolean computeValue(Class<?> type) {
-            try {
-                return type.getMethod("getId").getDeclaringClass() != Thread.class;
-            } catch (NoSuchMethodException e) {
-                return true;
-            }
-        }
-    };
-
     private ThreadIds() {}
+
+    /** Not remembered: it is asked once for each thread, and a ClassValue may break when the stack ends. */
+    private static boolean isOverridden(Class<?> type) {
+        try {
+            return type.getMethod("getId").getDeclaringClass() != Thread.class;
+        } catch (NoSuchMethodException e) {
+            return true;
+        }
+    }
 
     private static @Nullable MethodHandle threadId() {
         try {
@@ -41,13 +39,15 @@ public final class ThreadIds {
     /** The number of the calling thread. */
     public static long current() {
         Thread thread = Thread.currentThread();
-        if (THREAD_ID != null) {
-            try {
-                return (long) THREAD_ID.invokeExact(thread);
-            } catch (Throwable e) {
-                throw new IllegalStateException(e);
-            }
+        if (THREAD_ID == null) {
+            return isOverridden(thread.getClass()) ? OWN.get() : thread.getId();
         }
-        return OVERRIDDEN.get(thread.getClass()) ? OWN.get() : thread.getId();
+        try {
+            return (long) THREAD_ID.invokeExact(thread);
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new IllegalStateException(e);
+        }
     }
 }

@@ -29,6 +29,7 @@ import io.github.redislocks.watchdog.PendingCommand;
 import java.lang.invoke.MethodHandles;
 import java.time.Duration;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -64,7 +65,8 @@ public final class EagerClasses {
             Withdrawal.End.class,
             Withdrawal.Place.class,
             RenewPoll.Round.class,
-            RemovalCause.class);
+            RemovalCause.class,
+            OptionalLong.class);
 
     private EagerClasses() {}
 

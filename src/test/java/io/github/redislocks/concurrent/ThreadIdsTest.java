@@ -2,8 +2,12 @@ package io.github.redislocks.concurrent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.fixture.NearTheEnd;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 class ThreadIdsTest {
@@ -39,5 +43,23 @@ class ThreadIdsTest {
             impostor.join();
         }
         assertThat(ids).hasSize(3).doesNotContain(1L);
+    }
+
+    @Test
+    void current_atTheEndOfTheStack_throwsTheErrorItself() throws InterruptedException {
+        List<Integer> overflows = new CopyOnWriteArrayList<>();
+        AtomicReference<Throwable> other = new AtomicReference<>();
+        Thread diver = NearTheEnd.thread(() -> {
+            for (int left = 0; left < 60; left++) {
+                if (NearTheEnd.overflows(left, ThreadIds::current)) {
+                    overflows.add(left);
+                }
+            }
+        });
+        diver.setUncaughtExceptionHandler((thread, e) -> other.set(e));
+        diver.start();
+        diver.join();
+        assertThat(other.get()).isNull();
+        assertThat(overflows).isNotEmpty();
     }
 }
