@@ -4,6 +4,7 @@ import io.github.redislocks.concurrent.Agenda;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Log;
 import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.engine.Candidacy;
 import io.github.redislocks.engine.Term;
@@ -167,6 +168,7 @@ public final class Leadership implements AutoCloseable {
         Term present = candidacy.term();
         boolean ended = candidacy.ended().isDone();
         String state = ended ? "closed" : present == null ? "candidate" : present.state();
-        return "Leadership " + name + '[' + state + (candidacy.isClosing() && !ended ? ", closing" : "") + ']';
+        return "Leadership " + Shown.of(name) + '[' + state + (candidacy.isClosing() && !ended ? ", closing" : "")
+                + ']';
     }
 }

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Shown;
 import java.time.Duration;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -87,7 +88,7 @@ public final class LockAcquired {
 
     @Override
     public String toString() {
-        return "LockAcquired[lockName=" + lockName + ", token=" + token + ", waited=" + waited + ", previousHolderLost="
-                + previousHolderLost + (local ? ", local" : "") + ']';
+        return "LockAcquired[lockName=" + Shown.of(lockName) + ", token=" + token + ", waited=" + waited
+                + ", previousHolderLost=" + previousHolderLost + (local ? ", local" : "") + ']';
     }
 }

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Shown;
 import java.time.Duration;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -71,7 +72,7 @@ public final class LockExpiring {
 
     @Override
     public String toString() {
-        return "LockExpiring[lockName=" + lockName + ", token=" + token + ", owner=" + owner + ", endsIn=" + endsIn
-                + ']';
+        return "LockExpiring[lockName=" + Shown.of(lockName) + ", token=" + token + ", owner=" + owner + ", endsIn="
+                + endsIn + ']';
     }
 }

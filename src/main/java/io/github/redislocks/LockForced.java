@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Shown;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -61,6 +62,6 @@ public final class LockForced {
 
     @Override
     public String toString() {
-        return "LockForced[lockName=" + lockName + ", token=" + token + ", by=" + by + ']';
+        return "LockForced[lockName=" + Shown.of(lockName) + ", token=" + token + ", by=" + by + ']';
     }
 }

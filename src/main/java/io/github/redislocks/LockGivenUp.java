@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Shown;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
@@ -121,7 +122,7 @@ public final class LockGivenUp {
 
     @Override
     public String toString() {
-        return "LockGivenUp[lockName=" + lockName + ", reason=" + reason + ", lasted=" + lasted + ", acquisitions="
-                + acquisitions + (sinceRecall == null ? "" : ", sinceRecall=" + sinceRecall) + ']';
+        return "LockGivenUp[lockName=" + Shown.of(lockName) + ", reason=" + reason + ", lasted=" + lasted
+                + ", acquisitions=" + acquisitions + (sinceRecall == null ? "" : ", sinceRecall=" + sinceRecall) + ']';
     }
 }

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Shown;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -117,26 +118,12 @@ public final class LockInspection {
         return Objects.hash(lockName, holder, keptFor, queue, queueLength, conditions);
     }
 
-    /** The text, with escapes as those of Java in place of line breaks and of what controls a terminal. */
-    private static String printed(String text) {
-        StringBuilder shown = new StringBuilder();
-        for (int i = 0; i < text.length(); i += Character.charCount(text.codePointAt(i))) {
-            int c = text.codePointAt(i);
-            switch (Character.getType(c)) {
-                case Character.CONTROL, Character.FORMAT, Character.LINE_SEPARATOR, Character.PARAGRAPH_SEPARATOR ->
-                    shown.append(String.format("\\u%04x", c));
-                default -> shown.appendCodePoint(c);
-            }
-        }
-        return shown.toString();
-    }
-
     /** A line for the hold of a lock. */
     static String state(String lockName, Optional<Holder> holder, Optional<Duration> keptFor) {
         String state = holder.isPresent()
                 ? (holder.get().owner().isResidence() ? "kept by " : "held by ") + holder.get()
                 : keptFor.isPresent() ? "kept by nobody, for " + keptFor.get().toMillis() + " ms" : "free";
-        return "Lock \"" + lockName + "\" " + state;
+        return "Lock \"" + Shown.of(lockName) + "\" " + state;
     }
 
     /** A line for the hold, one for each place in the queue, and one for each Condition. */
@@ -189,7 +176,7 @@ public final class LockInspection {
          */
         public static Owner parse(String text) {
             if (!FORM.matcher(text).matches()) {
-                throw new IllegalArgumentException("\"" + printed(text) + "\" is no owner of a lock, which has the"
+                throw new IllegalArgumentException("\"" + Shown.of(text) + "\" is no owner of a lock, which has the"
                         + " form host:pid:random:thread or host:pid:random:h7. If it is in the key of a lock, another"
                         + " program uses that key: give the locks another keyPrefix.");
             }
@@ -253,8 +240,9 @@ public final class LockInspection {
         public long pid() {
             String number = part(1);
             if (!number.matches("\\d{1,18}")) {
-                throw new IllegalStateException("The owner \"" + printed(toString()) + "\" names no process: its client"
-                        + " is none of this library, whose ids have the form host:pid:random.");
+                throw new IllegalStateException(
+                        "The owner \"" + Shown.of(toString()) + "\" names no process: its client"
+                                + " is none of this library, whose ids have the form host:pid:random.");
             }
             return Long.parseLong(number);
         }
@@ -282,7 +270,7 @@ public final class LockInspection {
 
         /** With the name of its thread, if that is known. */
         private String description() {
-            return threadName == null ? toString() : this + " (\"" + printed(threadName) + "\")";
+            return Shown.of(threadName == null ? toString() : this + " (\"" + threadName + "\")");
         }
     }
 
@@ -479,7 +467,7 @@ public final class LockInspection {
 
         @Override
         public String toString() {
-            return condition + " " + waiters;
+            return Shown.of(condition) + " " + waiters;
         }
     }
 }

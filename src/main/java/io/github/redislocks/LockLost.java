@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Shown;
 import java.io.Serial;
 import java.io.Serializable;
 import java.util.Objects;
@@ -77,7 +78,8 @@ public final class LockLost implements Serializable {
 
     @Override
     public String toString() {
-        return "LockLost[lockName=" + lockName + ", token=" + token + ", owner=" + owner + ", reason=" + reason + ']';
+        return "LockLost[lockName=" + Shown.of(lockName) + ", token=" + token + ", owner=" + owner + ", reason="
+                + reason + ']';
     }
 
     /**

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Shown;
 import java.io.Serial;
 
 /**
@@ -25,8 +26,8 @@ public final class LockLostException extends IllegalMonitorStateException {
 
     /** Makes the exception for a loss. For the library, and for tests that replace it. */
     public LockLostException(LockLost loss) {
-        super("The lock \"" + loss.lockName() + "\" (token " + loss.token() + ") was lost by " + loss.owner() + ": "
-                + loss.reason() + ", " + loss.reason().explanation);
+        super("The lock \"" + Shown.of(loss.lockName()) + "\" (token " + loss.token() + ") was lost by " + loss.owner()
+                + ": " + loss.reason() + ", " + loss.reason().explanation);
         this.loss = loss;
     }
 

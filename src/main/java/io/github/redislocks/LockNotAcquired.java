@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Shown;
 import java.time.Duration;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -76,6 +77,6 @@ public final class LockNotAcquired {
 
     @Override
     public String toString() {
-        return "LockNotAcquired[lockName=" + lockName + ", waited=" + waited + ", outcome=" + outcome + ']';
+        return "LockNotAcquired[lockName=" + Shown.of(lockName) + ", waited=" + waited + ", outcome=" + outcome + ']';
     }
 }

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Shown;
 import java.time.Duration;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -75,7 +76,7 @@ public final class LockReleased {
 
     @Override
     public String toString() {
-        return "LockReleased[lockName=" + lockName + ", token=" + token + ", held=" + held
+        return "LockReleased[lockName=" + Shown.of(lockName) + ", token=" + token + ", held=" + held
                 + (keptFor.isZero() ? "" : ", keptFor=" + keptFor) + ']';
     }
 }

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.LossNews;
@@ -186,6 +187,7 @@ public final class RedisLockHandle implements LockHandle {
     public String toString() {
         Hold held = hold();
         String state = ended.get() ? "released" : sync.isValid(held) ? "held" : "lost: " + held.lossReason();
-        return "LockHandle " + name() + '[' + owner.description() + ", token " + held.token + ", " + state + ']';
+        return "LockHandle " + Shown.of(name()) + '[' + owner.description() + ", token " + held.token + ", " + state
+                + ']';
     }
 }

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.engine.SeveralLocks;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.state.Hold;
@@ -127,7 +128,7 @@ public final class RedisMultiLock implements MultiLock {
     /** Names the locks, and says whether the calling thread holds them. Asks no server. */
     @Override
     public String toString() {
-        return "MultiLock " + names
+        return "MultiLock " + Shown.of(names.toString())
                 + (isHeldByCurrentThread() ? "[Locked by this thread]" : "[Not locked by this thread]");
     }
 }

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.LossNews;
@@ -143,6 +144,6 @@ public final class RedisMultiLockHandle implements MultiLockHandle {
     @Override
     public String toString() {
         String state = ended.get() ? "released" : several.areHeld(holds) ? "held" : "lost";
-        return "MultiLockHandle " + names + '[' + owner.description() + ", " + state + ']';
+        return "MultiLockHandle " + Shown.of(names.toString()) + '[' + owner.description() + ", " + state + ']';
     }
 }

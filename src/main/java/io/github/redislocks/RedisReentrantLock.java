@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.RedisCondition;
 import io.github.redislocks.engine.Sync;
@@ -226,8 +227,8 @@ public final class RedisReentrantLock implements FencedLock {
     public Collection<Thread> getWaitingThreads(Condition condition) {
         Objects.requireNonNull(condition, "condition");
         if (!(condition instanceof RedisCondition ours) || !ours.isOf(sync)) {
-            throw new IllegalArgumentException(
-                    condition + " is not a Condition of the lock \"" + getName() + "\": ask the lock that made it.");
+            throw new IllegalArgumentException(condition + " is not a Condition of the lock \"" + Shown.of(getName())
+                    + "\": ask the lock that made it.");
         }
         sync.ensureHeld();
         return client.queries().waitingThreads(sync.keys(), ours.id());
@@ -326,7 +327,7 @@ public final class RedisReentrantLock implements FencedLock {
     @Override
     public String toString() {
         Owner owner = client.queries().localOwner(sync.keys());
-        return "RedisReentrantLock " + getName()
+        return "RedisReentrantLock " + Shown.of(getName())
                 + (owner == null ? "[Unlocked]" : "[Locked by " + owner.description() + "]");
     }
 }

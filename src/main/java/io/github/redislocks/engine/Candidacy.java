@@ -7,6 +7,7 @@ import io.github.redislocks.concurrent.Agenda;
 import io.github.redislocks.concurrent.Backoff;
 import io.github.redislocks.concurrent.Log;
 import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.concurrent.Shown;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -213,7 +214,10 @@ public final class Candidacy extends Agenda.Matter implements BiConsumer<Object,
             return;
         }
         if (!troubled || now - troubledNanos > NEXT_OUTAGE_NANOS) {
-            LOG.warn("Nobody here can be elected leader of \"{}\" now, which is tried until it works", name(), failure);
+            LOG.warn(
+                    "Nobody here can be elected leader of \"{}\" now, which is tried until it works",
+                    Shown.of(name()),
+                    failure);
             unavailable.reset();
         }
         troubled = true;
@@ -266,6 +270,6 @@ public final class Candidacy extends Agenda.Matter implements BiConsumer<Object,
     }
 
     private String shown() {
-        return name().length() > SHOWN ? name().substring(0, SHOWN) : name();
+        return Shown.of(name().length() > SHOWN ? name().substring(0, SHOWN) : name());
     }
 }

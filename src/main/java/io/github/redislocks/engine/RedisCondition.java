@@ -1,6 +1,7 @@
 package io.github.redislocks.engine;
 
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.state.WaitLimit;
 import java.time.Instant;
 import java.util.Date;
@@ -112,6 +113,7 @@ public final class RedisCondition implements Condition {
 
     @Override
     public String toString() {
-        return "RedisCondition " + id.substring(1) + " of " + sync.keys().name();
+        return Shown.of(
+                "RedisCondition " + id.substring(1) + " of " + sync.keys().name());
     }
 }

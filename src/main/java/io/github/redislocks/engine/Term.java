@@ -7,6 +7,7 @@ import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.Interruption;
 import io.github.redislocks.concurrent.Log;
 import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.concurrent.Shown;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -87,9 +88,9 @@ public final class Term implements LeaderTerm, Runnable {
             candidacy.news();
         }
         if (failure == null) {
-            LOG.info("No longer the leader of \"{}\": {}", name(), handle);
+            LOG.info("No longer the leader of \"{}\": {}", Shown.of(name()), handle);
         } else {
-            LOG.warn("The work of the leader of \"{}\" failed; it runs again after a pause", name(), failure);
+            LOG.warn("The work of the leader of \"{}\" failed; it runs again after a pause", Shown.of(name()), failure);
         }
     }
 
@@ -102,7 +103,7 @@ public final class Term implements LeaderTerm, Runnable {
             CompletionStage<Void> unused2 = handle.lost().thenAccept(onLoss());
             if (!isStopping()) {
                 atWork = true;
-                LOG.info("Elected leader of \"{}\": {}", name(), handle);
+                LOG.info("Elected leader of \"{}\": {}", Shown.of(name()), handle);
                 candidacy.office().work().lead(this);
             }
             return null;
@@ -211,6 +212,6 @@ public final class Term implements LeaderTerm, Runnable {
 
     @Override
     public String toString() {
-        return "LeaderTerm " + name() + '[' + handle + (isStopping() ? ", stopping]" : "]");
+        return "LeaderTerm " + Shown.of(name()) + '[' + handle + (isStopping() ? ", stopping]" : "]");
     }
 }

@@ -13,6 +13,7 @@ import io.github.redislocks.RedisOutage;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.LateLog;
 import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.TellingThread;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.jfr.FlightRecording;
@@ -197,7 +198,7 @@ public final class EventNotifier {
             public void run() {
                 Loggers.LOSS.warn(
                         "The lock \"{}\" (token {}) of {} was lost: {}",
-                        loss.lockName(),
+                        Shown.of(loss.lockName()),
                         loss.token(),
                         loss.owner(),
                         loss.reason());
@@ -246,7 +247,7 @@ public final class EventNotifier {
                 Loggers.LOSS.warn(
                         "The lock \"{}\" (token {}) of {} will be lost in {} ms, since its maxHold is {}: name a longer"
                                 + " maxHold if the work takes that long; if it does not, see what keeps it",
-                        event.lockName(),
+                        Shown.of(event.lockName()),
                         event.token(),
                         event.owner(),
                         left.toMillis(),
@@ -480,8 +481,8 @@ public final class EventNotifier {
         String thread = Thread.currentThread().getName();
         Loggers.FORCED.info(
                 "The lock \"{}\" was forced open by thread {} of client {}: its hold with token {} counts no more",
-                keys.name(),
-                thread,
+                Shown.of(keys.name()),
+                Shown.of(thread),
                 clientId,
                 token);
         if (!isHeard()) {

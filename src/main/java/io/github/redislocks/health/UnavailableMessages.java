@@ -2,6 +2,7 @@ package io.github.redislocks.health;
 
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.LockUnavailableException.Reason;
+import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Remedy;
@@ -71,7 +72,7 @@ public final class UnavailableMessages {
 
     /** For an acquisition too soon after a failover. */
     public LockUnavailableException tooSoon(LockKeys keys, long graceNanos, boolean mayExist) {
-        String text = "The lock \"" + keys.name() + "\" was not acquired: Redis at " + redis.address()
+        String text = "The lock \"" + Shown.of(keys.name()) + "\" was not acquired: Redis at " + redis.address()
                 + " has just become the master, and failoverGrace ("
                 + settings.failoverGraceNanos() / 1_000_000
                 + " ms) lets no lock be acquired for another " + (graceNanos + 999_999) / 1_000_000
@@ -81,7 +82,7 @@ public final class UnavailableMessages {
 
     /** For an acquisition whose replies took longer than its lease. */
     public LockUnavailableException tooFar(Attempt attempt, boolean mayExist) {
-        String text = "The lock \"" + attempt.keys.name() + "\" was not acquired: the answers of Redis at "
+        String text = "The lock \"" + Shown.of(attempt.keys.name()) + "\" was not acquired: the answers of Redis at "
                 + redis.address() + " took longer than the lease of " + attempt.leaseMillis
                 + " ms, so that each had lapsed when it came. Take a lease of several round trips to Redis, or one that"
                 + " is nearer.";
@@ -90,7 +91,8 @@ public final class UnavailableMessages {
 
     /** For an acquisition too soon after masters of a quorum had started. */
     public LockUnavailableException notYet(LockKeys keys, boolean mayExist, RedisException.Unready cause) {
-        String text = "The lock \"" + keys.name() + "\" was not acquired: at Redis at " + redis.address() + " "
+        String text = "The lock \"" + Shown.of(keys.name()) + "\" was not acquired: at Redis at " + redis.address()
+                + " "
                 + cause.getMessage() + ". lock() waits for them. Try again then, or wait longer; set restartDelay to"
                 + " Duration.ZERO only if a master that restarts has forgotten nothing.";
         return unavailable(Reason.RESTART_DELAY, keys, text, mayExist, cause);
@@ -137,22 +139,23 @@ public final class UnavailableMessages {
     private String unavailableText(
             LockKeys keys, String what, String consequence, long triedNanos, @Nullable RedisException cause) {
         if (cause instanceof RedisException.Unacknowledged) {
-            return "The lock \"" + keys.name() + "\" " + what + ": at Redis at " + redis.address() + " only "
+            return "The lock \"" + Shown.of(keys.name()) + "\" " + what + ": at Redis at " + redis.address() + " only "
                     + cause.getMessage() + ", and that for " + triedNanos / 1_000_000 + " ms. " + consequence
                     + " Check the replicas and the links to them, or want fewer by replicaAcks.";
         }
         if (ServerRequirements.isElsewhere(cause)) {
-            return "The lock \"" + keys.name() + "\" " + what + ". " + ServerRequirements.tooSmall(redis.address())
-                    + ' ' + consequence;
+            return "The lock \"" + Shown.of(keys.name()) + "\" " + what + ". "
+                    + ServerRequirements.tooSmall(redis.address()) + ' ' + consequence;
         }
         if (cause instanceof RedisException.Refused refusal && refusal.says("WRONGTYPE")) {
-            return "The lock \"" + keys.name() + "\" " + what + ": Redis at " + redis.address()
-                    + " has something else under the key " + keys.lock() + " or one that begins with it and a colon ("
+            return "The lock \"" + Shown.of(keys.name()) + "\" " + what + ": Redis at " + redis.address()
+                    + " has something else under the key " + Shown.of(keys.lock())
+                    + " or one that begins with it and a colon ("
                     + cause.getMessage() + "). " + consequence
                     + " Look at these keys with TYPE; delete what is wrong there, or choose another keyPrefix.";
         }
         boolean refused = cause instanceof RedisException.Refused;
-        return "The lock \"" + keys.name() + "\" " + what + ": Redis at " + redis.address()
+        return "The lock \"" + Shown.of(keys.name()) + "\" " + what + ": Redis at " + redis.address()
                 + (refused ? " refused it" : " gave no usable answer for " + triedNanos / 1_000_000 + " ms")
                 + (cause == null ? "" : " (" + cause.getMessage() + ")")
                 + ". " + consequence

@@ -2,6 +2,7 @@ package io.github.redislocks.lease;
 
 import io.github.redislocks.concurrent.LateLog;
 import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.Residence;
@@ -79,7 +80,7 @@ public final class SlowHolds implements Task {
         public void run() {
             Loggers.SLOW.warn(
                     "The lock \"{}\" (token {}) has been held for {} ms by {} ({})",
-                    hold.keys().name(),
+                    Shown.of(hold.keys().name()),
                     hold.token,
                     (nowNanos - hold.acquiredNanos) / 1_000_000,
                     hold.owner.description(),

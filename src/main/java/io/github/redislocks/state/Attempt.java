@@ -1,5 +1,6 @@
 package io.github.redislocks.state;
 
+import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.ServerTimes;
@@ -506,6 +507,6 @@ public final class Attempt {
 
     @Override
     public String toString() {
-        return "attempt " + number + " of " + owner.id + " for " + keys.name();
+        return "attempt " + number + " of " + owner.id + " for " + Shown.of(keys.name());
     }
 }

@@ -1,5 +1,6 @@
 package io.github.redislocks.state;
 
+import io.github.redislocks.concurrent.Shown;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Objects;
@@ -24,7 +25,7 @@ public record LockKeys(String lock) {
     private static final Pattern GLOB = Pattern.compile("[*?\\[\\]\\\\]");
 
     /** What a glob has before the first {@code ?} or {@code [}. */
-    private static final Pattern BEFORE_ONE_OF = Pattern.compile("(?:\\\\.|[^?\\[\\\\])*", Pattern.DOTALL);
+    private static final Pattern BEFORE_ONE_OF = Pattern.compile("(?:\\\\.|[^?\\[\\\\])*+", Pattern.DOTALL);
 
     private static final Pattern ENCODED = Pattern.compile("%([0-9A-F]{2})");
 
@@ -35,13 +36,15 @@ public record LockKeys(String lock) {
                     + MAX_NAME_BYTES + " bytes, such as \"inventory:sku-42\".");
         }
         if (hasUnpairedSurrogate(name)) {
-            throw new IllegalArgumentException("The lock name \"" + name + "\" has an unpaired surrogate: it has no"
-                    + " form in UTF-8. Use well-formed text, or encode binary names, for example as hexadecimal.");
+            throw new IllegalArgumentException(
+                    "The lock name \"" + Shown.of(name) + "\" has an unpaired surrogate: it has no"
+                            + " form in UTF-8. Use well-formed text, or encode binary names, for example as hexadecimal.");
         }
         int bytes = name.getBytes(StandardCharsets.UTF_8).length;
         if (bytes > MAX_NAME_BYTES) {
-            throw new IllegalArgumentException("The lock name \"" + name.substring(0, 40) + "...\" has " + bytes
-                    + " bytes in UTF-8: at most " + MAX_NAME_BYTES + " are allowed. Use a digest of it as the name.");
+            throw new IllegalArgumentException("The lock name \"" + Shown.of(name.substring(0, 40)) + "...\" has "
+                    + bytes + " bytes in UTF-8: at most " + MAX_NAME_BYTES
+                    + " are allowed. Use a digest of it as the name.");
         }
         return tagged(prefix, encode(name));
     }
@@ -79,8 +82,8 @@ public record LockKeys(String lock) {
                     "The pattern \"\" is empty and matches no name: use \"*\" for all locks, or \"order:*\".");
         }
         if (hasUnpairedSurrogate(pattern)) {
-            throw new IllegalArgumentException("The pattern \"" + pattern + "\" has an unpaired surrogate: no lock has"
-                    + " such a name. Use well-formed text.");
+            throw new IllegalArgumentException("The pattern \"" + Shown.of(pattern)
+                    + "\" has an unpaired surrogate: no lock has" + " such a name. Use well-formed text.");
         }
         Matcher before = BEFORE_ONE_OF.matcher(pattern);
         boolean some = before.lookingAt() && before.end() < pattern.length();
@@ -122,7 +125,7 @@ public record LockKeys(String lock) {
     public static String condition(String name) {
         Objects.requireNonNull(name, "name");
         if (name.isEmpty() || name.length() > 256 || hasUnpairedSurrogate(name)) {
-            throw new IllegalArgumentException("The Condition name \"" + name
+            throw new IllegalArgumentException("The Condition name \"" + Shown.of(name)
                     + "\" cannot be used: it must have 1 to 256" + " well-formed characters, such as \"not-empty\".");
         }
         return "="

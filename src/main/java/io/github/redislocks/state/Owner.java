@@ -1,5 +1,6 @@
 package io.github.redislocks.state;
 
+import io.github.redislocks.concurrent.Shown;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -68,6 +69,6 @@ public class Owner {
     /** What people are told of it. */
     public String description() {
         Thread thread = thread();
-        return "thread " + (thread == null ? id : thread.getName());
+        return "thread " + Shown.of(thread == null ? id : thread.getName());
     }
 }

@@ -4,6 +4,7 @@ import io.github.redislocks.LockInspection;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.LateLog;
 import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
@@ -188,7 +189,7 @@ public final class SlowWaits implements Task {
         public void run() {
             Loggers.SLOW.warn(
                     "The lock \"{}\" has been waited for by {}{} for {} ms: {}",
-                    oldest.keys.name(),
+                    Shown.of(oldest.keys.name()),
                     oldest.owner.description(),
                     slow == 1 ? "" : ", the first of " + slow + " calls here,",
                     waitedMillis,

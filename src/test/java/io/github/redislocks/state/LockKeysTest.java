@@ -87,4 +87,11 @@ class LockKeysTest {
     void conditionName_ofANumber_isTheNumber() {
         assertThat(LockKeys.conditionName("#2")).isEqualTo("#2");
     }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"x", "\\x", "é", "%", "*", "x?", "[a]"})
+    void matching_ofALongPattern_needsNoStack(String unit) {
+        String pattern = unit.repeat(100_000);
+        assertThat(LockKeys.matching("p", pattern)).startsWith("p:{");
+    }
 }
