@@ -136,6 +136,11 @@ public final class UnavailableMessages {
                 .build();
     }
 
+    /** Whether a key has another type than the scripts expect, or a value that they cannot calculate with. */
+    private static boolean isOfForeignKey(RedisException.Refused refusal) {
+        return refusal.says("WRONGTYPE") || String.valueOf(refusal.getMessage()).contains("attempt to ");
+    }
+
     private String unavailableText(
             LockKeys keys, String what, String consequence, long triedNanos, @Nullable RedisException cause) {
         if (cause instanceof RedisException.Unacknowledged) {
@@ -147,12 +152,12 @@ public final class UnavailableMessages {
             return "The lock \"" + Shown.of(keys.name()) + "\" " + what + ". "
                     + ServerRequirements.tooSmall(redis.address()) + ' ' + consequence;
         }
-        if (cause instanceof RedisException.Refused refusal && refusal.says("WRONGTYPE")) {
+        if (cause instanceof RedisException.Refused refusal && isOfForeignKey(refusal)) {
             return "The lock \"" + Shown.of(keys.name()) + "\" " + what + ": Redis at " + redis.address()
                     + " has something else under the key " + Shown.of(keys.lock())
                     + " or one that begins with it and a colon ("
                     + cause.getMessage() + "). " + consequence
-                    + " Look at these keys with TYPE; delete what is wrong there, or choose another keyPrefix.";
+                    + " Look at these keys with TYPE, and at their values; delete what is wrong there, or choose another keyPrefix.";
         }
         boolean refused = cause instanceof RedisException.Refused;
         return "The lock \"" + Shown.of(keys.name()) + "\" " + what + ": Redis at " + redis.address()

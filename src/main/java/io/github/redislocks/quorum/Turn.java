@@ -57,7 +57,7 @@ final class Turn {
                 if (deadline - now > 0) {
                     wanted.add(new OpenQuestion(poll, ask, deadline, false));
                 } else {
-                    tell(poll, ask, QuorumNode.unsent(node.redis.address() + ": too many calls wait"));
+                    tell(poll, ask, QuorumNode.unsent(node.redis.address() + ": there was no time left to ask"));
                 }
             }
         }
@@ -114,7 +114,7 @@ final class Turn {
             if (until - now > 0) {
                 wanted.add(new OpenQuestion(question.poll(), question.ask(), until, question.resent()));
             } else {
-                tell(question, QuorumNode.unsent(node.redis.address() + ": too many calls wait"));
+                tell(question, QuorumNode.unsent(node.redis.address() + ": there was no time left to ask"));
             }
         }
         open = wanted;

@@ -15,6 +15,8 @@ public final class Remedy {
     private static final String NO_TLS =
             "If that port takes TLS, write rediss:// in place of redis://; else check the server's log.";
 
+    private static final String NO_SENTINEL = "Name the Sentinels, which mostly listen at port 26379.";
+
     private static final String BROKEN = "Check the server and the way to it.";
     private static final int DEEP = 8;
 
@@ -49,6 +51,11 @@ public final class Remedy {
             new Rule(
                     "ERR max number of clients",
                     "Raise its maxclients, or close connections that CLIENT LIST shows and nobody needs."),
+            new Rule("ERR unknown command 'SENTINEL", NO_SENTINEL),
+            new Rule("ERR unknown command `SENTINEL", NO_SENTINEL),
+            new Rule(
+                    "ERR DB index",
+                    "It has no database of that number: name one that is smaller than its setting \"databases\"."),
             new Rule(
                     "ERR unknown command",
                     "It is no Redis or Valkey of 6.2 or later, or its commands were renamed, which locks do not bear."));

@@ -97,6 +97,22 @@ class MessageTest {
     }
 
     @Test
+    void plainServer_atRedisSentinel_isNotSaidToBeTooOld() {
+        try (RedisServer server = RedisServer.start()) {
+            String uri = "redis-sentinel://" + server.address() + "/locks";
+            connectSays(uri, server.address().toString(), "is no Sentinel", "Name the Sentinels");
+            assertThat(catchThrowable(() -> RedisLocks.connect(uri))).hasMessageNotContaining("6.2");
+        }
+    }
+
+    @Test
+    void databaseThatIsNotThere() {
+        try (RedisServer server = RedisServer.start()) {
+            connectSays(server.uri() + "/99", server.address().toString(), "DB index", "no database of that number");
+        }
+    }
+
+    @Test
     void plainServer_atRedisCluster() {
         try (RedisServer server = RedisServer.start()) {
             String address = server.address().toString();
@@ -187,6 +203,13 @@ class MessageTest {
                     "something else under the key redis-locks:{job}",
                     "choose another keyPrefix");
             jedis.del("redis-locks:{job}");
+            jedis.set("redis-locks:{job}:fence", "something else");
+            says(
+                    () -> locks.reentrantLock("job").lock(),
+                    "The lock \"job\" was not acquired",
+                    "or one that begins with it and a colon",
+                    "choose another keyPrefix");
+            jedis.del("redis-locks:{job}:fence");
             RedisLocks other = impatient(server.uri()).build();
             other.reentrantLock("job").lock();
             jedis.set("redis-locks:{job}:queue", "something else");

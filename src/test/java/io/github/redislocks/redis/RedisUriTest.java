@@ -161,6 +161,24 @@ class RedisUriTest {
                 "redis://user:1?secret@localhost",
                 "redis://user:a@secret@localhost/x",
                 "redis://user:secret",
+                "redis://:secret",
+                "redis://:secret/0",
+                "redis://:a/secret",
+                "redis://:a?secret",
+                "redis://:12345?x=secret",
+                "redis://one,:secret",
+                "redis://[::1]:secret",
+                "redis:secret@one",
+                "redis:/user:secret@one",
+                "redis:user:secret",
+                "user:secret@one:6379",
+                ":secret@one",
+                ":secret",
+                "user:secret",
+                "http://user:secret",
+                "REDIS://:secret@one",
+                "redis://one?pasword=secret",
+                "redis://one?commandTimeout=1&key=secret",
                 "redis-sentinel://user:secret,one/main",
                 "redis-sentinel://one/?sentinelPassword=secret",
                 "redis-sentinel://one?sentinelUser=u&sentinelPassword=secret",
@@ -171,6 +189,27 @@ class RedisUriTest {
                 .isThrownBy(() -> RedisUri.parse(uri))
                 .withMessageNotContaining("secret")
                 .withMessageContaining("redis://host:port");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "localhost:6379, localhost:6379",
+        "redis://:12345, redis://:***",
+        "redis://user:x@one:70000/0, redis://***@one:70000/0",
+        "redis://one:6379/x?clientName=a, redis://one:6379/x?clientName=a",
+        "'redis://[::1]:70000,[::2]:7', 'redis://[::1]:70000,[::2]:7'",
+        "'redis://o\nne', redis://o\\u000ane"
+    })
+    void parse_refusal_showsWhatIsNoSecret(String uri, String shown) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> RedisUri.parse(uri))
+                .withMessageContaining('"' + shown + '"');
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"redis://one:7000\n", " redis://one:7000/0\r\n", "redis://one:7000?clientName=shop\n"})
+    void parse_aUriWithBlanksAroundIt_takesThemOff(String uri) {
+        assertThat(RedisUri.parse(uri).topology()).isEqualTo(new Topology.Single(new HostAndPort("one", 7000)));
     }
 
     @Test

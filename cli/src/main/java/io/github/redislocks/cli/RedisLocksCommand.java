@@ -76,7 +76,8 @@ final class RedisLocksCommand implements Callable<Integer> {
 
     private static int explain(CommandLine.ParameterException e, String[] args) {
         CommandLine command = e.getCommandLine();
-        String text = e.getMessage();
+        // A URL that stands in a wrong place may have a password.
+        String text = Shown.of(e.getMessage().replaceAll("://[^']*", "://***"));
         command.getErr().println("redis-locks: " + text);
         if (text.startsWith("Unknown option") && command.getCommandName().equals("run")) {
             command.getErr().println("If it belongs to the command that is to run, put -- before that command.");

@@ -243,6 +243,15 @@ class LooksTest {
     }
 
     @Test
+    void url_whereNoneBelongs_isNotShown() {
+        for (String[] words : new String[][] {
+            {"redis://u:secret@one"}, {"list", "--ulr=redis://u:secret@one"}, {"top", "--every=redis://u:secret@one"}
+        }) {
+            assertThat(Cli.run(null, words).err()).contains("://***").doesNotContain("secret");
+        }
+    }
+
+    @Test
     void wrongInput_isExplained() {
         assertThat(Cli.run(null).exitCode()).isEqualTo(2);
         assertThat(Cli.run(null, "lst").err()).contains("Unmatched").contains("--help");

@@ -1,5 +1,6 @@
 package io.github.redislocks.redis.connect;
 
+import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.jedis.QuickReader;
@@ -60,7 +61,13 @@ public record RedisUri(
     /** A host name or an IPv6 address in brackets, with an optional port. */
     private static final Pattern ADDRESS = Pattern.compile("(?:\\[([\\w:.%]+)]|([\\w.-]+))(?::(\\d{1,9}))?");
 
+    /** Where a URI shows no secret though there is a colon: an IPv6 address, or a port behind a host. */
+    private static final Pattern COLON =
+            Pattern.compile("(\\[[\\w:.%]*]|(?<=[\\w.\\]-]):\\d{1,5}(?=[/,?#]|$))|:.*", Pattern.DOTALL);
+
     private static final Pattern DURATION = Pattern.compile("(\\d{1,9})(ms|s)");
+    private static final Pattern SCHEME = Pattern.compile("redis(?:s|-sentinel|-cluster)?:/*");
+    private static final Pattern PARAMETER = Pattern.compile("([?&](?!clientName=|commandTimeout=)[^=&#]*=)[^&#]*");
     private static final Pattern PRINTABLE = Pattern.compile("[!-~]+");
 
     private static final String REMEDY = " Write redis://host:port, rediss://user:password@host:port/database or"
@@ -72,9 +79,9 @@ public record RedisUri(
         this(topology, config, null);
     }
 
-    /** Parses a URI; rejects what cannot work, without showing a password. */
-    public static RedisUri parse(String text) {
-        Objects.requireNonNull(text, "uri");
+    /** Parses a URI, without blanks before or behind it; rejects what cannot work, without showing a password. */
+    public static RedisUri parse(String given) {
+        String text = Objects.requireNonNull(given, "uri").strip();
         Matcher uri = URI.matcher(text);
         String scheme = uri.matches() ? uri.group("scheme") : "";
         if (!Set.of(SINGLE, TLS, SENTINEL, CLUSTER).contains(scheme)) {
@@ -197,10 +204,8 @@ public record RedisUri(
             if (part.isEmpty() || part.startsWith(":")) {
                 throw refused(text, "names no host, or an empty one");
             }
-            // The text in place of the port may be a password whose host was forgotten.
-            String shown = text.replace(part, part.replaceFirst(":.*", ":***"));
             throw refused(
-                    shown,
+                    text,
                     part.matches("[\\w.-]+:.*")
                             ? "has a port that is no number (shown as ***, since it may be a password without its @host)"
                             : "has a host with a character that host names cannot have");
@@ -297,9 +302,21 @@ public record RedisUri(
         }
     }
 
-    /** Hides everything before the last @, since an @ that is not encoded may be part of the password. */
     private static IllegalArgumentException refused(String text, String why) {
-        String shown = text.replaceFirst("(?s)//.*@", "//***@").replaceAll("(?i)(password=)[^&#]*", "$1***");
-        return new IllegalArgumentException("The Redis URI \"" + shown + "\" " + why + "." + REMEDY);
+        return new IllegalArgumentException("The Redis URI \"" + Shown.of(shown(text)) + "\" " + why + "." + REMEDY);
+    }
+
+    /**
+     * Hides what may be a password: all before the last @, since an @ that is not encoded may be part of it; what
+     * stands in place of a port, since the host may have been forgotten; the value of a parameter that is not known.
+     */
+    private static String shown(String text) {
+        Matcher scheme = SCHEME.matcher(text);
+        int begin = scheme.lookingAt() ? scheme.end() : 0;
+        int at = text.lastIndexOf('@');
+        String hidden = at < begin ? "" : "***";
+        String rest = COLON.matcher(text.substring(Math.max(begin, at)))
+                .replaceAll(colon -> colon.group(1) == null ? ":***" : Matcher.quoteReplacement(colon.group(1)));
+        return text.substring(0, begin) + hidden + PARAMETER.matcher(rest).replaceAll("$1***");
     }
 }
