@@ -4,18 +4,20 @@ import io.github.redislocks.LeaderTerm;
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
+import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Interruption;
 import io.github.redislocks.concurrent.Log;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Shown;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -30,8 +32,8 @@ public final class Term implements LeaderTerm, Runnable {
     private final Interruption interruption = new Interruption();
     private final CompletableFuture<Optional<LockLost>> stopping = new CompletableFuture<>();
     private final CompletionStage<Optional<LockLost>> shown = stopping.minimalCompletionStage();
-    /** Completes with the end; nothing of users depends on this future. */
-    private final CompletableFuture<Boolean> ending = new CompletableFuture<>();
+    /** Threads that wait for the end by the client's clock. */
+    private final Set<Thread> awaiting = ConcurrentHashMap.newKeySet();
 
     private final AtomicBoolean stopped = new AtomicBoolean();
     private final AtomicBoolean claimed = new AtomicBoolean();
@@ -139,7 +141,9 @@ public final class Term implements LeaderTerm, Runnable {
             if (candidacy.office().interrupts() && !interruption.isOfCaller()) {
                 interruption.interrupt();
             }
-            ending.complete(true);
+            for (Thread waiter : awaiting) {
+                LockSupport.unpark(waiter);
+            }
         }
     }
 
@@ -181,23 +185,30 @@ public final class Term implements LeaderTerm, Runnable {
     @Override
     public boolean awaitStopping(Duration time) throws InterruptedException {
         boolean ofWork = interruption.isOfCaller();
-        try {
-            boolean unused = ending.get(TimeUnit.NANOSECONDS.convert(time), TimeUnit.NANOSECONDS);
-        } catch (TimeoutException e) {
-            // The question below is asked in any case.
-        } catch (ExecutionException e) {
-            throw new AssertionError("Nothing fails", e);
-        } catch (InterruptedException e) {
-            if (!ofWork || !isStopping()) {
-                throw e;
-            }
-        }
+        awaitEnd(TimeUnit.NANOSECONDS.convert(time), ofWork);
         boolean stop = isStopping();
         if (stop && ofWork) {
             interruption.end();
             Thread.interrupted();
         }
         return stop;
+    }
+
+    private void awaitEnd(long nanos, boolean ofWork) throws InterruptedException {
+        Clock clock = candidacy.office().agenda().clock();
+        long began = clock.nanoTime();
+        Thread caller = Thread.currentThread();
+        awaiting.add(caller);
+        try {
+            while (!stopped.get() && !caller.isInterrupted() && clock.nanoTime() - began < nanos) {
+                clock.parkFrom(began, this, nanos);
+            }
+        } finally {
+            awaiting.remove(caller);
+        }
+        if (!stopped.get() && Thread.interrupted() && !(ofWork && isStopping())) {
+            throw new InterruptedException();
+        }
     }
 
     @Override

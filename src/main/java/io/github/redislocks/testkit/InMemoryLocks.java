@@ -1,7 +1,7 @@
 package io.github.redislocks.testkit;
 
 import io.github.redislocks.RedisLocks;
-import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.time.Duration;
 import java.util.List;
@@ -138,7 +138,8 @@ public final class InMemoryLocks implements AutoCloseable {
 
     /**
      * Ends whoever holds a lock in Redis, as an operator who deletes it, and returns when the holder has been told: its
-     * listeners, {@code lost()} of its handle. If others wait for the lock, one of them has it now.
+     * listeners, {@code lost()} of its handle; a paused client is told when it goes on. If others wait for the lock,
+     * one of them has it now.
      *
      * @param name the lock's name
      * @throws IllegalStateException if no client of this Redis holds it
@@ -146,14 +147,12 @@ public final class InMemoryLocks implements AutoCloseable {
     public void lose(String name) {
         Objects.requireNonNull(name, "name");
         for (TestClient client : clients) {
-            LockKeys keys = client.keys(name);
-            if (client.holds(keys)) {
-                client.lose(keys, server);
+            if (client.lose(client.keys(name), server)) {
                 settle();
                 return;
             }
         }
-        throw new IllegalStateException("Nobody holds the lock \"" + name
+        throw new IllegalStateException("Nobody holds the lock \"" + Shown.of(name)
                 + "\": only a lock that is held can be lost. Lock it first, by a client of this InMemoryLocks.");
     }
 

@@ -2,6 +2,7 @@ package io.github.redislocks.testkit;
 
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
@@ -85,11 +86,6 @@ final class TestClient {
         return LockKeys.of(client.settings.keyPrefix(), name);
     }
 
-    /** Whether it relies on a hold of a lock. */
-    boolean holds(LockKeys keys) {
-        return hold(keys) != null;
-    }
-
     private @Nullable Hold hold(LockKeys keys) {
         for (Hold hold : client.holds.all()) {
             if (hold.isOpen() && hold.keys().equals(keys)) {
@@ -99,14 +95,18 @@ final class TestClient {
         return null;
     }
 
-    /** Has its hold of a lock ended in Redis, and has it ask there whether it still has it. */
-    void lose(LockKeys keys, InMemoryRedis operator) {
+    /**
+     * Has its hold of a lock ended in Redis, and has it ask there whether it still has it; false if it holds none, or
+     * one that has ended there already.
+     */
+    boolean lose(LockKeys keys, InMemoryRedis operator) {
         Hold hold = hold(keys);
-        if (hold != null) {
-            operator.run(Scripts.force(keys, hold.token), TimeUnit.SECONDS.toNanos(1));
-            client.renewals.askAtOnce(hold.attempt, hold.token);
-            client.watchdog.wakeAt(0);
+        if (hold == null || Answer.isGone(operator.run(Scripts.force(keys, hold.token), TimeUnit.SECONDS.toNanos(1)))) {
+            return false;
         }
+        client.renewals.askAtOnce(hold.attempt, hold.token);
+        client.watchdog.wakeAt(0);
+        return true;
     }
 
     /** When its watchdog wants to wake, or {@link Long#MAX_VALUE}. */

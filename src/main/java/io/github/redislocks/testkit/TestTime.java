@@ -4,7 +4,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
+import java.util.Collections;
 import java.util.Map;
+import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
@@ -26,7 +28,7 @@ final class TestTime {
     /** Until when threads are parked. */
     private final Map<Thread, Long> parked = new ConcurrentHashMap<>();
     /** How often they have parked. */
-    private final Map<Thread, Long> parks = new ConcurrentHashMap<>();
+    private final Map<Thread, Long> parks = Collections.synchronizedMap(new WeakHashMap<>());
 
     long nanos() {
         long stopped = stoppedNanos.get();

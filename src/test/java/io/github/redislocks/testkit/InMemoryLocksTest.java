@@ -7,6 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.LeaderOptions;
+import io.github.redislocks.Leadership;
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLost;
@@ -21,8 +23,12 @@ import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
@@ -159,6 +165,66 @@ class InMemoryLocksTest {
         prefixed.lock();
         memory.lose("job");
         assertThat(prefixed.isHeldByCurrentThread()).isFalse();
+    }
+
+    @Test
+    void lose_whileAPausedClientHasAStaleHold_endsTheHoldOfTheOther() {
+        lock.lock();
+        memory.pause(locks);
+        memory.advance(LEASE.plusSeconds(1));
+        other.lock();
+        memory.lose("job");
+        assertThat(other.isHeldByCurrentThread()).isFalse();
+        memory.resume(locks);
+        assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.TAKEN, LockLost.Reason.EXPIRED);
+    }
+
+    @Test
+    void lose_whenOnlyAPausedClientHasAStaleHold_throws() {
+        lock.lock();
+        memory.pause(locks);
+        memory.advance(LEASE.plusSeconds(1));
+        assertThatIllegalStateException().isThrownBy(() -> memory.lose("job")).withMessageContaining("\"job\"");
+        memory.resume(locks);
+    }
+
+    @Test
+    void advance_whileALeaderAwaitsItsEnd_endsThePause() throws InterruptedException {
+        memory.stopClock();
+        Semaphore steps = new Semaphore(0);
+        try (Leadership leadership = locks.leadership("leader", term -> {
+            do {
+                steps.release();
+            } while (!term.awaitStopping(Duration.ofHours(1)));
+        })) {
+            steps.acquire();
+            for (int i = 0; i < 3; i++) {
+                await().until(() -> {
+                    memory.advance(Duration.ofHours(1));
+                    return steps.tryAcquire();
+                });
+            }
+            assertThat(leadership.isLeader()).isTrue();
+        }
+    }
+
+    @Test
+    void lose_ofALeaderThatAwaitsItsEnd_endsItsWait() throws InterruptedException {
+        memory.stopClock();
+        BlockingQueue<Boolean> answers = new LinkedBlockingQueue<>();
+        CountDownLatch leads = new CountDownLatch(1);
+        LeaderOptions quiet = LeaderOptions.defaults().interrupt(false);
+        Leadership leadership = locks.leadership(
+                "leader",
+                term -> {
+                    leads.countDown();
+                    answers.add(term.awaitStopping(Duration.ofHours(1)));
+                },
+                quiet);
+        leads.await();
+        memory.lose("leader");
+        assertThat(answers.poll(10, TimeUnit.SECONDS)).isTrue();
+        leadership.close();
     }
 
     @Test
