@@ -176,7 +176,7 @@ class ResidencyTest extends FakeTime {
         asked.awaitParked(1, Duration.ofSeconds(5));
         pass(2_500);
         asked.release();
-        await().until(() -> !locks.held().isEmpty());
+        passUntil(() -> !locks.held().isEmpty());
         server.del(KEY);
         // Here only the library itself wakes the watchdog.
         clock.advanceMillis(Timing.HEARTBEAT_MILLIS);

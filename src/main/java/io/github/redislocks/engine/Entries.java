@@ -225,13 +225,13 @@ final class Entries {
             throws InterruptedException {
         Hold inRedis = hold.inRedis();
         int before = lock.own.localReentry() || hold.isLocal() ? 0 : hold.count();
+        RedisException met = null;
         while (losses.isValid(hold)) {
             boolean outlasts = inRedis.mayOutlast();
             boolean asking = inRedis.isAsking();
             long sent = clock.nanoTime();
-            long timeout = Math.min(
-                    limit.timeoutNanos(sent, settings.commandTimeoutNanos()),
-                    Math.max(1, inRedis.deadlineNanos() - sent));
+            long timeout =
+                    Math.min(limit.timeoutNanos(sent, settings.commandTimeoutNanos()), inRedis.deadlineNanos() - sent);
             long lease = inRedis.leaseAt(sent, leaseMillis);
             inRedis.asks(lease);
             Call call = Scripts.reenter(inRedis, before, lease);
@@ -254,8 +254,10 @@ final class Entries {
                 }
             } catch (RedisException e) {
                 long now = clock.nanoTime();
-                boolean hopeless = e.isPermanent();
-                boolean unacknowledged = e instanceof RedisException.Unacknowledged;
+                // Without time nothing was sent, and what the request before met is the cause.
+                met = met == null || timeout > 0 ? e : met;
+                boolean hopeless = met.isPermanent();
+                boolean unacknowledged = met instanceof RedisException.Unacknowledged;
                 long outage = unacknowledged
                         ? monitored.replication(lock.keys.lock()).age(now)
                         : monitored.of(lock.keys.lock()).age(call, now);
@@ -270,7 +272,7 @@ final class Entries {
                             "was not entered once more",
                             "The calling thread still holds it, as often as before.",
                             now - began,
-                            e);
+                            met);
                 }
                 limit.throwIfInterrupted();
                 clock.pause(lock, REENTRY_PAUSE_NANOS);

@@ -156,7 +156,7 @@ final class Exits {
     /** How long a request may take that is to be answered by the given time. */
     private long timeoutNanos(long byNanos) {
         long most = settings.commandTimeoutNanos();
-        return byNanos == NEVER ? most : Math.max(1, Math.min(most, byNanos - clock.nanoTime()));
+        return byNanos == NEVER ? most : Math.min(most, byNanos - clock.nanoTime());
     }
 
     /**
@@ -493,7 +493,7 @@ final class Exits {
     private boolean handOn(LockObject lock, Hold hold, long sent, long byNanos, boolean mayHaveRun) {
         Call call = handoff.releaseOf(hold, keepsTurn(hold, sent));
         long left = Math.min(sent + settings.commandTimeoutNanos(), byNanos) - clock.nanoTime();
-        Reply reply = monitored.run(call, Math.max(1, left));
+        Reply reply = monitored.run(call, left);
         hold.keepFor(0);
         // GONE, and no earlier copy of the release can have run: the hold was lost.
         Answer answer = Answer.of(reply);

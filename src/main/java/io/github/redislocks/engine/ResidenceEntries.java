@@ -291,8 +291,7 @@ final class ResidenceEntries {
         boolean outlasts = lease.mayOutlast();
         lease.asks(millis);
         long sent = clock.nanoTime();
-        long timeout = Math.min(
-                limit.timeoutNanos(sent, settings.commandTimeoutNanos()), Math.max(1, lease.deadlineNanos() - sent));
+        long timeout = Math.min(limit.timeoutNanos(sent, settings.commandTimeoutNanos()), lease.deadlineNanos() - sent);
         lease.asking(true);
         try {
             Reply reply = monitored.run(Scripts.reenter(lease, 0, millis).with(settings.acks()), timeout);

@@ -137,7 +137,7 @@ public final class SeveralLocks {
                 return false;
             }
         }
-        WaitLimit first = limit == null ? limitOfOne(began) : limit;
+        WaitLimit first = limit == null ? limitOfOne(began) : limit.next(clock.nanoTime());
         return acquireEach(had, new Request(owner, limit, renewed), first);
     }
 
@@ -153,7 +153,7 @@ public final class SeveralLocks {
     /** Whether an answer to a first request for one of them could still come in time. */
     private boolean hasTimeToAsk(@Nullable WaitLimit limit, long beganNanos) {
         WaitLimit present = limit == null ? limitOfOne(beganNanos) : limit;
-        return present.timeoutNanos(clock.nanoTime(), own.commandTimeoutNanos()) > 1;
+        return present.timeoutNanos(clock.nanoTime(), own.commandTimeoutNanos()) > 0;
     }
 
     /** Whether one request may take all: a thread that has any of them enters that once more. */
@@ -195,8 +195,13 @@ public final class SeveralLocks {
         WaitLimit limit = request.limit();
         int last = had.length - 1;
         for (int i = 0; i <= last; i++) {
-            WaitLimit each = i == 0 ? first : limit == null ? limitOfOne(clock.nanoTime()) : limit;
+            long now = clock.nanoTime();
+            WaitLimit each = i == 0 ? first : limit == null ? limitOfOne(now) : limit.next(now);
             Sync part = parts.get(i);
+            if (i > 0 && !hasTimeToAsk(each, now)) {
+                entries.notTaken(part, now);
+                return false;
+            }
             boolean isRenewed = request.renewed() || i < last;
             Hold hold = owner == null ? part.acquire(each, isRenewed) : part.acquire(owner, each, isRenewed);
             if (hold == null) {
@@ -278,7 +283,7 @@ public final class SeveralLocks {
                     ends.add(parts.get(i));
                 }
             }
-            handoff.giveBack(ending);
+            handoff.giveBack(ending, by);
             for (int i = 0; i < ends.size(); i++) {
                 exits.undone(ends.get(i), ending.get(i));
             }
@@ -399,7 +404,7 @@ public final class SeveralLocks {
                     }
                 }
             }
-            return ending.isEmpty() ? Freed.NONE : free(ending, Math.max(1, by - sent));
+            return ending.isEmpty() ? Freed.NONE : free(ending, by - sent);
         } catch (RuntimeException | Error e) {
             strand(held);
             throw e;

@@ -51,12 +51,16 @@ public final class MonitoredRedis {
         this.news = new OutageNews("Redis", redis::address, () -> silent, events);
     }
 
-    /** Runs a script, and notes whether Redis answers each request for it. */
+    /** Runs a script, and notes whether Redis answers each request for it. Without time nothing is sent. */
     public Reply run(Call call, long timeoutNanos) {
         return calls.run(call, timeoutNanos);
     }
 
     private Reply send(Call call, long timeoutNanos) {
+        if (timeoutNanos <= 0) {
+            throw new RedisException.Unanswered(
+                    "There was no time left for " + call.script().name(), false, null);
+        }
         long sent = clock.nanoTime();
         String key = call.keys().get(0);
         try {

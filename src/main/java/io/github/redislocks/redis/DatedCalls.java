@@ -36,7 +36,7 @@ public final class DatedCalls {
             return reply;
         }
         try {
-            Reply second = sender.send(call, Math.max(1, timeoutNanos - (clock.nanoTime() - began)));
+            Reply second = sender.send(call, timeoutNanos - (clock.nanoTime() - began));
             boolean unused = call.isLate(second);
             return reply.resent() ? second.resentOnce() : second;
         } catch (RedisException e) {

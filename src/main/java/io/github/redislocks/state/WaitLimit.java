@@ -8,25 +8,27 @@ public final class WaitLimit {
 
     private final boolean interruptible;
     private final boolean waits;
+    private final long beganNanos;
     private final long deadlineNanos;
     private final long retryForNanos;
     private boolean interrupted;
 
-    private WaitLimit(boolean interruptible, boolean waits, long deadlineNanos, long retryForNanos) {
+    private WaitLimit(boolean interruptible, boolean waits, long beganNanos, long deadlineNanos, long retryForNanos) {
         this.interruptible = interruptible;
         this.waits = waits;
+        this.beganNanos = beganNanos;
         this.deadlineNanos = deadlineNanos;
         this.retryForNanos = retryForNanos;
     }
 
     /** Waits without end; through an outage for the given time from its start. */
     public static WaitLimit endless(long retryForNanos) {
-        return new WaitLimit(false, true, Long.MAX_VALUE, retryForNanos);
+        return new WaitLimit(false, true, 0, Long.MAX_VALUE, retryForNanos);
     }
 
     /** Waits until an interrupt; through an outage for the given time from its start. */
     public static WaitLimit interruptible(long retryForNanos) {
-        return new WaitLimit(true, true, Long.MAX_VALUE, retryForNanos);
+        return new WaitLimit(true, true, 0, Long.MAX_VALUE, retryForNanos);
     }
 
     /** Waits without end; through an outage for the default time. */
@@ -37,12 +39,22 @@ public final class WaitLimit {
     /** Waits for the given time or until an interrupt, through any outage. */
     public static WaitLimit within(long now, long nanos, long retryForNanos) {
         long deadline = now + Math.max(0, nanos);
-        return new WaitLimit(true, true, deadline < 0 ? Long.MAX_VALUE : deadline, retryForNanos);
+        return new WaitLimit(true, true, now, deadline < 0 ? Long.MAX_VALUE : deadline, retryForNanos);
     }
 
     /** Waits for one reply, whether the lock is busy or not; an interrupt does not end the wait. */
     public static WaitLimit forAnswer(long now, long nanos, long retryForNanos) {
-        return new WaitLimit(false, false, now + nanos, retryForNanos);
+        return new WaitLimit(false, false, now, now + nanos, retryForNanos);
+    }
+
+    /** The limit for the next of several locks: a limit without time begins anew for each, since it only asks. */
+    public WaitLimit next(long now) {
+        return deadlineNanos == beganNanos ? within(now, 0, retryForNanos) : this;
+    }
+
+    /** When the call of a timed limit began. */
+    public long beganNanos() {
+        return beganNanos;
     }
 
     /** Whether the caller queues for a busy lock. */
@@ -55,13 +67,13 @@ public final class WaitLimit {
         return interruptible;
     }
 
-    /** How long one request may take now. */
+    /** How long one request may take now; 0 or less if there is no time for one. */
     public long timeoutNanos(long now, long commandTimeoutNanos) {
         if (!isTimed()) {
             return commandTimeoutNanos;
         }
         long grace = waits ? Timing.GRACE_MILLIS * 1_000_000 : 0;
-        return Math.max(1, Math.min(commandTimeoutNanos, deadlineNanos - now + grace));
+        return Math.min(commandTimeoutNanos, deadlineNanos - now + grace);
     }
 
     public boolean isTimed() {

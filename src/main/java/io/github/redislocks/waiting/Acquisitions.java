@@ -304,7 +304,7 @@ public final class Acquisitions {
                 return true;
             }
             Availability server = monitored.of(attempt.keys.lock());
-            boolean hasSpoken = !asked || server.answeredSince(attempt.beganNanos());
+            boolean hasSpoken = !asked || server.answeredSince(limit.beganNanos());
             return limit.waits() && hasSpoken && server.age(now) == 0;
         }
 

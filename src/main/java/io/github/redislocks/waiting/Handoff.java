@@ -144,7 +144,7 @@ public final class Handoff implements Renewals.Rescue {
         if (gone != null) {
             Remainder rest = new Remainder(1);
             watchdog.run(new Leave(gone, new Turn(contender), rest));
-            await(rest);
+            await(rest, clock.nanoTime());
         }
     }
 
@@ -217,7 +217,7 @@ public final class Handoff implements Renewals.Rescue {
         boolean away = redis.of(attempt.keys.lock()).silence(clock.nanoTime()) > 0;
         Remainder rest = new Remainder(1);
         if (leaves(attempt, away, rest) && !away) {
-            await(rest);
+            await(rest, clock.nanoTime());
         }
     }
 
@@ -277,10 +277,10 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * Releases holds of which no caller was told. Returns when that is done, or after a moment, and leaves the rest to
-     * the background.
+     * Releases holds of which no caller was told. Returns when that is done, or a moment after the given time if that
+     * has passed, or after a moment, and leaves the rest to the background.
      */
-    public void giveBack(List<Hold> holdsOfNobody) {
+    public void giveBack(List<Hold> holdsOfNobody, long byNanos) {
         Remainder rest = new Remainder(holdsOfNobody.size());
         boolean away = false;
         for (Hold hold : holdsOfNobody) {
@@ -297,13 +297,13 @@ public final class Handoff implements Renewals.Rescue {
             holds.remove(hold);
         }
         if (!away) {
-            await(rest);
+            await(rest, Math.min(byNanos, clock.nanoTime()));
         }
     }
 
-    /** Waits a moment; an interrupt does not end the wait and is kept. */
-    private void await(Remainder rest) {
-        long until = clock.nanoTime() + MOMENT_NANOS;
+    /** Waits a moment from the given time on; an interrupt does not end the wait and is kept. */
+    private void await(Remainder rest, long fromNanos) {
+        long until = fromNanos + MOMENT_NANOS;
         boolean interrupted = false;
         while (!rest.isOver() && clock.nanoTime() < until) {
             clock.parkUntil(this, until);

@@ -519,8 +519,12 @@ class LockEngineStepsTest extends SteppedClient {
         assertThat(hold.count()).isEqualTo(1);
         assertThat(redis.hash(KEY)).containsEntry("holds", "1");
         lock();
-        redis.del(KEY);
         assertThat(sync.engine.exits.undo(sync, hold, clock.nanoTime())).isTrue();
+        assertThat(timeouts).as("nothing is sent without time").hasSize(4);
+        lock();
+        redis.del(KEY);
+        assertThat(sync.engine.exits.undo(sync, hold, clock.nanoTime() + 30 * MILLI))
+                .isTrue();
         assertThat(hold.isLost()).isTrue();
         assertThat(sync.engine.exits.undo(sync, hold, clock.nanoTime()))
                 .as("there is nothing to release")

@@ -2,6 +2,7 @@ package io.github.redislocks.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockInspection;
@@ -323,7 +324,7 @@ class ResidencyStepsTest extends SteppedResidence {
         clock.advanceMillis(1);
         during("reenter", () -> clock.advanceMillis(LEASE));
         fail("reenter", unanswered());
-        longer.tryLock(60_000, true);
+        assertThat(catchThrowable(() -> longer.tryLock(60_000, true))).isInstanceOf(LockUnavailableException.class);
         assertThat(lease.lossReason()).isEqualTo(LockLost.Reason.UNCONFIRMED);
         watch();
         assertThat(commands()).contains("leave");
@@ -529,8 +530,10 @@ class ResidencyStepsTest extends SteppedResidence {
             clock.advanceMillis(1);
             return tried.isDone();
         });
-        assertThat(tried.get()).as("Redis says that the client has it").isFalse();
-        assertThat(asked).isNotEmpty();
+        assertThat(catchThrowable(tried::get))
+                .as("no answer has said whether it is free")
+                .hasCauseInstanceOf(LockUnavailableException.class);
+        assertThat(asked).as("nothing is sent without time").isEmpty();
     }
 
     @Test
