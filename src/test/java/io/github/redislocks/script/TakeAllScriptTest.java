@@ -13,6 +13,7 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.WaitLimit;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.UUID;
 import java.util.stream.Stream;
@@ -23,7 +24,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Several locks that are taken by one request, all or none. */
 @ParameterizedClass(name = "{0}")
@@ -280,5 +283,26 @@ class TakeAllScriptTest {
         for (LockKeys keys : locks) {
             assertThat((Long) peek(keys).get(8)).isBetween(179_000_000L, 180_000_000L);
         }
+    }
+
+    /** The key of one of the holds is a text of somebody else's by now, whichever of them that is. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2})
+    void renewal_besideAKeyOfAnotherType_renewsTheOthers(int foreign) {
+        takeAll(5, 10_000, FOR_EVER);
+        List<Hold> holds = new ArrayList<>();
+        for (int i = 0; i < locks.size(); i++) {
+            holds.add(hold(locks.get(i), 5L + i));
+        }
+        poke(locks.get(foreign), "");
+        run(new Call(POKE, Collections.nCopies(5, locks.get(foreign).lock()), List.of("foreign")));
+        Reply reply = run(Scripts.renewAll(holds, 30_000));
+        for (int i = 0; i < locks.size(); i++) {
+            assertThat(Answer.isKept(reply, i, locks.size())).isEqualTo(i != foreign);
+            if (i != foreign) {
+                assertThat((Long) peek(locks.get(i)).get(6)).isBetween(20_000L, 30_000L);
+            }
+        }
+        run(new Call(POKE, Collections.nCopies(5, locks.get(foreign).lock()), List.of("-")));
     }
 }

@@ -1,4 +1,5 @@
--- Extends the leases of many holds, each as renew does; never makes a hold.
+-- Extends the leases of many holds, each as renew does; never makes a hold. A key that somebody else has made of another
+-- type is no hold, and hinders no other.
 -- KEYS     locks
 -- ARGV     lease(ms), then for each lock: owner, attempt; and 'watched' if the locks have to be read at the end
 -- returns  the number of holds, if all are there | GONE, then the index of each that is not, counted from 0
@@ -9,7 +10,10 @@ local call, lease = redis.call, ARGV[1]
 local watched = ARGV[2 * #KEYS + 2]
 local gone, missing = {'GONE'}, {}
 for i, lock in ipairs(KEYS) do
-    local held = call('hmget', lock, 'owner', 'attempt')
+    local held = redis.pcall('hmget', lock, 'owner', 'attempt')
+    if held.err and not string.find(held.err, 'WRONGTYPE', 1, true) then
+        return held
+    end
     if held[1] == ARGV[2 * i] and held[2] == ARGV[2 * i + 1] then
         extend(lock, lease)
     else
