@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.JedisServers;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.fixture.ClusterServers;
+import io.github.redislocks.fixture.FaultyProxy;
 import io.github.redislocks.fixture.Logged;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.fixture.SentinelServers;
@@ -17,9 +19,12 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.DefaultRedisCredentials;
 import redis.clients.jedis.Jedis;
 
 /** What an operator reads in the log and in CLIENT LIST of who is connected to what, and of outages. */
@@ -73,6 +78,51 @@ class OutageLogTest {
                     .first()
                     .asString()
                     .contains("INFO connection - Redis is back: " + server.address() + " answers again after ");
+        }
+    }
+
+    @Test
+    void providerOfCredentialsThatThrows_isAnOutage_thatIsRetriedAndToldOnce() {
+        AtomicBoolean broken = new AtomicBoolean();
+        try (RedisServer server = RedisServer.start();
+                FaultyProxy way = FaultyProxy.to(server);
+                RedisLocks locks = RedisLocks.builder()
+                        .servers(JedisServers.single(
+                                way.address(),
+                                DefaultJedisClientConfig.builder()
+                                        .credentialsProvider(() -> {
+                                            if (broken.get()) {
+                                                throw new IllegalStateException("STS is away");
+                                            }
+                                            return new DefaultRedisCredentials("default", "any");
+                                        })
+                                        .build()))
+                        .build()) {
+            RedisReentrantLock held = locks.reentrantLock("held");
+            RedisReentrantLock lock = locks.reentrantLock("job");
+            held.lock(Duration.ofSeconds(40));
+            String log = Logged.infoBy(Loggers.CONNECTION, () -> {
+                broken.set(true);
+                way.cut();
+                assertThatThrownBy(lock::tryLock)
+                        .isInstanceOf(LockUnavailableException.class)
+                        .hasMessageContaining("STS is away");
+                assertThatThrownBy(() -> lock.tryLock(100, TimeUnit.MILLISECONDS))
+                        .isInstanceOf(LockUnavailableException.class)
+                        .hasMessageContaining("STS is away");
+                CompletableFuture<Boolean> waiting = CompletableFuture.supplyAsync(() -> {
+                    lock.lock();
+                    lock.unlock();
+                    return true;
+                });
+                await().until(() -> locks.waitedFor().contains("job"));
+                assertThat(waiting).isNotDone();
+                broken.set(false);
+                assertThat(waiting.join()).isTrue();
+                held.unlock();
+            });
+            assertThat(count(log, "Redis is away")).isEqualTo(1);
+            assertThat(count(log, "ERROR")).isZero();
         }
     }
 

@@ -7,9 +7,13 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.fixture.FaultyProxy;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.redis.jedis.JedisRedis;
+import java.io.UncheckedIOException;
+import java.net.SocketTimeoutException;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -60,6 +64,41 @@ class CredentialsTest extends JedisRedisFixture {
                         e -> assertThat(e.sent()).isFalse())
                 .hasMessageContaining("WRONGPASS");
         password.set("second");
+        assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
+    }
+
+    @Test
+    void providerThatThrows_isNoConnection_whateverAsks() {
+        AtomicReference<RuntimeException> broken = new AtomicReference<>();
+        DefaultJedisClientConfig config = DefaultJedisClientConfig.builder()
+                .credentialsProvider(() -> {
+                    if (broken.get() != null) {
+                        throw broken.get();
+                    }
+                    return new DefaultRedisCredentials("app", password.get());
+                })
+                .build();
+        JedisRedis redis = closing(new JedisRedis(proxy.address(), config, 1));
+        for (RuntimeException thrown : List.of(
+                new IllegalStateException("of the test"),
+                new UncheckedIOException("of the test", new SocketTimeoutException("of the test")))) {
+            broken.set(thrown);
+            for (ThrowingCallable asking : List.<ThrowingCallable>of(
+                    () -> redis.run(PING, LONG),
+                    () -> redis.publish("mailbox", "", LONG),
+                    () -> redis.subscribe("mailbox", LONG))) {
+                assertThatThrownBy(asking)
+                        .isInstanceOfSatisfying(
+                                RedisException.Unanswered.class,
+                                e -> assertThat(e.sent()).isFalse())
+                        .hasMessageStartingWith("No connection to " + proxy.address())
+                        .hasMessageContaining("of the test")
+                        .hasRootCause(thrown.getCause() == null ? thrown : thrown.getCause());
+            }
+            assertThat(redis.runAll(List.of(PING), LONG).get(0).failure())
+                    .isInstanceOf(RedisException.Unanswered.class);
+        }
+        broken.set(null);
         assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
     }
 
@@ -118,7 +157,9 @@ class CredentialsTest extends JedisRedisFixture {
         JedisRedis redis = redis(tokens(provider));
         assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
         broken.set(true);
-        assertThatThrownBy(() -> redis.run(PING, LONG)).hasMessage("of the test");
+        assertThatThrownBy(() -> redis.run(PING, LONG))
+                .isInstanceOf(RedisException.Unanswered.class)
+                .hasMessageContaining("of the test");
         broken.set(false);
         assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
         assertThat(proxy.connections()).as("the one before is used").isEqualTo(1);

@@ -19,6 +19,7 @@ import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.RedisCredentials;
 import redis.clients.jedis.authentication.AuthXManager;
 import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisException;
 
 /**
  * A bounded pool of connections: a place per call under way, and the connections that are idle, the last used first.
@@ -126,10 +127,19 @@ public final class ConnectionPool {
      * The way to a new connection, which may take a while longer than until the deadline. The caller needs a permit.
      */
     public AbortableSocketFactory newSocketFactory(long deadline) {
-        awaitToken();
+        try {
+            awaitToken();
+        } catch (RuntimeException e) {
+            throw unconnected(e);
+        }
         long least = System.nanoTime() + LEAST_CONNECT_NANOS;
         long until = deadline - least > 0 ? deadline : least;
         return new AbortableSocketFactory(address, config, PooledConnection.millisUntil(until), until, this);
+    }
+
+    /** What keeps a connection from being made. A provider of credentials may throw anything. */
+    private static JedisException unconnected(RuntimeException e) {
+        return e instanceof JedisException known ? known : new JedisException("No credentials: " + e, e);
     }
 
     /** Makes the connection. */
@@ -141,6 +151,8 @@ public final class ConnectionPool {
                 checkName(link);
             }
             return link;
+        } catch (RuntimeException e) {
+            throw unconnected(e);
         } finally {
             making.remove(sockets);
         }
@@ -220,7 +232,11 @@ public final class ConnectionPool {
     /** What tells the token in force from others; 0 where there are none. */
     public int credentials() {
         AuthXManager tokens = config.getAuthXManager();
-        return tokens == null ? 0 : Arrays.hashCode(tokens.get().getPassword());
+        try {
+            return tokens == null ? 0 : Arrays.hashCode(tokens.get().getPassword());
+        } catch (RuntimeException e) {
+            throw unconnected(e);
+        }
     }
 
     /** Whether credentials that are refused now may be right later, since a provider names them. */

@@ -5,6 +5,7 @@ import io.github.redislocks.redis.RedisException;
 import java.net.UnknownHostException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
@@ -21,7 +22,8 @@ public record Endpoint(String address, IoThreads workers, boolean callersConnect
     }
 
     public RedisException failed(JedisException e, String what, boolean sent, boolean wantedTls, long timeoutNanos) {
-        if (Causes.isTimeout(e)) {
+        // A provider of credentials may have timed out too, which says nothing of the server.
+        if (e instanceof JedisConnectionException && Causes.isTimeout(e)) {
             return timedOut(what, sent, wantedTls, timeoutNanos, e);
         }
         String text = sent

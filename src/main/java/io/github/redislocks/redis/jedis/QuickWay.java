@@ -12,6 +12,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.exceptions.JedisException;
 
 /** The way to one server on which calls are begun and not waited for: a {@link QuickConnection}, if there is one. */
 final class QuickWay {
@@ -48,8 +49,13 @@ final class QuickWay {
         if (connection == null || connection.isDead()) {
             return false;
         }
-        if (!pool.isInForce(connection.link()) || connection.isAged()) {
-            connection.retire();
+        try {
+            if (!pool.isInForce(connection.link()) || connection.isAged()) {
+                connection.retire();
+                return false;
+            }
+        } catch (JedisException noCredentials) {
+            // The slow way meets the same, and says so.
             return false;
         }
         return connection.begin(calls, timeoutNanos, heard);
