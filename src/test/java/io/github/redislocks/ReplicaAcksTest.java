@@ -266,6 +266,21 @@ class ReplicaAcksTest extends FakeTime {
     }
 
     @Test
+    void renewal_tooFew_togetherWithAHoldThatIsGone_movesNoDeadline() {
+        RedisReentrantLock taken = locks.reentrantLock("taken");
+        lock.lock();
+        taken.lock();
+        settle();
+        redis.confirmBy(1);
+        server.del("redis-locks:{taken}");
+        pass(10_500);
+        assertThat(redis.log().count("renew_all")).isPositive();
+        await().until(() -> losses.size() == 1);
+        assertThat(losses).extracting(LockLost::lockName).containsExactly("taken");
+        assertThat(lock.remainingLease()).isLessThan(Duration.ofSeconds(20));
+    }
+
+    @Test
     void renewal_enoughAgain_movesTheDeadline() {
         lock.lock();
         redis.confirmBy(1);

@@ -361,16 +361,16 @@ public final class Renewals implements Task {
         @Override
         public void answered(Reply reply, long sentNanos) {
             int renewed = 0;
-            boolean acknowledged =
-                    !Answer.isKept(reply) || redis.isAcknowledged(holds.get(0).lock(), reply, sentNanos);
+            boolean acknowledged = (holds.size() == 1 && Answer.isGone(reply))
+                    || redis.isAcknowledged(holds.get(0).lock(), reply, sentNanos);
             for (int i = 0; i < holds.size(); i++) {
                 Hold hold = holds.get(i);
                 try {
                     if (reply.resent()) {
                         mayLast(hold);
                     }
-                    if (acknowledged) {
-                        boolean held = Answer.isKept(reply, i, holds.size());
+                    boolean held = Answer.isKept(reply, i, holds.size());
+                    if (acknowledged || !held) {
                         judge(hold, held, sentNanos);
                         renewed += held ? 1 : 0;
                     } else {
