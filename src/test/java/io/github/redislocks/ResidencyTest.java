@@ -20,6 +20,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A client that keeps its locks for 10 s, and one that keeps none. */
 class ResidencyTest extends FakeTime {
@@ -184,6 +186,29 @@ class ResidencyTest extends FakeTime {
         over.countDown();
         assertThat(lost.get()).isTrue();
         assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.TAKEN);
+    }
+
+    /** Its subscription is half open: Redis counts it, and nothing comes. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3})
+    void recallThatTheOwnerDoesNotHear_delaysAWaiterByAHeartbeat(int kept) throws Exception {
+        for (int i = 1; i < kept; i++) {
+            RedisReentrantLock another = locks.reentrantLock("kept-" + i);
+            another.lock();
+            another.unlock();
+        }
+        use();
+        settle();
+        redis.dropMessages(true);
+        long began = clock.nanoTime();
+        CompletableFuture<Long> waiter = elsewhere(() -> {
+            other.lock();
+            long had = clock.nanoTime();
+            other.unlock();
+            return had;
+        });
+        passUntil(waiter::isDone);
+        assertThat(waiter.get() - began).isLessThanOrEqualTo((Timing.HEARTBEAT_MILLIS + 100) * 1_000_000);
     }
 
     @Test

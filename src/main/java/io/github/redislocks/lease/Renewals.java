@@ -370,6 +370,10 @@ public final class Renewals implements Task {
                         mayLast(hold);
                     }
                     boolean held = Answer.isKept(reply, i, holds.size());
+                    if (hold.owner instanceof Residence residence && Answer.isWaitedFor(reply, i, holds.size())) {
+                        // The message that recalled it may not have been heard.
+                        residence.recall(hold.attempt, clock.nanoTime());
+                    }
                     if (acknowledged || !held) {
                         judge(hold, held, sentNanos);
                         renewed += held ? 1 : 0;

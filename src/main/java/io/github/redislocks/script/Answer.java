@@ -88,6 +88,11 @@ public sealed interface Answer {
         return isKept(reply) || (count > 1 && !reply.values().contains((long) index));
     }
 
+    /** Reads the same: whether somebody waits for the lock of the hold at {@code index}. */
+    static boolean isWaitedFor(Reply reply, int index, int count) {
+        return reply.values().contains((long) count + index);
+    }
+
     /** Reads the reply to a script that looks for a hold or ends it: whether the hold was gone. */
     static boolean isGone(Reply reply) {
         return reply.is("GONE");

@@ -148,7 +148,9 @@ final class LineModel {
             case "force" -> force(args);
             case "renew" -> renew(args);
             case "renew_all" ->
-                renew(List.of(args.get(1), args.get(2), args.get(0))).is("OK") ? reply("OK", 1L) : reply("GONE", 0L);
+                renew(List.of(args.get(1), args.get(2), args.get(0))).is("GONE")
+                        ? reply("GONE", 0L)
+                        : waited() ? reply("GONE", 1L) : reply("OK", 1L);
             case "reenter" -> reenter(args);
             case "release_inner" -> releaseInner(args);
             case "held" -> mine(args) ? reply("OK", 1L) : reply("GONE");
@@ -464,7 +466,7 @@ final class LineModel {
             return reply("GONE");
         }
         extend(args.get(2));
-        return reply("OK");
+        return waited() ? reply("OK", 1L) : reply("OK");
     }
 
     private Reply reenter(List<String> args) {

@@ -1,11 +1,11 @@
 -- Extends the lease of a hold; never makes a hold. Also turns a claim into the wanted lease.
 -- KEYS     lock, and the fence if it has to be refreshed too, or if the lease is one of hours
 -- ARGV     owner, attempt, lease(ms), and 'watched' if the lock has to be read at the end
--- returns  OK | GONE
+-- returns  OK, and 1 if somebody waits for the lock | GONE
 --@include extend
 --@include forget
 
-local held = redis.call('hmget', KEYS[1], 'owner', 'attempt')
+local held = redis.call('hmget', KEYS[1], 'owner', 'attempt', 'waited')
 if held[1] ~= ARGV[1] or held[2] ~= ARGV[2] then
     if ARGV[4] and redis.call('exists', KEYS[1]) == 0 then
         forget(KEYS[1])
@@ -20,4 +20,4 @@ if ARGV[4] then
     -- Behind the last write: the server tells a client that watches of changes since its last reading.
     redis.call('exists', KEYS[1])
 end
-return {'OK'}
+return held[3] and {'OK', 1} or {'OK'}

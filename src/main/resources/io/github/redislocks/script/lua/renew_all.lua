@@ -2,7 +2,8 @@
 -- type is no hold, and hinders no other.
 -- KEYS     locks
 -- ARGV     lease(ms), then for each lock: owner, attempt; and 'watched' if the locks have to be read at the end
--- returns  the number of holds, if all are there | GONE, then the index of each that is not, counted from 0
+-- returns  1, if all are there and nobody waits for them | GONE, then the index of each that is not there, counted from 0,
+--          and the number of holds and the index of each for which somebody waits
 --@include extend
 --@include forget
 
@@ -10,12 +11,15 @@ local call, lease = redis.call, ARGV[1]
 local watched = ARGV[2 * #KEYS + 2]
 local gone, missing = {'GONE'}, {}
 for i, lock in ipairs(KEYS) do
-    local held = redis.pcall('hmget', lock, 'owner', 'attempt')
+    local held = redis.pcall('hmget', lock, 'owner', 'attempt', 'waited')
     if held.err and not string.find(held.err, 'WRONGTYPE', 1, true) then
         return held
     end
     if held[1] == ARGV[2 * i] and held[2] == ARGV[2 * i + 1] then
         extend(lock, lease)
+        if held[3] then
+            gone[#gone + 1] = #KEYS + i - 1
+        end
     else
         if watched and call('exists', lock) == 0 then
             missing[#missing + 1] = lock
@@ -30,4 +34,4 @@ if watched then
         forget(lock)
     end
 end
-return #gone == 1 and #KEYS or gone
+return #gone == 1 and 1 or gone
