@@ -1,0 +1,110 @@
+package io.github.redislocks.simulation;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * One thing that goes wrong, planned before the schedule begins, so that it can be left out when a failure is shrunk.
+ *
+ * @param number its place in the plan
+ * @param client whose request or message meets it
+ * @param script the name of the script of that request; empty: any
+ * @param nth the how-manyth such request or message meets it, from 0
+ * @param nanos how much later, or for how long
+ */
+record Fault(int number, Kind kind, int client, String script, int nth, long nanos) {
+
+    /** What can go wrong. */
+    enum Kind {
+        LOSE_REQUEST,
+        LOSE_REPLY,
+        DELAY_REQUEST,
+        DELAY_REPLY,
+        RUN_TWICE,
+        UNREACHABLE,
+        REFUSE,
+        DROP_MESSAGE,
+        DELAY_MESSAGE,
+        BREAK_SUBSCRIPTION,
+        HALF_OPEN_SUBSCRIPTION,
+        PAUSE_CLIENT,
+        KILL_CLIENT,
+        PAUSE_SERVER,
+        FILL_MEMORY,
+        CLOCK_BACK,
+        /** From here on exclusion is not promised to holds that were there before. */
+        CLOCK_FORWARD,
+        FLUSH,
+        RESTART_EMPTY;
+
+        boolean isOfMessages() {
+            return this == DROP_MESSAGE || this == DELAY_MESSAGE;
+        }
+
+        boolean breaksExclusion() {
+            return compareTo(CLOCK_FORWARD) >= 0;
+        }
+    }
+
+    private static final long MILLISECOND = 1_000_000;
+    private static final long SECOND = 1_000_000_000;
+    /** Aimed at, since little else meets them: renewals, hand-overs and give-ups. */
+    private static final String[] TARGETS = {
+        "",
+        "",
+        "",
+        "renew",
+        "renew_all",
+        "release",
+        "free",
+        "give_up",
+        "leave",
+        "acquire",
+        "take",
+        "heartbeat",
+        "await",
+        "signal"
+    };
+
+    /** The plan of a seed. */
+    static List<Fault> plan(long seed, int clients) {
+        Seeded random = new Seeded(seed * 31 + 7);
+        List<Fault> plan = new ArrayList<>();
+        int count = random.below(8);
+        boolean maybeUnsafe = random.oneIn(6);
+        while (plan.size() < count) {
+            Kind kind = random.of(Kind.values());
+            Fault fault = fault(plan.size(), kind, random, clients);
+            if (maybeUnsafe || !kind.breaksExclusion()) {
+                plan.add(fault);
+            }
+        }
+        return plan;
+    }
+
+    private static Fault fault(int number, Kind kind, Seeded random, int clients) {
+        String script = kind.isOfMessages() ? "" : random.of(TARGETS);
+        int nth = random.below(script.isEmpty() ? 60 : 8);
+        return new Fault(number, kind, random.below(clients), script, nth, nanos(kind, random));
+    }
+
+    private static long nanos(Kind kind, Seeded random) {
+        return switch (kind) {
+            case PAUSE_CLIENT, PAUSE_SERVER, FILL_MEMORY -> random.between(20 * MILLISECOND, 4 * SECOND);
+            case CLOCK_BACK, CLOCK_FORWARD -> random.between(MILLISECOND, random.oneIn(3) ? 5 * SECOND : SECOND);
+            case RUN_TWICE, DELAY_REQUEST ->
+                random.oneIn(2)
+                        ? random.between(MILLISECOND, 250 * MILLISECOND)
+                        : random.between(300 * MILLISECOND, 5 * SECOND);
+            case DELAY_MESSAGE -> random.between(MILLISECOND, 3 * SECOND);
+            default -> random.between(MILLISECOND, 400 * MILLISECOND);
+        };
+    }
+
+    @Override
+    public String toString() {
+        return String.format(
+                "#%d %s of client %d, %s %d, %.0f ms",
+                number, kind, client, script.isEmpty() ? "request" : script, nth, nanos / 1e6);
+    }
+}

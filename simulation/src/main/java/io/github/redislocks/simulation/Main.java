@@ -1,0 +1,241 @@
+package io.github.redislocks.simulation;
+
+import io.github.redislocks.testkit.twin.InMemoryRedis;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.jar.JarFile;
+
+/**
+ * Runs schedules: {@code batch FIRST COUNT}, {@code hashes FIRST COUNT [down]}, {@code replay SEED [FILE]},
+ * {@code shrink SEED}.
+ */
+public final class Main {
+
+    private static final int OPERATIONS = Integer.getInteger("simulation.operations", 6);
+    private static final int CALLERS = Integer.getInteger("simulation.callers", 2);
+    private static final long LIMIT_NANOS = 300_000_000_000L;
+    private static final int[] PREEMPT_ONE_IN = {0, 200, 40, 10};
+    /** A collection clears weak references, so none may come inside of a schedule. */
+    private static final long COLLECT_BYTES = 250_000_000;
+    /** The first failures are printed whole. */
+    private static final int PRINTED = 10;
+
+    private static final Coverage COVERAGE = new Coverage();
+
+    private record Result(Scenario.Input input, World world, Scenario scenario) {
+
+        boolean failed() {
+            return world.failure() != null;
+        }
+
+        /** What kind of failure it is: its first line without numbers. */
+        String kind() {
+            return world.failure().lines().findFirst().orElse("").replaceAll("[0-9]+", "N");
+        }
+
+        String line() {
+            return world.summary() + " acquired " + scenario.ledger.acquired() + " faults "
+                    + scenario.plan().size() + (failed() ? " FAILED: " + world.failure() : " ok");
+        }
+    }
+
+    private Main() {}
+
+    public static void main(String[] args) throws IOException {
+        loadLibrary();
+        for (int i = 1; i <= 3; i++) {
+            run(input(-i), null);
+        }
+        long first = Long.parseLong(args[1]);
+        boolean failed =
+                switch (args[0]) {
+                    case "batch" -> batch(first, Integer.parseInt(args[2]));
+                    case "hashes" -> hashes(first, Integer.parseInt(args[2]), args.length > 3);
+                    case "replay" -> replay(first, args.length > 2 ? args[2] : null);
+                    case "shrink" -> shrink(input(first));
+                    case "planted" -> planted(first);
+                    default ->
+                        throw new IllegalArgumentException(args[0] + ": batch, hashes, replay, shrink or planted");
+                };
+        System.exit(failed ? 1 : 0);
+    }
+
+    /** A class that is loaded in the midst of a schedule would pin its thread. */
+    private static void loadLibrary() throws IOException {
+        String jar = io.github.redislocks.RedisLocks.class
+                .getProtectionDomain()
+                .getCodeSource()
+                .getLocation()
+                .getPath();
+        try (JarFile file = new JarFile(jar)) {
+            file.stream()
+                    .map(entry -> entry.getName())
+                    .filter(name -> name.matches("io/github/redislocks/(?!spring|micrometer|shedlock).*\\.class"))
+                    .map(name -> name.substring(0, name.length() - 6).replace('/', '.'))
+                    .forEach(Main::load);
+        }
+    }
+
+    private static void load(String name) {
+        try {
+            Class.forName(name);
+        } catch (ClassNotFoundException | LinkageError optional) {
+            // Of an integration that is not here.
+        }
+    }
+
+    private static Scenario.Input input(long seed) {
+        return new Scenario.Input(seed, Set.of(), OPERATIONS, CALLERS, -1);
+    }
+
+    private static Result run(Scenario.Input input, PrintWriter trace) {
+        Runtime runtime = Runtime.getRuntime();
+        if (runtime.totalMemory() - runtime.freeMemory() > COLLECT_BYTES) {
+            System.gc();
+        }
+        int preempt = input.preemptOneIn() >= 0 ? input.preemptOneIn() : PREEMPT_ONE_IN[Math.floorMod(input.seed(), 4)];
+        boolean byPriority = Math.floorMod(input.seed(), 8) >= 4;
+        World world = new World(input.seed(), byPriority, preempt, COVERAGE, trace);
+        Scenario scenario = new Scenario(world, input);
+        world.event(
+                "%s, preempted at one point in %d%s", scenario.options(), preempt, byPriority ? ", by priority" : "");
+        world.thread(Network.NOBODY, "scenario", scenario::run).start();
+        world.run(LIMIT_NANOS);
+        return new Result(input, world, scenario);
+    }
+
+    private static boolean batch(long first, int count) {
+        long began = System.nanoTime();
+        Map<String, List<Long>> failures = new TreeMap<>();
+        long steps = 0;
+        long acquired = 0;
+        long foreign = 0;
+        for (long seed = first; seed < first + count; seed++) {
+            Result result = run(input(seed), null);
+            steps += result.world.steps();
+            acquired += result.scenario.ledger.acquired();
+            foreign += result.world.foreign();
+            if (result.failed()) {
+                List<Long> seeds = failures.computeIfAbsent(result.kind(), key -> new ArrayList<>());
+                seeds.add(seed);
+                if (seeds.size() == 1 && failures.size() <= PRINTED) {
+                    System.out.println(result.line());
+                }
+            }
+        }
+        double seconds = (System.nanoTime() - began) / 1e9;
+        System.out.print(COVERAGE.table());
+        System.out.printf(
+                "seeds %d to %d: %d schedules in %.1f s (%.0f a second), %d steps, %d acquisitions, %d foreign%n",
+                first, first + count - 1, count, seconds, count / seconds, steps, acquired, foreign);
+        failures.forEach((kind, seeds) -> System.out.printf(
+                "%d failed: %s: seeds %s%n", seeds.size(), kind, seeds.subList(0, Math.min(PRINTED, seeds.size()))));
+        System.out.println(failures.isEmpty() ? "none failed" : "some failed");
+        return !failures.isEmpty() || foreign > 0;
+    }
+
+    /** One line for each seed, for comparison with another JVM and another order. */
+    private static boolean hashes(long first, int count, boolean down) {
+        for (int i = 0; i < count; i++) {
+            long seed = first + (down ? count - 1 - i : i);
+            System.out.printf("%d %016x%n", seed, run(input(seed), null).world.hash());
+        }
+        return false;
+    }
+
+    /**
+     * Puts one defect after the other into the scripts, and says with which seed it is found, if with one up to the
+     * given.
+     */
+    private static boolean planted(long most) {
+        int missed = 0;
+        for (Planted defect : Planted.ALL) {
+            InMemoryRedis.replaceScripts(defect.replacing());
+            Result result = run(input(1), null);
+            for (long seed = 2; seed <= most && !result.failed(); seed++) {
+                result = run(input(seed), null);
+            }
+            missed += result.failed() ? 0 : 1;
+            System.out.printf(
+                    "%s: %s%n",
+                    defect.name(),
+                    result.failed() ? "seed " + result.input.seed() + ": " + result.kind() : "not found by " + most);
+        }
+        System.out.printf("%d planted, %d found%n", Planted.ALL.size(), Planted.ALL.size() - missed);
+        return missed > 0;
+    }
+
+    private static boolean replay(long seed, String file) {
+        try (PrintWriter trace = file == null ? null : new PrintWriter(file, StandardCharsets.UTF_8)) {
+            Result result = run(input(seed), trace);
+            System.out.println(result.line());
+            result.scenario.plan().forEach(fault -> System.out.println("  " + fault));
+            return result.failed();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Leaves out, one after the other, what a failure does not need. */
+    private static boolean shrink(Scenario.Input whole) throws IOException {
+        Result smallest = run(whole, null);
+        if (!smallest.failed()) {
+            System.out.println("does not fail: " + smallest.line());
+            return false;
+        }
+        String kind = smallest.kind();
+        int runs = 0;
+        boolean smaller = true;
+        while (smaller) {
+            smaller = false;
+            for (Scenario.Input each : smaller(smallest)) {
+                Result result = run(each, null);
+                runs++;
+                if (result.failed() && result.kind().equals(kind)) {
+                    smallest = result;
+                    smaller = true;
+                    break;
+                }
+            }
+        }
+        String file = "target/trace-" + whole.seed() + ".txt";
+        try (PrintWriter trace = new PrintWriter(file, StandardCharsets.UTF_8)) {
+            run(smallest.input, trace);
+        }
+        System.out.println("after " + runs + " runs: " + smallest.input);
+        smallest.scenario.plan().forEach(fault -> System.out.println("  " + fault));
+        System.out.println(smallest.line());
+        System.out.println("its trace: " + file);
+        return true;
+    }
+
+    private static List<Scenario.Input> smaller(Result result) {
+        Scenario.Input input = result.input;
+        List<Scenario.Input> all = new ArrayList<>();
+        if (input.preemptOneIn() != 0) {
+            all.add(new Scenario.Input(input.seed(), input.left(), input.operations(), input.callers(), 0));
+        }
+        for (Fault fault : result.scenario.plan()) {
+            Set<Integer> left = new TreeSet<>(input.left());
+            left.add(fault.number());
+            all.add(new Scenario.Input(input.seed(), left, input.operations(), input.callers(), input.preemptOneIn()));
+        }
+        if (input.operations() > 1) {
+            all.add(new Scenario.Input(
+                    input.seed(), input.left(), input.operations() - 1, input.callers(), input.preemptOneIn()));
+        }
+        if (input.callers() > 1) {
+            all.add(new Scenario.Input(
+                    input.seed(), input.left(), input.operations(), input.callers() - 1, input.preemptOneIn()));
+        }
+        return all;
+    }
+}

@@ -1,0 +1,293 @@
+package io.github.redislocks.simulation;
+
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
+
+/** The way of one client's requests and messages to the server and back, with its faults. */
+final class Network implements Redis {
+
+    /** The client whose threads are the network itself. It is never paused. */
+    static final int NOBODY = World.CLIENTS - 1;
+
+    private static final String[] REFUSALS = {
+        "LOADING Redis is loading the dataset in memory",
+        "OOM command not allowed when used memory > 'maxmemory'.",
+        "READONLY You can't write against a read only replica.",
+        "BUSY Redis is busy running a script.",
+        "MISCONF Redis is configured to save RDB snapshots",
+        "NOREPLICAS Not enough good replicas to write."
+    };
+
+    private final World world;
+    private final Server server;
+    private final int client;
+    private final List<Fault> faults;
+    private final Seeded random;
+    private final InMemoryRedis redis;
+    /** How many requests with each script there were; empty: of all. */
+    private final Map<String, Integer> requests = new HashMap<>();
+
+    private int messages;
+    private boolean silent;
+    private Runnable onKill = () -> {};
+
+    Network(World world, Server server, int client, List<Fault> plan, Seeded random) {
+        this.world = world;
+        this.server = server;
+        this.client = client;
+        this.faults = plan.stream().filter(fault -> fault.client() == client).toList();
+        this.random = random;
+        this.redis = server.redis.another();
+        redis.log().turn(false);
+    }
+
+    /** What is done when this client is killed. */
+    void onKill(Runnable action) {
+        onKill = action;
+    }
+
+    private long now() {
+        return world.now(client);
+    }
+
+    /** Waits as a thread that reads a socket: it keeps permits to go on, and interrupts, for later. */
+    private void travel(long nanos) {
+        boolean permit = false;
+        boolean interrupted = false;
+        long until = now() + nanos;
+        for (long left = nanos; left > 0; left = until - now()) {
+            LockSupport.parkNanos(left);
+            interrupted |= Thread.interrupted();
+            permit |= until - now() > 0;
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        if (permit) {
+            LockSupport.unpark(Thread.currentThread());
+        }
+    }
+
+    private long latency() {
+        return random.oneIn(20) ? random.between(200_000, 20_000_000) : random.between(20_000, 300_000);
+    }
+
+    private Fault.Kind next(String script, String what, long[] nanos) {
+        int anyNumber = requests.merge("", 1, Integer::sum) - 1;
+        int number = requests.merge(script, 1, Integer::sum) - 1;
+        for (Fault fault : faults) {
+            if (!fault.kind().isOfMessages()
+                    && (fault.script().isEmpty() && fault.nth() == anyNumber
+                            || fault.script().equals(script) && fault.nth() == number)) {
+                world.event("c%d meets %s at %s", client, fault, what);
+                meet(fault);
+                nanos[0] = fault.nanos();
+                return fault.kind();
+            }
+        }
+        return null;
+    }
+
+    private void meet(Fault fault) {
+        switch (fault.kind()) {
+            case PAUSE_CLIENT -> {
+                world.pause(client, fault.nanos());
+                travel(1);
+            }
+            case KILL_CLIENT -> {
+                onKill.run();
+                redis.dropSubscriptions();
+                world.kill(client);
+                // Never goes on.
+                travel(1);
+            }
+            case BREAK_SUBSCRIPTION -> redis.dropSubscriptions();
+            case HALF_OPEN_SUBSCRIPTION -> silent = true;
+            default -> server.meets(fault);
+        }
+    }
+
+    private static RedisException unanswered(String what, boolean sent) {
+        return new RedisException.Unanswered("The network lost " + what, sent, null);
+    }
+
+    /** One request and its reply. */
+    private <T> T request(String script, String what, long timeoutNanos, Supplier<T> work, Runnable late) {
+        long deadline = now() + timeoutNanos;
+        long[] nanos = new long[1];
+        Fault.Kind fault = next(script, what, nanos);
+        if (fault == Fault.Kind.UNREACHABLE) {
+            travel(Math.min(timeoutNanos, 100_000));
+            throw unanswered(what + ": connection refused", false);
+        }
+        if (fault == Fault.Kind.REFUSE) {
+            travel(Math.min(timeoutNanos, latency()));
+            throw new RedisException.Refused(random.of(REFUSALS), null);
+        }
+        long there = latency() + (fault == Fault.Kind.DELAY_REQUEST ? nanos[0] : 0) + server.pausedNanos();
+        if (fault == Fault.Kind.LOSE_REQUEST || there >= timeoutNanos) {
+            if (fault != Fault.Kind.LOSE_REQUEST) {
+                later("late", what, there, late);
+            }
+            travel(timeoutNanos);
+            throw unanswered(what, true);
+        }
+        travel(there);
+        T reply = run(what, work);
+        if (fault == Fault.Kind.RUN_TWICE) {
+            later("again", what, nanos[0], late);
+        }
+        long back = latency() + (fault == Fault.Kind.DELAY_REPLY ? nanos[0] : 0);
+        long left = deadline - now();
+        if (fault == Fault.Kind.LOSE_REPLY || back > left) {
+            travel(Math.max(1, left));
+            throw unanswered("the reply to " + what, true);
+        }
+        travel(back);
+        return reply;
+    }
+
+    private <T> T run(String what, Supplier<T> work) {
+        server.look();
+        try {
+            T reply = work.get();
+            world.event("c%d %s -> %s", client, what, reply);
+            return reply;
+        } catch (RedisException e) {
+            world.event("c%d %s -> %s", client, what, e.getMessage());
+            throw e;
+        } finally {
+            server.look();
+        }
+    }
+
+    private void later(String how, String what, long nanos, Runnable late) {
+        world.thread(NOBODY, "network", () -> {
+                    travel(nanos);
+                    world.event("c%d %s: %s", client, how, what);
+                    late.run();
+                })
+                .start();
+    }
+
+    @Override
+    public Reply run(Call call, long timeoutNanos) {
+        Call sent = InMemoryRedis.at(call, address());
+        return request(
+                sent.script().name(),
+                sent.script().name() + sent.args(),
+                timeoutNanos,
+                () -> redis.run(sent, timeoutNanos),
+                () -> server.runLate(redis, call, sent));
+    }
+
+    @Override
+    public List<Outcome> runAll(List<Call> calls, long timeoutNanos) {
+        List<Call> sent = new ArrayList<>(calls.size());
+        StringBuilder what = new StringBuilder("batch");
+        for (Call call : calls) {
+            Call each = InMemoryRedis.at(call, address());
+            sent.add(each);
+            what.append(' ').append(each.script().name()).append(each.args());
+        }
+        try {
+            return request(
+                    calls.get(0).script().name(),
+                    what.toString(),
+                    timeoutNanos,
+                    () -> redis.runAll(sent, timeoutNanos),
+                    () -> {
+                        for (int i = 0; i < sent.size(); i++) {
+                            server.runLate(redis, calls.get(i), sent.get(i));
+                        }
+                    });
+        } catch (RedisException e) {
+            return Collections.nCopies(calls.size(), Outcome.of(e));
+        }
+    }
+
+    @Override
+    public Subscription subscribe(String channel, long timeoutNanos) {
+        return new Messages(request(
+                "subscribe", "subscribe", timeoutNanos, () -> redis.subscribe(channel, timeoutNanos), () -> {}));
+    }
+
+    @Override
+    public Subscription watch(String channel, Watcher watcher, long timeoutNanos) {
+        return new Messages(request(
+                "subscribe", "watch", timeoutNanos, () -> redis.watch(channel, watcher, timeoutNanos), () -> {}));
+    }
+
+    @Override
+    public void publish(String channel, String message, long timeoutNanos) {
+        request(
+                "publish",
+                "publish " + message,
+                timeoutNanos,
+                () -> {
+                    redis.publish(channel, message, timeoutNanos);
+                    return "OK";
+                },
+                () -> {});
+    }
+
+    @Override
+    public void onMoved(Runnable listener) {
+        redis.onMoved(listener);
+    }
+
+    @Override
+    public String address() {
+        return redis.address();
+    }
+
+    @Override
+    public void close() {
+        redis.close();
+    }
+
+    private final class Messages implements Subscription {
+
+        private final Subscription subscription;
+
+        Messages(Subscription subscription) {
+            this.subscription = subscription;
+            silent = false;
+        }
+
+        @Override
+        public String next() {
+            while (true) {
+                String message = subscription.next();
+                int number = messages++;
+                Fault fault = faults.stream()
+                        .filter(each -> each.kind().isOfMessages() && each.nth() == number)
+                        .findFirst()
+                        .orElse(null);
+                travel(latency() + (fault != null && fault.kind() == Fault.Kind.DELAY_MESSAGE ? fault.nanos() : 0));
+                if (silent || fault != null && fault.kind() == Fault.Kind.DROP_MESSAGE) {
+                    world.event("c%d does not get %s", client, message);
+                } else {
+                    world.event("c%d gets %s%s", client, message, fault == null ? "" : ", late");
+                    return message;
+                }
+            }
+        }
+
+        @Override
+        public void close() {
+            subscription.close();
+        }
+    }
+}
