@@ -125,6 +125,9 @@ public final class Quorum implements Redis {
 
         Outcome end() {
             Outcome end = outcome == null ? Outcome.of(unanswered(call + " came to no end")) : outcome;
+            if (call.request() == Request.Plain.CHECK && end.reply() != null) {
+                end = checked();
+            }
             if (candidacy != null) {
                 try {
                     candidacies.forgetBusy(call, end);
@@ -166,7 +169,7 @@ public final class Quorum implements Redis {
         if (outcome.reply() == null) {
             throw outcome.failure() == null ? unanswered("no outcome") : outcome.failure();
         }
-        return call.request() == Request.Plain.CHECK ? checked() : outcome.reply();
+        return outcome.reply();
     }
 
     @Override
@@ -259,14 +262,15 @@ public final class Quorum implements Redis {
     }
 
     /** The answer to the look at all nodes: each has been judged by itself. */
-    private Reply checked() {
+    private Outcome checked() {
         for (QuorumNode node : nodes) {
             String objection = node.server.objection();
             if (objection != null) {
-                throw new RedisException.Refused(objection, null);
+                return Outcome.of(new RedisException.Refused(objection, null));
             }
         }
-        return new Reply("CHECKED", List.of("", "master", "", "noeviction", "", "", "", "", "", QuorumCalls.NOW));
+        return Outcome.of(
+                new Reply("CHECKED", List.of("", "master", "", "noeviction", "", "", "", "", "", QuorumCalls.NOW)));
     }
 
     @Override

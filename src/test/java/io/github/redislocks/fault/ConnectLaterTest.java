@@ -9,6 +9,7 @@ import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.fixture.Logged;
+import io.github.redislocks.fixture.QuorumServers;
 import io.github.redislocks.fixture.RedisServer;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -54,6 +55,43 @@ class ConnectLaterTest {
             assertThat(log)
                     .contains("No connection to ", "This client goes on without it", "Redis is back")
                     .containsOnlyOnce("Connected to Redis");
+        }
+    }
+
+    private static RedisLocks quorumLater(QuorumServers masters) {
+        return RedisLocks.builder()
+                .quorum(masters.uris())
+                .restartDelay(Duration.ZERO)
+                .connectLater(true)
+                .retryFor(Duration.ofSeconds(30))
+                .build();
+    }
+
+    @Test
+    void connectLater_quorumThatComesLater_isLoggedAndGivesNoTokenFromBefore() {
+        try (QuorumServers masters = QuorumServers.start(3);
+                Jedis clock = masters.get(0).client()) {
+            String log = Logged.infoBy(Loggers.CONNECTION, () -> {
+                for (int time = 0; time < 3; time++) {
+                    long micros = Long.parseLong(clock.time().get(0)) * 1_000_000;
+                    clock.disconnect();
+                    for (int i = 0; i < masters.size(); i++) {
+                        masters.get(i).kill();
+                    }
+                    try (RedisLocks locks = quorumLater(masters)) {
+                        for (int i = 0; i < masters.size(); i++) {
+                            masters.get(i).restart();
+                        }
+                        RedisReentrantLock lock = locks.reentrantLock("job");
+                        lock.lock();
+                        assertThat(lock.fencingToken()).isGreaterThan(micros);
+                        lock.unlock();
+                        int connected = time + 1;
+                        await().until(() -> Logged.soFar().split("Connected to Redis", -1).length > connected);
+                    }
+                }
+            });
+            assertThat(log).doesNotContain("could not use the answer");
         }
     }
 

@@ -13,6 +13,7 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -25,6 +26,8 @@ class QuorumScriptTest {
     private static final long FOR_EVER = 8_000_000_000_000_000L;
     private static final long LEASE_MILLIS = 3_000;
     private static final String PREFIX = "redis-locks:quorum";
+    /** Beyond the clock. Tokens in the tests count from here. */
+    private static final long TOKENS = 2_000_000_000_000_000L;
 
     private final LockKeys keys = LockKeys.of(PREFIX, "job");
     /** A thousandth before a whole second. */
@@ -42,6 +45,25 @@ class QuorumScriptTest {
         micros.addAndGet(millis * 1_000);
     }
 
+    /** The reply, with tokens as the tests count them. */
+    private Reply run(Call call, long timeoutNanos) {
+        Reply reply = redis.run(call, timeoutNanos);
+        List<Object> values = reply.values().stream()
+                .map(value -> value instanceof Long number && number >= TOKENS ? (Object) (number - TOKENS) : value)
+                .toList();
+        return new Reply(reply.code(), values, reply.resent());
+    }
+
+    private static String counted(String text) {
+        return Pattern.compile("\\d{16}")
+                .matcher(text)
+                .replaceAll(token -> Long.toString(Long.parseLong(token.group()) - TOKENS));
+    }
+
+    private String fence() {
+        return counted(redis.string(keys.fence()));
+    }
+
     private VotePoll.Candidate candidate(String owner, long claimMillis) {
         return new VotePoll.Candidate(keys.all(), owner, 1, LEASE_MILLIS, claimMillis, 0, "OK");
     }
@@ -51,7 +73,7 @@ class QuorumScriptTest {
     }
 
     private Reply vote(QuorumCalls by, String owner, long token, long claimMillis, long notAfter) {
-        return redis.run(by.vote(candidate(owner, claimMillis), by.nextBallot(), token, at(notAfter)), SECOND);
+        return run(by.vote(candidate(owner, claimMillis), by.nextBallot(), TOKENS + token, at(notAfter)), SECOND);
     }
 
     private Reply vote(String owner, long token) {
@@ -63,12 +85,19 @@ class QuorumScriptTest {
     }
 
     private Reply renew(String owner, long token, long lapsed) {
-        return redis.run(calls.renewal(candidate(owner, 0), calls.nextBallot(), token, lapsed, at(FOR_EVER)), SECOND);
+        return run(
+                calls.renewal(
+                        candidate(owner, 0),
+                        calls.nextBallot(),
+                        TOKENS + token,
+                        lapsed == 0 ? 0 : TOKENS + lapsed,
+                        at(FOR_EVER)),
+                SECOND);
     }
 
     private Reply withdraw(String owner, Withdrawal.End end, Withdrawal.Place place) {
         Withdrawal order = new Withdrawal(keys.all(), owner, 1, calls.nextBallot(), end, place);
-        return redis.run(calls.withdraw(order), SECOND);
+        return run(calls.withdraw(order), SECOND);
     }
 
     private void release(String owner) {
@@ -107,10 +136,38 @@ class QuorumScriptTest {
     }
 
     @Test
+    void vote_withATokenBehindTheTime_isGivenOneThatIsNot() {
+        QuorumCalls careful = new QuorumCalls(3, LEASE_MILLIS);
+        redis.restart();
+        pass(60_000);
+        for (QuorumCalls each : List.of(calls, careful)) {
+            assertThat(vote(each, "a:1", -TOKENS, 0, FOR_EVER).number(0)).isEqualTo(micros.get());
+            release("a:1");
+            pass(60_000);
+            long second = micros.get() - 1_000_000 - TOKENS;
+            assertThat(vote(each, "a:1", second - 1, 0, FOR_EVER).number(0)).isEqualTo(micros.get());
+            release("a:1");
+            pass(60_000);
+            second = micros.get() - 1_000_000 - TOKENS;
+            assertThat(vote(each, "a:1", second, 0, FOR_EVER).number(0))
+                    .as("a request may have taken so long")
+                    .isEqualTo(micros.get() - 1_000_000);
+            release("a:1");
+            pass(60_000);
+        }
+        assertThat(renew("b:1", 1 - TOKENS).code())
+                .as("a hold has its token for ever")
+                .isEqualTo("GONE");
+        withdraw("a:1", Withdrawal.End.LOST, Withdrawal.Place.DROP);
+        redis.flushAll();
+        assertThat(renew("b:1", 1 - TOKENS).number(0)).isOne();
+    }
+
+    @Test
     void vote_askedForAgainWithAShorterLease_lastsAsLongAsBefore() {
         vote("a:1", 10);
         VotePoll.Candidate brief = new VotePoll.Candidate(keys.all(), "a:1", 1, 200, 0, 0, "OK");
-        assertThat(redis.run(calls.vote(brief, calls.nextBallot(), 10, at(FOR_EVER)), SECOND)
+        assertThat(run(calls.vote(brief, calls.nextBallot(), TOKENS + 10, at(FOR_EVER)), SECOND)
                         .code())
                 .isEqualTo("VOTED");
         assertThat(redis.pttl(keys.lock())).isEqualTo(LEASE_MILLIS);
@@ -121,7 +178,7 @@ class QuorumScriptTest {
         vote("a:1", 10);
         Script keep = Script.load(Scripts.class, "keep");
         List<String> args = List.of("a:1", "1", Long.toString(calls.nextBallot()), "200", "");
-        assertThat(redis.run(new Call(keep, List.of(keys.lock()), args), SECOND).code())
+        assertThat(run(new Call(keep, List.of(keys.lock()), args), SECOND).code())
                 .isEqualTo("OK");
         assertThat(redis.pttl(keys.lock())).isEqualTo(LEASE_MILLIS);
     }
@@ -155,7 +212,7 @@ class QuorumScriptTest {
         vote("a:1", 10);
         pass(LEASE_MILLIS + 1);
         assertThat(renew("a:1", 10)).isEqualTo(voted(10, 10, 1));
-        assertThat(redis.hash(keys.lock())).containsEntry("token", "10");
+        assertThat(held("token")).isEqualTo("10");
     }
 
     @Test
@@ -170,7 +227,7 @@ class QuorumScriptTest {
         vote("b:1", 20);
         withdraw("b:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP);
         assertThat(renew("a:1", 10)).isEqualTo(voted(10, 0, 0));
-        assertThat(redis.string(keys.fence())).isEqualTo("20 10 1");
+        assertThat(fence()).isEqualTo("20 10 1");
         release("a:1");
         assertThat(vote("c:1", 15).number(0)).as("greater than all").isEqualTo(21);
     }
@@ -184,7 +241,7 @@ class QuorumScriptTest {
         assertThat(renew("a:1", 10)).isEqualTo(new Reply("GONE", List.of(20L)));
         assertThat(renew("a:1", 10, 19)).isEqualTo(new Reply("GONE", List.of(20L)));
         assertThat(renew("a:1", 10, 20)).isEqualTo(voted(10, 20, 1));
-        assertThat(redis.string(keys.fence())).isEqualTo("20 10 1");
+        assertThat(fence()).isEqualTo("20 10 1");
         assertThat(renew("a:1", 10, 20)).isEqualTo(new Reply("VOTED", List.of(10L, 20L, 1L, 1L, micros.get())));
     }
 
@@ -250,12 +307,12 @@ class QuorumScriptTest {
     private Reply vote(long attempt, long ballot, long token, long lastLostAttempt) {
         VotePoll.Candidate candidate =
                 new VotePoll.Candidate(keys.all(), "a:1", attempt, LEASE_MILLIS, 0, lastLostAttempt, "OK");
-        return redis.run(calls.vote(candidate, ballot, token, at(FOR_EVER)), SECOND);
+        return run(calls.vote(candidate, ballot, TOKENS + token, at(FOR_EVER)), SECOND);
     }
 
     private Reply withdraw(long attempt, long ballot, Withdrawal.End end) {
         Withdrawal order = new Withdrawal(keys.all(), "a:1", attempt, ballot, end, Withdrawal.Place.KEEP);
-        return redis.run(calls.withdraw(order), SECOND);
+        return run(calls.withdraw(order), SECOND);
     }
 
     /** A renewal as for a hold of which it is not known that it was won; or a re-entry, with the count before. */
@@ -264,11 +321,11 @@ class QuorumScriptTest {
         List<String> touched = fence ? List.of(keys.lock(), keys.fence()) : List.of(keys.lock());
         List<String> args =
                 List.of("a:1", Long.toString(attempt), Long.toString(ballot), Long.toString(LEASE_MILLIS), countBefore);
-        return redis.run(new Call(keep, touched, args), SECOND);
+        return run(new Call(keep, touched, args), SECOND);
     }
 
     private String held(String field) {
-        return redis.hash(keys.lock()).get(field);
+        return counted(redis.hash(keys.lock()).get(field));
     }
 
     @Test
@@ -276,7 +333,7 @@ class QuorumScriptTest {
         vote(7, 1, 10, 0);
         assertThat(vote(6, 2, 20, 0)).isEqualTo(new Reply("STALE", List.of()));
         assertThat(redis.hash(keys.lock())).containsEntry("attempt", "7").containsEntry("ballot", "1");
-        assertThat(redis.string(keys.fence())).isEqualTo("10 10 1");
+        assertThat(fence()).isEqualTo("10 10 1");
     }
 
     @Test
@@ -298,10 +355,10 @@ class QuorumScriptTest {
         assertThat(vote(7, 2, 10, 0).number(0)).isEqualTo(20);
         assertThat(redis.pttl(keys.lock())).isEqualTo(LEASE_MILLIS);
         assertThat(held("token")).isEqualTo("20");
-        assertThat(redis.string(keys.fence())).isEqualTo("20 20 1");
+        assertThat(fence()).isEqualTo("20 20 1");
         assertThat(vote(7, 3, 30, 0).number(0)).as("of a second round").isEqualTo(30);
         assertThat(held("token")).isEqualTo("30");
-        assertThat(redis.string(keys.fence())).isEqualTo("30 30 1");
+        assertThat(fence()).isEqualTo("30 30 1");
     }
 
     @Test
@@ -320,10 +377,10 @@ class QuorumScriptTest {
         withdraw("b:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP);
         vote(7, 1, 40, 0);
         withdraw(7, 1, Withdrawal.End.UNHELD);
-        assertThat(redis.string(keys.fence())).startsWith("51 ");
+        assertThat(fence()).startsWith("51 ");
         renew("a:1", 30);
         renew("a:1", 30);
-        assertThat(redis.string(keys.fence())).isEqualTo("51 30 1");
+        assertThat(fence()).isEqualTo("51 30 1");
     }
 
     @Test
@@ -386,13 +443,13 @@ class QuorumScriptTest {
     void withdrawal_saysHowTheHoldEnded() {
         vote("a:1", 10);
         release("a:1");
-        assertThat(redis.string(keys.fence())).isEqualTo("10 10 0");
+        assertThat(fence()).isEqualTo("10 10 0");
         vote("a:1", 20);
         withdraw("a:1", Withdrawal.End.LOST, Withdrawal.Place.DROP);
-        assertThat(redis.string(keys.fence())).isEqualTo("20 20 2");
+        assertThat(fence()).isEqualTo("20 20 2");
         vote("b:1", 30);
         withdraw("b:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP);
-        assertThat(redis.string(keys.fence())).as("of the hold before").isEqualTo("30 20 2");
+        assertThat(fence()).as("of the hold before").isEqualTo("30 20 2");
     }
 
     @Test
@@ -477,10 +534,10 @@ class QuorumScriptTest {
     @Test
     void withdrawal_byToken_endsThatVoteWhoeverHasIt() {
         vote("a:1", 10);
-        Withdrawal other = new Withdrawal(keys.all(), "", 9, 0, Withdrawal.End.LOST, Withdrawal.Place.KEEP);
-        assertThat(redis.run(calls.withdraw(other), SECOND).code()).isEqualTo("GONE");
-        Withdrawal that = new Withdrawal(keys.all(), "", 10, 0, Withdrawal.End.LOST, Withdrawal.Place.KEEP);
-        assertThat(redis.run(calls.withdraw(that), SECOND).code()).isEqualTo("ENDED");
+        Withdrawal other = new Withdrawal(keys.all(), "", TOKENS + 9, 0, Withdrawal.End.LOST, Withdrawal.Place.KEEP);
+        assertThat(run(calls.withdraw(other), SECOND).code()).isEqualTo("GONE");
+        Withdrawal that = new Withdrawal(keys.all(), "", TOKENS + 10, 0, Withdrawal.End.LOST, Withdrawal.Place.KEEP);
+        assertThat(run(calls.withdraw(that), SECOND).code()).isEqualTo("ENDED");
         assertThat(redis.hash(keys.lock())).isEmpty();
     }
 }

@@ -6,7 +6,7 @@
 --          votes if its uptime allows it, or '' for any, claim(ms), or '' for no place in line, suspect: as in acquire, or
 --          0, lapsed: only of a renewal, whose token is that of a hold, which must not have ended: the token of a later
 --          vote that ended here by its lease and is known to have come to nothing; or 0
--- returns  VOTED token after lost kept now, as a text if the lock was free, since a table costs Redis more: token is the one wanted or, if that was counted before, the next; after is
+-- returns  VOTED token after lost kept now, as a text if the lock was free, since a table costs Redis more: token is the one wanted or, if that was counted before, the next, and never one behind the server's time; after is
 --          the token of the hold before, and lost is above 0 unless that was released; kept is 1 if the vote was there
 --          | TAKEN owner pttl now | YOUNG wait(ms) now | GONE lapsed: the token of a later vote that ended by its lease,
 --          or 0 | STALE | LATE now | OTHER run-id now
@@ -17,11 +17,15 @@ if now > tonumber(ARGV[5]) then
     return {'LATE', now}
 end
 
+-- The least token that is given, in microseconds: a client that does not know the time wants one from long ago. A request
+-- takes its time, so tokens may be behind by a second.
+local least = now - 1000000
+
 -- The usual case, kept short: a free lock, and a token that is greater than all that were counted.
 if not ARGV[7] and call('exists', KEYS[1]) == 0 then
     local token, said = ARGV[6], call('get', KEYS[2])
     local highest, last, lost = string.match(said or '0 0 0', '^(%d+) (%d+) ([012])$')
-    if tonumber(highest) < tonumber(token) then
+    if math.max(tonumber(highest) + 1, least) <= tonumber(token) then
         call('hset', KEYS[1], 'owner', ARGV[1], 'attempt', ARGV[2], 'ballot', ARGV[3], 'holds', '1',
             'token', token, 'after', last, 'lost', lost)
         call('pexpire', KEYS[1], ARGV[4])
@@ -58,7 +62,7 @@ if held[1] and held[1] ~= owner then
 end
 
 local highest, last, lost = counted()
-local token = (wanted > highest or renewal) and wanted or highest + 1
+local token = renewal and wanted or wanted >= least and math.max(wanted, highest + 1) or math.max(now, highest + 1)
 local holder = tonumber(held[2] or 0)
 if held[1] then
     if holder > attempt then
