@@ -119,6 +119,11 @@ public final class OutageNews implements Availability.Witness {
 
     @Override
     public void refuses(Call call, RedisException failure, long now) {
+        refuses(call.script().name(), failure, now);
+    }
+
+    /** The server has replied that it cannot do what this names. */
+    public void refuses(String what, RedisException failure, long now) {
         String text = String.valueOf(failure.getMessage());
         // MonitoredRedis logs CROSSSLOT, since it knows what to do.
         if (silent.getAsBoolean() || text.contains("CROSSSLOT") || !isNewRefusal(text, now)) {
@@ -127,8 +132,7 @@ public final class OutageNews implements Availability.Witness {
         events.log().add(new Runnable() {
             @Override
             public void run() {
-                Loggers.CONNECTION.warn(
-                        "{} refuses {}: {}. {}", what, call.script().name(), text, Remedy.of(failure));
+                Loggers.CONNECTION.warn("{} refuses {}: {}. {}", OutageNews.this.what, what, text, Remedy.of(failure));
             }
         });
     }

@@ -80,13 +80,17 @@ final class NodeHealth {
 
     /** Draws from what became of some calls whether the node is there. */
     void note(List<Outcome> outcomes, long timeoutNanos) {
+        boolean answers = false;
         for (Outcome outcome : outcomes) {
-            if (!(outcome.failure() instanceof RedisException.Unanswered)) {
-                answered();
-                return;
+            RedisException failure = outcome.failure();
+            answers |= !(failure instanceof RedisException.Unanswered);
+            if (failure instanceof RedisException.Refused) {
+                news.refuses("calls at " + address.get(), failure, System.nanoTime());
             }
         }
-        if (timeoutNanos < littleNanos) {
+        if (answers) {
+            answered();
+        } else if (timeoutNanos < littleNanos) {
             reachability.unknown(System.nanoTime());
         } else {
             RedisException last = named(Objects.requireNonNull(outcomes.get(0).failure()));

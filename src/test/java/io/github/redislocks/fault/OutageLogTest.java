@@ -23,9 +23,13 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.DefaultRedisCredentials;
 import redis.clients.jedis.Jedis;
+import redis.clients.jedis.args.ClientType;
+import redis.clients.jedis.params.ClientKillParams;
 
 /** What an operator reads in the log and in CLIENT LIST of who is connected to what, and of outages. */
 @Tag("once")
@@ -168,6 +172,46 @@ class OutageLogTest {
             assertThat(count(log, "INFO connection - A master of the quorum is back: " + c.address()))
                     .isEqualTo(1);
             assertThat(log).doesNotContain("Redis is away");
+        }
+    }
+
+    private static void lets(Jedis master, String refuse) {
+        switch (refuse) {
+            case "OOM" -> master.configSet("maxmemory", "1");
+            case "NOPERM" -> master.aclSetUser("default", "-evalsha", "-eval");
+            case "READONLY" -> master.replicaof("127.0.0.1", 1);
+            default -> {
+                master.configSet("requirepass", "secret");
+                master.clientKill(ClientKillParams.clientKillParams().type(ClientType.NORMAL));
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"NOAUTH", "NOPERM", "OOM", "READONLY"})
+    void masterOfAQuorumThatRefusesAll_isToldOnce(String refusal) {
+        try (RedisServer a = RedisServer.start();
+                RedisServer b = RedisServer.start();
+                RedisServer c = RedisServer.start();
+                Jedis admin = c.client();
+                RedisLocks locks = RedisLocks.builder()
+                        .quorum(a.uri(), b.uri(), c.uri())
+                        .restartDelay(Duration.ZERO)
+                        .build()) {
+            RedisReentrantLock lock = locks.reentrantLock("job");
+            lock.lock();
+            lock.unlock();
+            String log = Logged.infoBy(Loggers.CONNECTION, () -> {
+                lets(admin, refusal);
+                awaitLogged(lock, "A master of the quorum refuses");
+                for (int i = 0; i < 5; i++) {
+                    lock.lock();
+                    lock.unlock();
+                }
+            });
+            assertThat(count(log, "A master of the quorum refuses calls at " + c.address() + ": "))
+                    .isEqualTo(1);
+            assertThat(log).contains(refusal);
         }
     }
 
