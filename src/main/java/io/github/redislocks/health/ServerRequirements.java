@@ -19,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ServerRequirements {
 
+    /** A server reports its uptime in whole seconds. */
+    private static final long START_ERROR_MICROS = 2_000_000;
+
     private static final int LEAST_MAJOR = 6;
     private static final int LEAST_MINOR = 2;
     private static final Pattern VERSION = Pattern.compile("(\\d{1,6})\\.(\\d{1,6}).*");
@@ -33,6 +36,8 @@ public final class ServerRequirements {
     private final String runId;
     private final String cluster;
     private final String offsetAtPromotion;
+    private final String startedMicros;
+    private final long nowMicros;
 
     /** Reads the reply to {@link Scripts#check}. */
     public ServerRequirements(String address, Reply answer) {
@@ -46,6 +51,8 @@ public final class ServerRequirements {
         this.runId = answer.text(6);
         this.cluster = answer.text(7);
         this.offsetAtPromotion = answer.text(8);
+        this.startedMicros = answer.text(9);
+        this.nowMicros = answer.number(answer.values().size() - 1);
     }
 
     /**
@@ -98,6 +105,16 @@ public final class ServerRequirements {
     /** Whether the server has been a replica since it started, as far as it reports it. */
     public boolean wasPromoted() {
         return !offsetAtPromotion.equals("-1");
+    }
+
+    /** Whether the server ran at a time, by its own clock, as far as it reports it. */
+    public boolean ranAt(long micros) {
+        return !startedMicros.isEmpty() && Long.parseLong(startedMicros) < micros - START_ERROR_MICROS;
+    }
+
+    /** The time of the server when it answered. */
+    public long nowMicros() {
+        return nowMicros;
     }
 
     /** Warnings about what works but is not safe, or is slow. */

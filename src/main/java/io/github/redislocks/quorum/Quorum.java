@@ -64,7 +64,9 @@ public final class Quorum implements Redis {
         calls = new QuorumCalls(masters.size(), restartDelayMillis);
         ConcurrentMap<String, Redis> known = new ConcurrentHashMap<>();
         for (Redis master : masters) {
-            QuorumServer server = new QuorumServer(master, settings.keyPrefix(), restartDelayMillis, known);
+            // Where a restart forgets nothing, another server still does not know the votes that were given.
+            long delayMillis = Math.max(restartDelayMillis, settings.leaseMillis());
+            QuorumServer server = new QuorumServer(master, settings.keyPrefix(), delayMillis, known);
             nodes.add(new QuorumNode(nodes.size(), server, settings, calls, timer, threads));
         }
         address = masters.stream().map(Redis::address).collect(Collectors.joining(", ", "a quorum of ", ""));
@@ -270,7 +272,7 @@ public final class Quorum implements Redis {
             }
         }
         return Outcome.of(
-                new Reply("CHECKED", List.of("", "master", "", "noeviction", "", "", "", "", "", QuorumCalls.NOW)));
+                new Reply("CHECKED", List.of("", "master", "", "noeviction", "", "", "", "", "", "", QuorumCalls.NOW)));
     }
 
     @Override

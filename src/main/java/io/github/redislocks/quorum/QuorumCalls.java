@@ -87,7 +87,7 @@ public final class QuorumCalls {
         args.add(Long.toString(at.notAfterMicros));
         args.add(Long.toString(token));
         boolean behindUptime = place || candidate.lastLostAttempt() != 0 || lapsed != NO_HOLD;
-        if (restartDelayMillis != 0 || behindUptime) {
+        if (restartDelayMillis != 0 || behindUptime || !at.runId.isEmpty()) {
             args.add(Long.toString(restartDelayMillis));
             args.add(at.runId);
         }
@@ -176,6 +176,18 @@ public final class QuorumCalls {
                 return result == null || result.outcome().reply() != null || otherwise == null
                         ? result
                         : new Result(result.outcome(), otherwise.get(), null, false);
+            }
+
+            @Override
+            public Call call(PolledMaster node, long now, long timeoutNanos) {
+                List<String> named = new ArrayList<>(args);
+                named.add(node.server.runId());
+                return node.server.runId().isEmpty() ? keep : new Call(kept, KEEP, keys, named);
+            }
+
+            @Override
+            public Call callQuickly(PolledMaster node, long now, long timeoutNanos) {
+                return keep;
             }
 
             @Override

@@ -16,8 +16,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The server behind one node of a quorum: looked at before its first call, and whenever another one is met in its
- * place. One that was a replica and has been promoted may not know the votes that were given, however long it has run:
- * it is met as one that starts at this moment.
+ * place. Only a restarted server tells by its uptime which votes it may have forgotten. A promoted replica, or a server
+ * that ran before the last answer of the one in whose place it is, may not know the votes that were given: it is met as
+ * a server that starts at this moment.
  */
 public final class QuorumServer {
 
@@ -30,7 +31,7 @@ public final class QuorumServer {
      */
     private static final String REPLICA = "replica";
 
-    /** A promoted server that is not trusted yet, and since when it has been known. */
+    /** A server that is not trusted yet, and since when it has been known. */
     private record Newcomer(String runId, long metNanos) {}
 
     public final Redis redis;
@@ -41,7 +42,7 @@ public final class QuorumServer {
     private final String mailbox;
 
     private final Call check;
-    private final long restartDelayNanos;
+    private final long delayNanos;
     /** Whose run id is whose, by the addresses of the quorum: each server has one vote. */
     private final ConcurrentMap<String, Redis> known;
 
@@ -51,30 +52,32 @@ public final class QuorumServer {
     private volatile @Nullable String objection;
     private volatile @Nullable Newcomer newcomer;
     private volatile long lookedNanos;
+    /** When the trusted server answered last, by its clock. */
+    private volatile long answeredMicros;
 
     /**
      * Of which nothing is known yet.
      *
      * @param keyPrefix of the locks
-     * @param restartDelayMillis for how long one that may have forgotten votes gives none
+     * @param delayMillis for how long a server that may not know all votes gives none
      * @param known the run ids of all nodes
      */
-    public QuorumServer(Redis redis, String keyPrefix, long restartDelayMillis, ConcurrentMap<String, Redis> known) {
-        this(redis, keyPrefix, restartDelayMillis, known, System::nanoTime);
+    public QuorumServer(Redis redis, String keyPrefix, long delayMillis, ConcurrentMap<String, Redis> known) {
+        this(redis, keyPrefix, delayMillis, known, System::nanoTime);
     }
 
     /** By a clock, of which only is told how long ago a server was looked at or met. */
     public QuorumServer(
             Redis redis,
             String keyPrefix,
-            long restartDelayMillis,
+            long delayMillis,
             ConcurrentMap<String, Redis> known,
             LongSupplier nanoTime) {
         this.redis = redis;
         this.keyPrefix = keyPrefix;
         this.mailbox = LockKeys.mailbox(keyPrefix, "check");
         this.check = Scripts.check(keyPrefix, mailbox);
-        this.restartDelayNanos = restartDelayMillis * 1_000_000;
+        this.delayNanos = delayMillis * 1_000_000;
         this.known = known;
         this.nanoTime = nanoTime;
     }
@@ -101,7 +104,7 @@ public final class QuorumServer {
                     for (String warning : server.warnings()) {
                         Loggers.CONNECTION.warn(warning);
                     }
-                    // One that was promoted since the first look is met by its next vote.
+                    // Another server than at the first look is met by its next vote.
                     if (runId == null || mayKnowAll(server)) {
                         trust(server);
                     }
@@ -148,6 +151,13 @@ public final class QuorumServer {
         return server;
     }
 
+    /** Notes an answer of the trusted server, which had its time; of many in a second one. */
+    public void answered(long micros) {
+        if (micros - answeredMicros > 1_000_000) {
+            answeredMicros = micros;
+        }
+    }
+
     /** Notes that the trusted server is a replica now: it has forgotten what its master does not know. */
     public void becameReplica() {
         looking.lock();
@@ -158,20 +168,20 @@ public final class QuorumServer {
         }
     }
 
-    /** Whether its uptime tells what it may have forgotten; a replica is not asked for votes at all. */
-    private static boolean mayKnowAll(ServerRequirements server) {
-        return server.isReplica() || !server.wasPromoted();
+    /**
+     * Whether the uptime of a server tells what it may have forgotten, since it is a restart of the one that is
+     * trusted: it did not run when that one answered last. A replica is not asked for votes at all.
+     */
+    private boolean mayKnowAll(ServerRequirements server) {
+        return server.isReplica() || (!server.wasPromoted() && !server.ranAt(answeredMicros));
     }
 
     private void trust(ServerRequirements server) {
         trust(server.isReplica() ? REPLICA : server.runId());
+        answeredMicros = server.nowMicros();
     }
 
     private void trust(String id) {
-        String before = runId;
-        if (before != null && !before.equals(id)) {
-            known.remove(before, redis);
-        }
         runId = id;
         newcomer = null;
     }
@@ -181,6 +191,7 @@ public final class QuorumServer {
         if (why == null && server.hasSlots()) {
             why = ServerRequirements.objectionToSlots(redis, keyPrefix, timeoutNanos);
         }
+        known.values().removeIf(redis::equals);
         Redis same = why != null || server.runId().isEmpty() ? null : known.putIfAbsent(server.runId(), redis);
         if (same != null && same != redis) {
             why = "Redis at " + redis.address() + " is the same server as " + same.address()
@@ -198,7 +209,7 @@ public final class QuorumServer {
 
     /**
      * Looks at the server that was met in place of the one that was trusted: a restarted one is trusted, since its
-     * uptime tells what it may have forgotten; a promoted one in time.
+     * uptime tells what it may have forgotten; any other in time, unless there is an {@link #objection}.
      *
      * @return for how many more ms it is to give no vote; 0 if it is trusted now
      */
@@ -212,21 +223,25 @@ public final class QuorumServer {
             if (last == null || !last.runId.equals(id)) {
                 ServerRequirements server = look(timeoutNanos);
                 object(server, timeoutNanos);
+                if (objection != null) {
+                    return 0;
+                }
                 if (mayKnowAll(server)) {
                     trust(server);
                     return 0;
                 }
-                // Should the one that was trusted come back, it has been promoted in its turn.
+                // Should the one that was trusted come back, it does not know the votes of this one.
                 trust(REPLICA);
                 last = new Newcomer(server.runId(), nanoTime.getAsLong());
                 newcomer = last;
                 Loggers.CONNECTION.warn(
-                        "Redis at {} is a server that has been promoted: it may not know the votes that were given, and is"
-                                + " asked for no new ones for {} ms. The masters of a quorum should have no replicas.",
+                        "Redis at {} is another server than before, or has been promoted: it may not know the votes that"
+                                + " were given, and is asked for no new ones for {} ms. An address of a quorum should"
+                                + " always lead to the same master, and the masters should have no replicas.",
                         redis.address(),
-                        restartDelayNanos / 1_000_000);
+                        delayNanos / 1_000_000);
             }
-            long left = restartDelayNanos - (nanoTime.getAsLong() - last.metNanos);
+            long left = delayNanos - (nanoTime.getAsLong() - last.metNanos);
             if (left <= 0) {
                 trust(last.runId);
             }

@@ -70,8 +70,9 @@ final class Turn {
         if (!node.health.isSound() || !node.server.isTrusted()) {
             return false;
         }
-        List<Call> requests = requests(questions);
-        return node.redis.begin(requests, Math.max(1, deadlineNanos - sentNanos), answers::heard);
+        String server = node.server.runId();
+        List<Call> requests = requests(questions, true);
+        return node.redis.begin(server, requests, Math.max(1, deadlineNanos - sentNanos), answers::heard);
     }
 
     /** Told what became of calls that were begun. */
@@ -88,9 +89,7 @@ final class Turn {
         }
         for (int i = 0; i < outcomes.size(); i++) {
             VoteAnswer answer = VoteAnswer.of(outcomes.get(i));
-            if (outcomes.get(i).reply() == null
-                    || answer == VoteAnswer.Word.LATE
-                    || answer instanceof VoteAnswer.Other) {
+            if (outcomes.get(i).reply() == null || answer == VoteAnswer.Word.LATE || answer.otherRunId() != null) {
                 return false;
             }
         }
@@ -192,13 +191,18 @@ final class Turn {
         return questions == null ? List.of() : questions;
     }
 
-    private List<Call> requests(List<OpenQuestion> questions) {
+    /** Quickly: on a connection that leads to the server that is trusted. */
+    private List<Call> requests(List<OpenQuestion> questions, boolean quickly) {
         sentNanos = System.nanoTime();
         deadlineNanos = OpenQuestion.latest(questions);
         List<Call> requests = new ArrayList<>(questions.size());
         for (OpenQuestion question : questions) {
             question.poll().sending(node);
-            requests.add(question.poll().call(node, sentNanos, Math.max(1, question.deadlineNanos() - sentNanos)));
+            long timeout = Math.max(1, question.deadlineNanos() - sentNanos);
+            requests.add(
+                    quickly
+                            ? question.poll().callQuickly(node, sentNanos, timeout)
+                            : question.poll().call(node, sentNanos, timeout));
         }
         return requests;
     }
@@ -220,7 +224,7 @@ final class Turn {
      * throws, none of them has been told anything.
      */
     private List<OpenQuestion> pass() {
-        List<Call> requests = requests(wanted());
+        List<Call> requests = requests(wanted(), false);
         long timeout = Math.max(1, deadlineNanos - sentNanos);
         return settled(
                 background || requests.size() > 1
@@ -246,7 +250,8 @@ final class Turn {
             Outcome outcome = outcomes.get(i);
             VoteAnswer answer = VoteAnswer.of(outcome);
             RedisException failure = outcome.failure();
-            if (answer instanceof VoteAnswer.Other && ofOther != null) {
+            boolean denied = answer instanceof VoteAnswer.Other || (ofOther != null && ofOther.failure() != null);
+            if (answer.otherRunId() != null && ofOther != null && denied) {
                 tell(questions.get(i), ofOther);
             } else if (answer == VoteAnswer.Word.LATE || answer instanceof VoteAnswer.Other) {
                 late.add(questions.get(i).late(outcome));
@@ -262,20 +267,34 @@ final class Turn {
         Reply reply = outcome.reply();
         if (outcome.failure() instanceof RedisException.Refused refused && refused.says("READONLY")) {
             node.server.becameReplica();
-        } else if (reply != null && VoteAnswer.of(reply).tellsTime()) {
+            return;
+        }
+        VoteAnswer answer = VoteAnswer.of(outcome);
+        if (reply != null && answer.tellsTime()) {
+            if (answer instanceof VoteAnswer.Voted voted && voted.otherRunId() == null) {
+                node.server.answered(reply.number(reply.values().size() - 1));
+            }
             // Counted from the sending it may be ahead by a round trip, and by a slow one more than the margin. Then
             // rather behind: a request that is late by mistake is sent again.
             node.time.saw(reply, Math.max(sentNanos, System.nanoTime() - QuorumServer.LATE_MARGIN_NANOS));
         }
     }
 
-    /** Meets the server if it is another one. Returns what polls without its vote hear; null: ask again. */
+    /**
+     * Meets the server if it is another one. Returns what polls without its vote hear, or a failure, which polls with
+     * its vote hear as well; null: ask again.
+     */
     private @Nullable Outcome meet(List<Outcome> outcomes, long deadline) {
         for (Outcome outcome : outcomes) {
-            if (VoteAnswer.of(outcome) instanceof VoteAnswer.Other other) {
+            String other = VoteAnswer.of(outcome).otherRunId();
+            if (other != null) {
                 long left = Math.max(1, deadline - System.nanoTime());
                 try {
-                    long wait = node.server.meet(other.runId(), left);
+                    long wait = node.server.meet(other, left);
+                    String objection = node.server.objection();
+                    if (objection != null) {
+                        return Outcome.of(new RedisException.Refused(objection, null));
+                    }
                     return wait > 0 ? Outcome.of(new Reply("YOUNG", List.of(wait))) : null;
                 } catch (RedisException e) {
                     node.health.note(List.of(Outcome.of(e)), left);

@@ -2,6 +2,7 @@ package io.github.redislocks.quorum;
 
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Reply;
+import org.jspecify.annotations.Nullable;
 
 /** What a master says to a call for its vote, {@code vote.lua}. Its replies are read here. */
 public sealed interface VoteAnswer {
@@ -13,8 +14,14 @@ public sealed interface VoteAnswer {
      * @param previousToken of the hold before
      * @param previousLost whether that one was not released
      * @param kept whether the vote was there before
+     * @param otherRunId of the server that kept it, if that is not the one that is trusted; or null
      */
-    record Voted(long token, long previousToken, boolean previousLost, boolean kept) implements VoteAnswer {}
+    record Voted(
+            long token,
+            long previousToken,
+            boolean previousLost,
+            boolean kept,
+            @Nullable String otherRunId) implements VoteAnswer {}
 
     /** The vote is another owner's, for so many ms if nobody renews it. */
     record Taken(String owner, long pttlMillis) implements VoteAnswer {}
@@ -40,7 +47,13 @@ public sealed interface VoteAnswer {
 
     static VoteAnswer of(Reply reply) {
         return switch (reply.code()) {
-            case "VOTED" -> new Voted(reply.number(0), reply.number(1), reply.number(2) != 0, reply.number(3) == 1);
+            case "VOTED" ->
+                new Voted(
+                        reply.number(0),
+                        reply.number(1),
+                        reply.number(2) != 0,
+                        !reply.text(3).equals("0"),
+                        reply.text(3).length() > 1 ? reply.text(3) : null);
             case "TAKEN" -> new Taken(reply.text(0), reply.number(1));
             case "YOUNG" -> new Young(reply.number(0));
             case "GONE" -> reply.values().isEmpty() ? Word.NONE : new Gone(reply.number(0));
@@ -55,6 +68,11 @@ public sealed interface VoteAnswer {
     static VoteAnswer of(Outcome outcome) {
         Reply reply = outcome.reply();
         return reply == null ? Word.NONE : of(reply);
+    }
+
+    /** The run id of the server, if it says that it is another one than the one that is trusted; or null. */
+    default @Nullable String otherRunId() {
+        return this instanceof Other other ? other.runId : null;
     }
 
     /** Whether its reply ends with the time of the server. */

@@ -78,6 +78,12 @@ public final class VotePoll extends Poll {
         return calls.vote(candidate, ballot, token, QuorumCalls.At.of(node, now, timeoutNanos));
     }
 
+    @Override
+    public Call callQuickly(PolledMaster node, long now, long timeoutNanos) {
+        return calls.vote(
+                candidate, ballot, token, new QuorumCalls.At("", node.time.notAfterMicros(now, timeoutNanos)));
+    }
+
     /** Far below the lease, so that one node that hangs does not use it up. */
     @Override
     public long patienceNanos() {

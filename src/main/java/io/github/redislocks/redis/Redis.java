@@ -31,14 +31,15 @@ public interface Redis extends AutoCloseable {
     List<Outcome> runAll(List<Call> calls, long timeoutNanos);
 
     /**
-     * Sends calls in one pipeline and returns at once, if that needs no waiting: if there is a connection that
-     * {@link #connectQuickly} has made, and nothing under way on it.
+     * Sends calls in one pipeline and returns at once, if that needs no waiting: if there is a connection to this
+     * server that {@link #connectQuickly} has made, and nothing under way on it.
      *
+     * @param server the run id of the server; empty for one that reports none
      * @param heard told once what became of them, by a thread that others wait for, or before this returns: an outcome
      *     per call, in the order of the calls; or null if the connection broke, so that each may have run or not
      * @return false if nothing was sent, and nothing is told
      */
-    default boolean begin(List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
+    default boolean begin(String server, List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
         return false;
     }
 

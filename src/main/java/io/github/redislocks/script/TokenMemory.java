@@ -78,8 +78,8 @@ public final class TokenMemory implements Redis {
     }
 
     @Override
-    public boolean begin(List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
-        return redis.begin(calls.stream().map(this::with).toList(), timeoutNanos, heard);
+    public boolean begin(String server, List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
+        return redis.begin(server, calls.stream().map(this::with).toList(), timeoutNanos, heard);
     }
 
     @Override

@@ -59,7 +59,8 @@ class QuickNodeTest {
         }
 
         @Override
-        public boolean begin(List<Call> some, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
+        public boolean begin(
+                String server, List<Call> some, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
             Error thrown = error;
             if (thrown != null) {
                 throw thrown;

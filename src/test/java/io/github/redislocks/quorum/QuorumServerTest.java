@@ -126,6 +126,40 @@ class QuorumServerTest extends OneMaster {
         address.close();
     }
 
+    /** A virtual address may lead to any server. */
+    @Test
+    void serverThatRanWhileTheMasterAnswered_metInItsPlace_givesNoVoteUntilTheDelayIsOver() {
+        InMemoryRedis other = new InMemoryRedis();
+        other.restart();
+        other.stepMillis(HOUR_MILLIS);
+        AtomicBoolean moved = new AtomicBoolean();
+        Redis address = new TwoServers(master, other, key -> moved.get());
+        QuorumServer behind =
+                new QuorumServer(address, "redis-locks:quorum", DELAY_MILLIS, new ConcurrentHashMap<>(), now::get);
+        behind.checkOnce(SECOND);
+        moved.set(true);
+        Reply met = vote(address, behind);
+        assertThat(met.code()).isEqualTo("OTHER");
+        assertThat(behind.meet(met.text(0), SECOND)).isEqualTo(DELAY_MILLIS);
+        now.addAndGet(DELAY_MILLIS * 1_000_000);
+        assertThat(behind.meet(met.text(0), SECOND)).isZero();
+        assertThat(vote(address, behind).code()).isEqualTo("VOTED");
+        address.close();
+    }
+
+    @Test
+    void masterThatWasRestarted_givesItsVoteAsSoonAsItsUptimeAllows() {
+        server.checkOnce(SECOND);
+        assertThat(vote().code()).isEqualTo("VOTED");
+        master.restart();
+        assertThat(vote().code()).isEqualTo("YOUNG");
+        master.stepMillis(DELAY_MILLIS + 2_000);
+        Reply other = vote();
+        assertThat(other.code()).isEqualTo("OTHER");
+        assertThat(server.meet(other.text(0), SECOND)).isZero();
+        assertThat(vote().code()).isEqualTo("VOTED");
+    }
+
     @Test
     void promotedLongAgo_whenItIsLookedAtFirst_givesItsVote() {
         master.promoteReplica(true);

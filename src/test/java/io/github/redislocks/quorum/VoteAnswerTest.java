@@ -18,8 +18,9 @@ class VoteAnswerTest {
 
     @Test
     void reply_isReadByItsCode() {
-        assertThat(read("VOTED", 5L, 3L, 1L, 0L, 9L)).isEqualTo(new VoteAnswer.Voted(5, 3, true, false));
-        assertThat(read("VOTED", 5L, 3L, 0L, 1L, 9L)).isEqualTo(new VoteAnswer.Voted(5, 3, false, true));
+        assertThat(read("VOTED", 5L, 3L, 1L, 0L, 9L)).isEqualTo(new VoteAnswer.Voted(5, 3, true, false, null));
+        assertThat(read("VOTED", 5L, 3L, 0L, 1L, 9L)).isEqualTo(new VoteAnswer.Voted(5, 3, false, true, null));
+        assertThat(read("VOTED", 5L, 3L, 0L, "run", 9L)).isEqualTo(new VoteAnswer.Voted(5, 3, false, true, "run"));
         assertThat(read("TAKEN", "a:1", 70L, 9L)).isEqualTo(new VoteAnswer.Taken("a:1", 70));
         assertThat(read("YOUNG", 80L, 9L)).isEqualTo(new VoteAnswer.Young(80));
         assertThat(read("GONE", 4L)).isEqualTo(new VoteAnswer.Gone(4));

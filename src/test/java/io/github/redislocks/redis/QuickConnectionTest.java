@@ -39,6 +39,7 @@ class QuickConnectionTest extends JedisRedisFixture {
     private static final List<Outcome> BROKEN = Collections.emptyList();
 
     private final FaultyProxy proxy = closing(FaultyProxy.to(shared));
+    private final String id = runId(shared);
     private final BlockingQueue<List<Outcome>> heard = new LinkedBlockingQueue<>();
     private final JedisRedis redis =
             closing(JedisRedis.ofReader(proxy.address(), resp3(), 2, new QuickReader(Threads.DAEMONS)));
@@ -52,14 +53,20 @@ class QuickConnectionTest extends JedisRedisFixture {
     }
 
     private void connect() {
-        connect(redis);
+        connect(redis, id);
+    }
+
+    private static String runId(RedisServer server) {
+        try (Jedis admin = server.client()) {
+            return admin.info("server").replaceAll("(?s).*run_id:(\\w+).*", "$1");
+        }
     }
 
     /** Tries it with a call that nobody is told of. */
-    private static void connect(JedisRedis redis) {
+    private static void connect(JedisRedis redis, String server) {
         redis.connectQuickly(LONG);
         CountDownLatch tried = new CountDownLatch(1);
-        await().until(() -> redis.begin(List.of(PING), LONG, outcomes -> tried.countDown()));
+        await().until(() -> redis.begin(server, List.of(PING), LONG, outcomes -> tried.countDown()));
         try {
             assertThat(tried.await(10, TimeUnit.SECONDS)).isTrue();
         } catch (InterruptedException e) {
@@ -68,7 +75,7 @@ class QuickConnectionTest extends JedisRedisFixture {
     }
 
     private boolean begin(List<Call> calls, long timeoutNanos) {
-        return redis.begin(calls, timeoutNanos, outcomes -> heard.add(outcomes == null ? BROKEN : outcomes));
+        return redis.begin(id, calls, timeoutNanos, outcomes -> heard.add(outcomes == null ? BROKEN : outcomes));
     }
 
     private List<Outcome> next() {
@@ -252,17 +259,17 @@ class QuickConnectionTest extends JedisRedisFixture {
         QuickReader reader = new QuickReader(Threads.DAEMONS, () -> System.nanoTime() + elapsed.get());
         JedisRedis idle = closing(JedisRedis.ofReader(proxy.address(), resp3(), 2, reader));
         JedisRedis busy = closing(JedisRedis.ofReader(shared.address(), resp3(), 2, reader));
-        connect(idle);
-        connect(busy);
+        connect(idle, id);
+        connect(busy, id);
         CountDownLatch heldUp = new CountDownLatch(1);
         CountDownLatch goOn = new CountDownLatch(1);
-        busy.begin(List.of(PING), LONG, outcomes -> {
+        busy.begin(id, List.of(PING), LONG, outcomes -> {
             heldUp.countDown();
             Uninterruptibles.until(System.nanoTime() + LONG, nanos -> goOn.await(nanos, TimeUnit.NANOSECONDS));
         });
         assertThat(heldUp.await(10, TimeUnit.SECONDS)).isTrue();
         elapsed.set(TimeUnit.SECONDS.toNanos(4));
-        assertThat(idle.begin(List.of(PING), LONG, heard::add)).isFalse();
+        assertThat(idle.begin(id, List.of(PING), LONG, heard::add)).isFalse();
         goOn.countDown();
         await().until(() -> proxy.openConnections() == 0);
     }
@@ -325,8 +332,8 @@ class QuickConnectionTest extends JedisRedisFixture {
                     .build();
             JedisRedis other =
                     closing(JedisRedis.ofReader(shared.address(), config, 2, new QuickReader(Threads.DAEMONS)));
-            connect(other);
-            assertThat(other.begin(List.of(COUNT), LONG, heard::add)).isTrue();
+            connect(other, id);
+            assertThat(other.begin(id, List.of(COUNT), LONG, heard::add)).isTrue();
             next();
             admin.select(3);
             assertThat(admin.get("counter")).isEqualTo("1");
@@ -375,6 +382,14 @@ class QuickConnectionTest extends JedisRedisFixture {
     }
 
     @Test
+    void connectionToAnotherServer_isNotUsed() {
+        connect();
+        assertThat(redis.begin("0123", List.of(PING), LONG, heard::add)).isFalse();
+        await().until(() -> proxy.openConnections() == 0);
+        connect();
+    }
+
+    @Test
     void readOnlyServer_isNotAskedOnTheSameConnectionAgain() {
         RedisServer master = closing(RedisServer.start());
         RedisServer replica = closing(RedisServer.start());
@@ -383,9 +398,10 @@ class QuickConnectionTest extends JedisRedisFixture {
         }
         JedisRedis demoted =
                 closing(JedisRedis.ofReader(replica.address(), resp3(), 2, new QuickReader(Threads.DAEMONS)));
-        connect(demoted);
-        await().until(() -> demoted.begin(List.of(COUNT), LONG, heard::add)
+        connect(demoted, runId(replica));
+        await().until(() -> demoted.begin(runId(replica), List.of(COUNT), LONG, heard::add)
                 && String.valueOf(next().get(0).failure()).contains("READONLY"));
-        assertThat(demoted.begin(List.of(PING), LONG, heard::add)).isFalse();
+        assertThat(demoted.begin(runId(replica), List.of(PING), LONG, heard::add))
+                .isFalse();
     }
 }

@@ -2,6 +2,7 @@ package io.github.redislocks.script;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.health.ServerRequirements;
 import io.github.redislocks.quorum.QuorumCalls;
 import io.github.redislocks.quorum.VotePoll;
 import io.github.redislocks.quorum.Withdrawal;
@@ -419,6 +420,51 @@ class QuorumScriptTest {
         assertThat(keep(7, 3, "", false).code()).isEqualTo("OK");
         assertThat(withdraw(7, 4, Withdrawal.End.UNHELD).code()).isEqualTo("GONE");
         assertThat(held("holds")).isEqualTo("1");
+    }
+
+    private String runId() {
+        return new ServerRequirements("", redis.run(Scripts.check(PREFIX, "mailbox"), SECOND)).runId();
+    }
+
+    @Test
+    void vote_namedAnotherServer_isNotGiven_alsoWhereARestartForgetsNothing() {
+        for (QuorumCalls each : List.of(calls, new QuorumCalls(3, LEASE_MILLIS))) {
+            pass(60_000);
+            Call other = each.vote(candidate("a:1", 0), each.nextBallot(), 10, new QuorumCalls.At("0123", FOR_EVER));
+            assertThat(run(other, SECOND)).isEqualTo(new Reply("OTHER", List.of(runId(), micros.get())));
+            Call own = each.vote(candidate("a:1", 0), each.nextBallot(), 10, new QuorumCalls.At(runId(), FOR_EVER));
+            assertThat(run(own, SECOND).code()).isEqualTo("VOTED");
+            release("a:1");
+        }
+    }
+
+    /** A promoted replica may have it, and a server that two addresses lead to. */
+    @Test
+    void renewal_namedAnotherServer_isKeptWhereTheVoteIs_andSaysWhoKeptIt() {
+        vote("a:1", 10);
+        for (String named : List.of("0123", runId())) {
+            Call renewal = calls.renewal(
+                    candidate("a:1", 0), calls.nextBallot(), TOKENS + 10, 0, new QuorumCalls.At(named, FOR_EVER));
+            assertThat(run(renewal, SECOND).text(3)).isEqualTo(named.equals("0123") ? runId() : "1");
+        }
+        release("a:1");
+        Call gone = calls.renewal(
+                candidate("a:1", 0), calls.nextBallot(), TOKENS + 20, 0, new QuorumCalls.At("0123", FOR_EVER));
+        assertThat(run(gone, SECOND).code()).isEqualTo("OTHER");
+    }
+
+    @Test
+    void keep_namedAnotherServer_changesNothing() {
+        vote(7, 1, 10, 0);
+        pass(1_000);
+        for (String named : List.of("0123", runId())) {
+            Script keep = Script.load(Scripts.class, "keep");
+            List<String> args = List.of("a:1", "7", "2", Long.toString(LEASE_MILLIS), "1", named);
+            Reply reply = redis.run(new Call(keep, List.of(keys.lock()), args), SECOND);
+            boolean other = named.equals("0123");
+            assertThat(reply).isEqualTo(other ? new Reply("OTHER", List.of(runId())) : new Reply("OK", List.of()));
+            assertThat(held("holds")).isEqualTo(other ? "1" : "2");
+        }
     }
 
     @Test

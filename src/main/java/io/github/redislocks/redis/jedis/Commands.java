@@ -8,6 +8,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
@@ -24,6 +26,8 @@ public final class Commands {
     /** Of the keys of most scripts. */
     private static final List<Argument> COUNTS =
             IntStream.range(0, 8).mapToObj(Commands::count).toList();
+
+    private static final Pattern RUN_ID = Pattern.compile("run_id:(\\p{XDigit}+)");
 
     private static final CommandArguments REMEMBER =
             new CommandArguments(Command.CLIENT).add("CACHING").add("YES");
@@ -55,6 +59,16 @@ public final class Commands {
 
     public static CommandArguments ping() {
         return new CommandArguments(Command.PING);
+    }
+
+    public static CommandArguments server() {
+        return new CommandArguments(Command.INFO).add("server");
+    }
+
+    /** The run id by the answer to {@link #server}; empty if the server does not report it. */
+    public static String runId(@Nullable Object info) {
+        Matcher id = RUN_ID.matcher(info instanceof byte[] bytes ? text(bytes) : "");
+        return id.find() ? id.group(1) : "";
     }
 
     public static CommandArguments role() {

@@ -126,9 +126,9 @@ public final class JedisRedis implements Redis {
     }
 
     @Override
-    public boolean begin(List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
+    public boolean begin(String server, List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
         QuickWay way = quick;
-        return way != null && way.begin(calls, timeoutNanos, heard);
+        return way != null && way.begin(server, calls, timeoutNanos, heard);
     }
 
     @Override

@@ -31,6 +31,7 @@ final class QuickConnection {
     private final Endpoint endpoint;
     private final ConnectionPool pool;
     private final PooledConnection link;
+    private final String server;
     private final SocketChannel channel;
     private final Consumer<@Nullable RedisException> refusals;
     private final AnswerBuffer buffer = new AnswerBuffer();
@@ -71,16 +72,19 @@ final class QuickConnection {
      * Takes a connection over that has a channel.
      *
      * @param pool whose connection it is
+     * @param server the run id of the server at its other end
      * @param refusals told each error of the server, but that it does not know a script
      */
     QuickConnection(
             Endpoint endpoint,
             ConnectionPool pool,
             PooledConnection link,
+            String server,
             Consumer<@Nullable RedisException> refusals) {
         this.endpoint = endpoint;
         this.pool = pool;
         this.link = link;
+        this.server = server;
         this.channel = Objects.requireNonNull(link.channel());
         this.refusals = refusals;
         link.idleSince(pool.now());
@@ -94,6 +98,10 @@ final class QuickConnection {
 
     PooledConnection link() {
         return link;
+    }
+
+    String server() {
+        return server;
     }
 
     boolean isDead() {

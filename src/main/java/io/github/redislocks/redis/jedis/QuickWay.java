@@ -44,13 +44,14 @@ final class QuickWay {
     }
 
     /** As {@link QuickConnection#begin}; false if there is no connection that may be used. */
-    boolean begin(List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
+    boolean begin(String server, List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
         QuickConnection connection = current;
         if (connection == null || connection.isDead()) {
             return false;
         }
         try {
-            if (!pool.isInForce(connection.link()) || connection.isAged()) {
+            boolean leadsThere = connection.server().equals(server);
+            if (!leadsThere || !pool.isInForce(connection.link()) || connection.isAged()) {
                 connection.retire();
                 return false;
             }
@@ -90,7 +91,8 @@ final class QuickWay {
         boolean made = false;
         try {
             link = pool.connected(pool.newSocketFactory(System.nanoTime() + timeoutNanos));
-            QuickConnection fresh = new QuickConnection(endpoint, pool, link, refusals);
+            String server = Commands.runId(link.ask(Commands.server()));
+            QuickConnection fresh = new QuickConnection(endpoint, pool, link, server, refusals);
             reader.add(fresh);
             current = fresh;
             made = true;

@@ -2,7 +2,7 @@
 -- scripts. The keys are those of a lock that no user can name; the keys are deleted afterwards.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     mailbox
--- returns  CHECKED version role master policy command refusal run-id cluster offset now(µs): texts are '' if the server
+-- returns  CHECKED version role master policy command refusal run-id cluster offset started(µs) now(µs): texts are '' if the server
 --          does not tell; command and refusal are those of the first command that was refused, with PUBLISH tried last;
 --          cluster is '1' if the server enforces the slots of a cluster; offset is that of its promotion, -1 if it was
 --          not promoted since it started
@@ -17,6 +17,7 @@ local function told(field)
 end
 local master = told('master_host') ~= '' and told('master_host') .. ':' .. told('master_port') or ''
 
+local uptime = tonumber(told('uptime_in_seconds'))
 local version = told('redis_version')
 if told('valkey_version') ~= '' then
     version = version .. ' (Valkey ' .. told('valkey_version') .. ')'
@@ -56,5 +57,5 @@ end
 redis.pcall('del', unpack(KEYS))
 return {
     'CHECKED', version, told('role'), master, told('maxmemory_policy'), command, refusal, told('run_id'),
-    told('cluster_enabled'), told('second_repl_offset'), now,
+    told('cluster_enabled'), told('second_repl_offset'), uptime and now - uptime * 1000000 or '', now,
 }

@@ -3,11 +3,12 @@
 -- ARGV     owner, attempt, ballot: a number that grows with every vote its client asks for, lease(ms), notAfter(µs),
 --          token: the one wanted; then what may be left out: uptime(ms): a server that has not run for so long may have
 --          forgotten a vote, and gives no new one; 0 if it has forgotten none, run-id: of the server that may give new
---          votes if its uptime allows it, or '' for any, claim(ms), or '' for no place in line, suspect: as in acquire, or
+--          votes, or '' for any, claim(ms), or '' for no place in line, suspect: as in acquire, or
 --          0, lapsed: only of a renewal, whose token is that of a hold, which must not have ended: the token of a later
 --          vote that ended here by its lease and is known to have come to nothing; or 0
 -- returns  VOTED token after lost kept now, as a text if the lock was free, since a table costs Redis more: token is the one wanted or, if that was counted before, the next, and never one behind the server's time; after is
---          the token of the hold before, and lost is above 0 unless that was released; kept is 1 if the vote was there
+--          the token of the hold before, and lost is above 0 unless that was released; kept is 1 if the vote was there, or
+--          the run id of this server if the vote was there and another server was named
 --          | TAKEN owner pttl now | YOUNG wait(ms) now | GONE lapsed: the token of a later vote that ended by its lease,
 --          or 0 | STALE | LATE now | OTHER run-id now
 local call = redis.call
@@ -64,10 +65,14 @@ end
 local highest, last, lost = counted()
 local token = renewal and wanted or wanted >= least and math.max(wanted, highest + 1) or math.max(now, highest + 1)
 local holder = tonumber(held[2] or 0)
+if holder > attempt then
+    return {'STALE'}
+end
+local trusted = ARGV[8] or ''
+local server = (uptime > 0 or trusted ~= '') and redis.call('info', 'server')
+local other = trusted ~= '' and not string.find(server, 'run_id:' .. trusted, 1, true)
+    and string.match(server, 'run_id:(%x+)')
 if held[1] then
-    if holder > attempt then
-        return {'STALE'}
-    end
     if holder == attempt then
         -- First: at maxmemory Redis refuses the others only as long as a script has not yet written.
         extend(lock, lease)
@@ -77,7 +82,7 @@ if held[1] then
         if tonumber(held[3]) < ballot then
             redis.call('hset', lock, 'ballot', ballot)
         end
-        return {'VOTED', token, tonumber(held[5]), tonumber(held[6]), 1, now}
+        return {'VOTED', token, tonumber(held[5]), tonumber(held[6]), other or 1, now}
     end
 end
 if renewal and last >= wanted then
@@ -90,19 +95,14 @@ end
 if uptime > 0 then
     -- The difference of two times in whole seconds: it may tell a second too much. Found without a pattern, which would
     -- be tried at each character before.
-    local server = redis.call('info', 'server')
     local from = string.find(server, 'uptime_in_seconds:', 1, true)
     local up = (tonumber(string.match(server, '^%d+', from + 18)) - 1) * 1000
     if up < uptime then
         return {'YOUNG', uptime - up, now}
     end
-    local trusted = ARGV[8] or ''
-    if trusted ~= '' and not string.find(server, 'run_id:' .. trusted, 1, true) then
-        local id = string.match(server, 'run_id:(%x+)')
-        if id and id ~= trusted then
-            return {'OTHER', id, now}
-        end
-    end
+end
+if other then
+    return {'OTHER', other, now}
 end
 if held[1] then
     -- What an earlier call of this thread left behind. Unless its caller had it and lost it, nobody did.
