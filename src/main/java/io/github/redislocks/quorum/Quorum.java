@@ -59,8 +59,7 @@ public final class Quorum implements Redis {
         timer = new RetryTimer(threads);
         timeoutNanos = settings.commandTimeoutNanos();
         this.restartDelayMillis = restartDelayMillis;
-        long leftover = Math.max(restartDelayMillis, 2 * settings.leaseMillis()) * 1_000_000;
-        candidacies = new VoteState.Register(Duration.ofNanos(leftover));
+        candidacies = new VoteState.Register(memory(settings, restartDelayMillis));
         calls = new QuorumCalls(masters.size(), restartDelayMillis);
         ConcurrentMap<String, Redis> known = new ConcurrentHashMap<>();
         for (Redis master : masters) {
@@ -70,6 +69,13 @@ public final class Quorum implements Redis {
             nodes.add(new QuorumNode(nodes.size(), server, settings, calls, timer, threads));
         }
         address = masters.stream().map(Redis::address).collect(Collectors.joining(", ", "a quorum of ", ""));
+    }
+
+    /** How long the longest hold lasts that nobody renews. */
+    static Duration memory(Settings settings, long restartDelayMillis) {
+        return restartDelayMillis == 0
+                ? Settings.MAX_LEASE
+                : Duration.ofMillis(Math.max(restartDelayMillis, 2 * settings.leaseMillis()));
     }
 
     /** One call of the client, on its way to an answer. */

@@ -8,6 +8,7 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.Request;
 import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -64,6 +65,14 @@ class VoteStateTest extends ThreeMasters {
         assertThat(register.of(call(heartbeat))).isSameAs(state);
         register.forgetEnded(call(new Request.Release(OWNER, ATTEMPT)));
         assertThat(register.of(call(heartbeat))).isNull();
+    }
+
+    /** Masters that were away are to join a hold also at the end of a long lease that a caller named. */
+    @Test
+    void attempt_isRememberedAsLongAsTheLongestLeaseThatMayBeNamed() {
+        assertThat(Quorum.memory(Settings.DEFAULTS, 0)).isEqualTo(Settings.MAX_LEASE);
+        long delay = Duration.ofHours(1).toMillis();
+        assertThat(Quorum.memory(Settings.DEFAULTS, delay)).isEqualTo(Duration.ofHours(1));
     }
 
     @Test
