@@ -10,6 +10,7 @@ import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.testkit.twin.Fault;
 import io.github.redislocks.testkit.twin.HeldCalls;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -382,6 +383,28 @@ class ResidencyTest extends FakeTime {
         assertThat(elsewhere(other::tryLock).get(20, TimeUnit.SECONDS)).isFalse();
         lock.unlock();
         assertThat(losses).isEmpty();
+    }
+
+    /** A reply about a residence must not be taken for another time of the server: the next request would be late. */
+    @Test
+    void lock_afterAnIdleSecond_ofALockThatAnotherClientKeeps_asksTwice() throws Exception {
+        InMemoryRedis way = server.another();
+        RedisLocks asking = RedisLocks.on(way, Settings.DEFAULTS, List.of(), clock);
+        clients.add(asking);
+        RedisReentrantLock wanted = asking.reentrantLock("job");
+        use();
+        assertThat(elsewhere(() -> wanted.tryLock() && unlocked(wanted)).get(20, TimeUnit.SECONDS))
+                .isTrue();
+        use();
+        pass(3_000);
+        way.log().clear();
+        CompletableFuture<Boolean> had = elsewhere(() -> {
+            wanted.lock();
+            return unlocked(wanted);
+        });
+        assertThat(had.get(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(way.log().count("take", "acquire")).isEqualTo(2);
+        asking.close();
     }
 
     @Test

@@ -75,7 +75,7 @@ public sealed interface VoteAnswer {
         return this instanceof Other other ? other.runId : null;
     }
 
-    /** Whether its reply ends with the time of the server. */
+    /** Whether its reply has the time of the server. */
     default boolean tellsTime() {
         return this instanceof Voted || this instanceof Taken || this instanceof Young || this == Word.LATE;
     }

@@ -35,7 +35,7 @@ public record Call(
          */
         long micros(String server);
 
-        /** Takes note of a reply that ends with the server's time. */
+        /** Takes note of a reply, which may have the server's time. */
         default void saw(Reply reply) {}
     }
 
@@ -74,11 +74,11 @@ public record Call(
 
     /** Notes the server's time if the reply has it, and returns whether the call ran too late. */
     public boolean isLate(Reply reply) {
-        boolean late = notAfter != null && reply.is(LATE);
-        if (notAfter != null && !reply.values().isEmpty() && (late || request.wantsLock())) {
-            notAfter.saw(reply);
+        if (notAfter == null) {
+            return false;
         }
-        return late;
+        notAfter.saw(reply);
+        return reply.is(LATE);
     }
 
     /** An argument as it has to be sent to a server. */

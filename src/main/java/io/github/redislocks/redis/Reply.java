@@ -71,6 +71,25 @@ public record Reply(String code, List<Object> values, boolean resent, int acks) 
         return values.get(index).toString();
     }
 
+    /**
+     * The server's time in µs, the value that the heads of the scripts call {@code now}; 0 if the reply has none. The
+     * code says where that is.
+     */
+    public long now() {
+        int index =
+                switch (code) {
+                    case "LATE", "LINE", "SIGNALLED" -> 0;
+                    // A number alone is a new token, which is the time.
+                    case "OK" -> values.size() == 1 ? 0 : 2;
+                    case "BUSY", "RESIDENT", "WAITING", "YOUNG" -> 1;
+                    case "GRANTED", "QUEUED", "TAKEN" -> 2;
+                    case "VOTED" -> 4;
+                    case "CHECKED" -> 9;
+                    default -> values.size();
+                };
+        return index < values.size() ? number(index) : 0;
+    }
+
     /** Whether the code equals the given one. */
     public boolean is(String expected) {
         return code.equals(expected);

@@ -9,7 +9,7 @@ package io.github.redislocks.redis;
  */
 public sealed interface Request {
 
-    /** Whether it may give the lock or a place. Then each answer that has values ends with the time of the server. */
+    /** Whether it may give the lock or a place. */
     default boolean wantsLock() {
         return false;
     }

@@ -19,13 +19,13 @@ public final class ServerTime {
     private final ReentrantLock writing = new ReentrantLock();
     private volatile Seen seen = new Seen(0, Long.MIN_VALUE);
 
-    /** Notes the last value of a reply as the server's time. */
+    /** Notes the server's time if the reply has it. */
     public void saw(Reply reply, long sentNanos) {
         if (isNews(reply, sentNanos)) {
             writing.lock();
             try {
                 if (isNews(reply, sentNanos)) {
-                    seen = new Seen(reply.number(reply.values().size() - 1), sentNanos);
+                    seen = new Seen(reply.now(), sentNanos);
                 }
             } finally {
                 writing.unlock();
@@ -36,7 +36,8 @@ public final class ServerTime {
     private boolean isNews(Reply reply, long sentNanos) {
         Seen last = seen;
         return sentNanos >= last.sentNanos
-                && (last.micros == 0 || sentNanos - last.sentNanos > REFRESH_NANOS || reply.is(Call.LATE));
+                && (last.micros == 0 || sentNanos - last.sentNanos > REFRESH_NANOS || reply.is(Call.LATE))
+                && reply.now() != 0;
     }
 
     /** Forgets the time, since requests now go to another server with another clock. */

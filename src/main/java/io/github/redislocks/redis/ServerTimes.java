@@ -28,7 +28,7 @@ public final class ServerTimes {
                 });
     }
 
-    /** Notes the last value of a server's reply as its time. */
+    /** Notes the time of a server if its reply has it. */
     public void saw(String server, Reply reply, long sentNanos) {
         of(server).saw(reply, sentNanos);
     }

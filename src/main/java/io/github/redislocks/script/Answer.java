@@ -103,8 +103,14 @@ public sealed interface Answer {
      * something behind.
      */
     static long stillRunsMillis(Reply reply) {
-        int count = reply.values().size();
-        return count == 0 ? 0 : reply.number(count - 1);
+        int index =
+                switch (reply.code()) {
+                    case "DONE" -> 0;
+                    case "SUCCEEDED" -> 2;
+                    default -> 3;
+                };
+        // A quorum's reply has no such value.
+        return index < reply.values().size() ? reply.number(index) : 0;
     }
 
     /** Reads the reply to any other script. */
@@ -117,7 +123,8 @@ public sealed interface Answer {
             case "WAITING" -> reply.values().isEmpty() ? Word.OTHER : new Waiting(reply.number(0));
             case "FREED" -> new Freed(reply.values().contains(1L));
             case "KEPT" -> Word.KEPT;
-            case "BUSY" -> reply.values().size() > 2 ? Word.RESIDENT : Word.BUSY;
+            case "BUSY" -> Word.BUSY;
+            case "RESIDENT" -> Word.RESIDENT;
             case "LINE" -> Word.LINE;
             case Call.LATE -> Word.LATE;
             case "STALE" -> Word.STALE;

@@ -24,6 +24,14 @@ class ServerTimeTest {
     }
 
     @Test
+    void saw_replyWithoutTheTime_tellsNothing() {
+        time.saw(reply("OK", OLD), 1_000);
+        time.saw(new Reply("SUCCEEDED", List.of(7L, 0L)), 2_000_000_000);
+        time.saw(new Reply("FREED", List.of(1L)), 4_000_000_000L);
+        assertThat(time.notAfterMicros(1_000, 0)).isEqualTo(OLD);
+    }
+
+    @Test
     void forget_anyTime_isLateUntilTheNewServerHasToldIts() {
         time.saw(reply("OK", OLD), 1_000);
         time.forget(2_000);

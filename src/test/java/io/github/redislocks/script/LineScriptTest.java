@@ -94,7 +94,7 @@ class LineScriptTest {
         take("a:r1", "1");
         listen("a");
         redis.holdMessages();
-        assertThat(take("b:1", "2").code()).isEqualTo("BUSY");
+        assertThat(take("b:1", "2").code()).isEqualTo("RESIDENT");
         run(List.of(keys.lock(), keys.fence()), "take", "b:1", "3", "30000", FOR_EVER, "try");
         assertThat(redis.heldMessages()).containsExactly("1 recall " + keys.lock(), "1 try 3 b " + keys.lock());
     }

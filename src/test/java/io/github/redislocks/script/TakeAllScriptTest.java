@@ -218,6 +218,7 @@ class TakeAllScriptTest {
         Reply again = takeAll(5);
         assertThat(again.is("OK")).isTrue();
         assertThat(again.number(0)).isEqualTo(first.number(0));
+        assertThat(again.now()).as("the time, and not the token").isGreaterThan(first.now());
         assertHeld(5, Long.toString(first.number(0)));
     }
 

@@ -93,7 +93,7 @@ class AttemptTest {
 
     @Test
     void requestsThatMayRun_longestLast_countUntilTheLast() {
-        times.saw(SERVER, new Reply("CHECKED", List.of(1_000L)), 0);
+        times.saw(SERVER, new Reply("LATE", List.of(1_000L)), 0);
         attempt.mayHaveRun(sent(0, 300));
         assertThat(attempt.mayRunUntilMicros(SERVER)).isEqualTo(301_000);
         attempt.mayHaveRun(sent(100, 1_000));
@@ -102,7 +102,7 @@ class AttemptTest {
 
     @Test
     void requestsThatMayRun_longestFirst_countUntilThatOne() {
-        times.saw(SERVER, new Reply("CHECKED", List.of(1_000L)), 0);
+        times.saw(SERVER, new Reply("LATE", List.of(1_000L)), 0);
         attempt.mayHaveRun(sent(0, 1_000));
         attempt.mayHaveRun(sent(100, 300));
         assertThat(attempt.mayRunUntilMicros(SERVER)).isEqualTo(1_001_000);

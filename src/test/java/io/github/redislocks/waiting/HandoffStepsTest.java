@@ -362,7 +362,7 @@ class HandoffStepsTest extends StillClient {
 
     /** The date of a request that was sent and is not over. */
     private ServerTimes.Date sent() {
-        client.serverTimes.saw(redis.serverOf(keys.lock()), new Reply("CHECKED", List.of(1_000L)), clock.nanoTime());
+        client.serverTimes.saw(redis.serverOf(keys.lock()), new Reply("LATE", List.of(1_000L)), clock.nanoTime());
         ServerTimes.Date date = client.serverTimes.date(clock.nanoTime(), 2_000 * MILLI);
         date.micros(redis.serverOf(keys.lock()));
         return date;
@@ -375,11 +375,11 @@ class HandoffStepsTest extends StillClient {
         leaving.mayHaveRun(sent());
         Thread thread = inTheForeground(() -> handoff.depart(leaving));
         assertThat(next.isBehind()).as("it asks by itself").isFalse();
-        answer(command(), "GONE", 30L);
+        answer(command(), "DONE", 30L);
         thread.join();
         assertThat(command().isDone()).as("a request may still run").isFalse();
         assertThat(command().nextTryNanos()).isEqualTo(clock.nanoTime() + 30 * MILLI);
-        answer(command(), "GONE", 0L);
+        answer(command(), "DONE", 0L);
         assertThat(command().isDone()).isTrue();
     }
 

@@ -168,7 +168,7 @@ class SettlementsTest extends StillClient {
     void attemptInDoubt_isLeftOnceItsHoldHasEnded() {
         Attempt attempt = enter();
         ServerTimes.Date date = client.serverTimes.date(clock.nanoTime(), MILLI);
-        client.serverTimes.saw(redis.serverOf(keys.lock()), new Reply("CHECKED", List.of(1_000L)), clock.nanoTime());
+        client.serverTimes.saw(redis.serverOf(keys.lock()), new Reply("LATE", List.of(1_000L)), clock.nanoTime());
         date.micros(redis.serverOf(keys.lock()));
         attempt.mayHaveRun(date);
         Settlements.Settlement settlement = of(attempt);

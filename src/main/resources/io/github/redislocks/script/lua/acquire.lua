@@ -4,7 +4,8 @@
 --          suspect: the highest attempt of the client whose hold was lost after the caller had it, mode: barge takes a
 --          free lock even if there are waiters; queue takes it only if no place is ahead; try is barge of an attempt that
 --          does not wait, and whose client listens
--- returns  OK token lost now | BUSY pttl now, and 1 if a residence has the lock | QUEUED last-token pttl now | LATE now
+-- returns  OK token lost now | BUSY pttl now | RESIDENT pttl now: a residence has the lock |
+--          QUEUED last-token pttl now | LATE now
 local owner, attempt, lease, claim = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[5])
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]

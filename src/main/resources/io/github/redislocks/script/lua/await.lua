@@ -3,7 +3,7 @@
 -- ARGV     owner, attempt of the hold, attempt that waits, notAfter(µs), Condition's id, holds to get back, claim(ms), then
 --          of the successor: owner or '', attempt, lease(ms), claim(ms) or '', keep (1|0); then, of a residence, its owner,
 --          and the last token that its client gave out
--- returns  as release: FREED crowded(1|0) | GRANTED | SUCCEEDED token lost | QUEUED last-token pttl now; WAITING if it ran before | GONE | LATE now
+-- returns  as release: FREED crowded(1|0) | GRANTED | SUCCEEDED token lost | QUEUED last-token pttl now | WAITING: it ran before | GONE | LATE now
 local owner, waiting, id = ARGV[1], ARGV[3], ARGV[5]
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]

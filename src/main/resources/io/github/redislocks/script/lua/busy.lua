@@ -3,7 +3,7 @@
 -- The lock is busy. Of a residence a try has the client asked whether a thread holds the lock.
 local function busy(held, pttl, try)
     if try and recall(held[1], held[2], try) or string.find(held[1], ':r%d+$') then
-        return {'BUSY', pttl, now, 1}
+        return {'RESIDENT', pttl, now}
     end
     return {'BUSY', pttl, now}
 end

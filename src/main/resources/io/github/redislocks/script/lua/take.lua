@@ -1,8 +1,8 @@
 -- Takes a lock that is free and has no waiters: the usual case, kept short. The fence says so: see line.lua.
 -- KEYS     lock, fence
 -- ARGV     owner, attempt, lease(ms), notAfter(µs), and 'try' if the attempt does not wait and its client listens
--- returns  the token, which is the time | OK token 0 now, if the clock was set back | BUSY pttl now, and 1 if a residence
---          has the lock | LINE now: acquire has to be used | LATE now
+-- returns  the token, which is the time | OK token 0 now, if the clock was set back | BUSY pttl now | RESIDENT pttl now: a
+--          residence has the lock | LINE now: acquire has to be used | LATE now
 local call = redis.call
 local time = call('time')
 local now = time[1] * 1000000 + time[2]
@@ -45,7 +45,7 @@ if owner and owner ~= ARGV[1] then
             string.match(KEYS[1], '^[^{]*') .. 'mailbox:' .. client,
             call('hget', KEYS[1], 'attempt') .. try .. KEYS[1]
         )
-        return {'BUSY', call('pttl', KEYS[1]), now, 1}
+        return {'RESIDENT', call('pttl', KEYS[1]), now}
     end
     return {'BUSY', call('pttl', KEYS[1]), now}
 end

@@ -1,8 +1,9 @@
 -- Takes several locks that are free and have no waiters, all or none. A fence says of its lock that it is so, as to take.
 -- KEYS     lock and fence of each
 -- ARGV     owner, lease(ms), notAfter(µs), then the attempt for each lock
--- returns  the token of all, which is the time | BUSY index now: another owner has that one, counted from 0 | LINE now: one
---          may have waiters, so each has to be asked for | LATE now; none of these takes any
+-- returns  the token of all, which is the time | OK token 0 now, if an earlier copy took them | BUSY index now: another
+--          owner has that one, counted from 0 | LINE now: one may have waiters, so each has to be asked for | LATE now;
+--          these three take none
 local call, owner, lease = redis.call, ARGV[1], ARGV[2]
 local time = call('time')
 local now = time[1] * 1000000 + time[2]
@@ -36,7 +37,7 @@ if mine > 0 and mine < count then
     return {'LINE', now}
 end
 if mine > 0 then
-    return tonumber(earlier)
+    return {'OK', tonumber(earlier), 0, now}
 end
 
 for i = 1, count do
