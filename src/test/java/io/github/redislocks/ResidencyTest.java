@@ -19,6 +19,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.Lock;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -425,7 +426,44 @@ class ResidencyTest extends FakeTime {
         assertThatThrownBy(other::unlock).isInstanceOf(LockLostException.class);
     }
 
-    private static boolean unlocked(RedisReentrantLock held) {
+    @Test
+    void tryOfSeveral_ofWhichSomeAreKept_hasAll() throws Exception {
+        RedisReentrantLock second = locks.reentrantLock("job2");
+        for (RedisLocks client : List.of(others, locks)) {
+            MultiLock several = client.multiLock("free", "job", "job2");
+            use();
+            second.lock();
+            second.unlock();
+            assertThat(elsewhere(() -> several.tryLock() && unlocked(several)).get(20, TimeUnit.SECONDS))
+                    .as("%s", client)
+                    .isTrue();
+        }
+        use();
+        lock.lock();
+        assertThat(elsewhere(others.multiLock("free", "job")::tryLock).get(20, TimeUnit.SECONDS))
+                .as("a thread holds one")
+                .isFalse();
+        lock.unlock();
+    }
+
+    @Test
+    void tryOfSeveralWithoutTime_hasKeptOnesGivenUp() throws Exception {
+        RedisReentrantLock second = locks.reentrantLock("job2");
+        for (RedisLocks client : List.of(others, locks)) {
+            MultiLock several = client.multiLock("free", "job", "job2");
+            use();
+            second.lock();
+            second.unlock();
+            // It has them if both are given up before its second request comes.
+            elsewhere(() -> several.tryLock(0, TimeUnit.SECONDS) && unlocked(several))
+                    .get(20, TimeUnit.SECONDS);
+            pass(500);
+            assertThat(server.keys()).as("%s", client).allMatch(key -> key.endsWith(":fence"));
+        }
+        assertThat(others.tryAcquireAll(List.of("free", "job"), Duration.ZERO)).isPresent();
+    }
+
+    private static boolean unlocked(Lock held) {
         held.unlock();
         return true;
     }

@@ -2,8 +2,8 @@
 -- KEYS     lock and fence of each
 -- ARGV     owner, lease(ms), notAfter(µs), then the attempt for each lock
 -- returns  the token of all, which is the time | OK token 0 now, if an earlier copy took them | BUSY index now: another
---          owner has that one, counted from 0 | LINE now: one may have waiters, so each has to be asked for | LATE now;
---          these three take none
+--          owner has that one, counted from 0 | LINE now: one may have waiters, or clients that keep some were asked to
+--          give them up, so each has to be asked for | LATE now; these three take none
 local call, owner, lease = redis.call, ARGV[1], ARGV[2]
 local time = call('time')
 local now = time[1] * 1000000 + time[2]
@@ -15,7 +15,7 @@ end
 
 local token = string.format('%.0f', now)
 local count = #KEYS / 2
-local fences, mine, earlier = {}, 0, nil
+local fences, mine, earlier, kept = {}, 0, nil, nil
 for i = 1, count do
     local last = call('get', KEYS[2 * i])
     fences[i] = last
@@ -25,11 +25,24 @@ for i = 1, count do
         if held[1] == owner and held[2] == ARGV[3 + i] then
             mine, earlier = mine + 1, held[3]
         elseif held[1] and held[1] ~= owner then
-            return {'BUSY', i - 1, now}
+            local client = string.match(held[1], '^(.*):r%d+$')
+            if not client then
+                return {'BUSY', i - 1, now}
+            end
+            kept = kept or {}
+            kept[#kept + 1] = {client, held[2] .. ' recall ' .. KEYS[2 * i - 1]}
         elseif held[1] or last then
             return {'LINE', now}
         end
     end
+end
+
+if kept then
+    -- As recall in hold.lua, of all at once.
+    for _, of in ipairs(kept) do
+        redis.pcall('publish', string.match(KEYS[1], '^[^{]*') .. 'mailbox:' .. of[1], of[2])
+    end
+    return {'LINE', now}
 end
 
 -- An earlier copy of this request took them. If some of them are lost since, the rest is not all.
