@@ -128,12 +128,12 @@ class QuorumPortTest {
     @Test
     void heartbeat_ofAnAttemptThatLeft_isNotAsked() {
         assertThat(acquire().code()).isEqualTo("OK");
-        quorum.run(Scripts.leave(keys, attempt.owner.id, attempt.number, false, null, false), SECOND);
+        quorum.run(Scripts.leave(keys, attempt.owner, attempt.number, false, null, false), SECOND);
         assertThat(heartbeat().reply()).isEqualTo(new Reply(Reply.UNASKED, List.of()));
     }
 
     private Reply leave() {
-        return quorum.run(Scripts.leave(keys, attempt.owner.id, attempt.number, false, null, false), SECOND);
+        return quorum.run(Scripts.leave(keys, attempt.owner, attempt.number, false, null, false), SECOND);
     }
 
     /** A quorum that has answered nothing is not to be taken for one that is there. */
@@ -159,7 +159,7 @@ class QuorumPortTest {
     @Test
     void acquire_afterTheHeartbeatHasWon_isToldAsItAsked() {
         assertThat(acquire().code()).isEqualTo("OK");
-        quorum.run(Scripts.leave(keys, attempt.owner.id, attempt.number, false, null, false), SECOND);
+        quorum.run(Scripts.leave(keys, attempt.owner, attempt.number, false, null, false), SECOND);
         await().until(() -> votes() == 0);
         Attempt other = new Attempt(
                 8, keys, new Owner("client:2"), new Attempt.Request(3_000, true, false), WaitLimit.endless());
@@ -169,7 +169,7 @@ class QuorumPortTest {
         attempt = new Attempt(
                 9, keys, new Owner("client:1"), new Attempt.Request(3_000, true, false), WaitLimit.endless());
         assertThat(acquire().code()).isEqualTo("QUEUED");
-        quorum.run(Scripts.leave(keys, other.owner.id, other.number, false, null, false), SECOND);
+        quorum.run(Scripts.leave(keys, other.owner, other.number, false, null, false), SECOND);
         await().until(() -> votes() == 0);
         Reply granted = heartbeat().reply();
         assertThat(granted.code()).isEqualTo("GRANTED");
@@ -296,8 +296,7 @@ class QuorumPortTest {
                             .code())
                     .isEqualTo("GRANTED");
             quorum.publish("channel", "", PATIENCE);
-            Reply left =
-                    quorum.run(Scripts.leave(keys, attempt.owner.id, attempt.number, false, null, false), PATIENCE);
+            Reply left = quorum.run(Scripts.leave(keys, attempt.owner, attempt.number, false, null, false), PATIENCE);
             assertThat(left.code()).isEqualTo("DONE");
         }
         // Messages and heartbeats are sent one by one, by a thread that nobody waits for.
@@ -341,7 +340,7 @@ class QuorumPortTest {
             boolean had = acquire().is("OK");
             return had && same.log().count("check") > 0;
         });
-        quorum.run(Scripts.leave(keys, attempt.owner.id, attempt.number, false, null, false), SECOND);
+        quorum.run(Scripts.leave(keys, attempt.owner, attempt.number, false, null, false), SECOND);
         other.down(true);
         attempt = new Attempt(
                 8, keys, new Owner("client:1"), new Attempt.Request(3_000, true, false), WaitLimit.endless());

@@ -5,9 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
+import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.testkit.twin.Fault;
 import io.github.redislocks.testkit.twin.HeldCalls;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
@@ -234,6 +239,38 @@ class ResidencyTest extends FakeTime {
         assertThat(other.tryLock()).isTrue();
         assertThat(other.fencingToken()).isGreaterThan(last);
         assertThat(other.previousHolderLost()).isFalse();
+        other.unlock();
+    }
+
+    @Test
+    void nextAcquisition_ofAResidenceWhoseReleaseWasLost_afterTheClockWasSetBack_givesNoTokenOutTwice() {
+        use();
+        pass(1_500);
+        long last = use();
+        server.stepMillis(-60_000);
+        Residence residence = locks.client().residences.known(KEY);
+        Attempt.Request request = new Attempt.Request(30_000, true, false);
+        Attempt next = new Attempt(1_000, residence.keys, residence, request, WaitLimit.endless());
+        Reply reply = redis.run(Scripts.acquire(next, Long.MAX_VALUE / 1_024, true, 0), 1_000_000_000);
+        assertThat(reply.number(0)).isGreaterThan(last);
+        server.del(KEY);
+    }
+
+    @Test
+    void leaseThatIsEndedAfterItsLoss_byAClientWhoseServerWasSetBack_givesNoTokenOutTwice() {
+        use();
+        pass(1_500);
+        lock.lock();
+        long last = lock.fencingToken();
+        server.stepMillis(-3_600_000);
+        redis.down(true);
+        pass(31_000);
+        assertThat(losses).hasSize(1);
+        redis.down(false);
+        passUntil(() -> server.hash(KEY).isEmpty());
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+        assertThat(other.tryLock()).isTrue();
+        assertThat(other.fencingToken()).isGreaterThan(last);
         other.unlock();
     }
 

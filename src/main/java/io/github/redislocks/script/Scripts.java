@@ -7,6 +7,7 @@ import io.github.redislocks.redis.Script;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Timing;
 import java.util.ArrayList;
@@ -132,18 +133,19 @@ public final class Scripts {
     private static Call acquire(
             Attempt attempt, long notAfterMicros, boolean takePlace, long lastLostAttempt, String mode) {
         long claim = takePlace ? claim(attempt) : 0;
+        List<String> args = List.of(
+                attempt.owner.id,
+                Long.toString(attempt.number),
+                Long.toString(attempt.leaseMillis),
+                Long.toString(notAfterMicros),
+                takePlace ? Long.toString(claim) : NO_PLACE,
+                Long.toString(lastLostAttempt),
+                mode);
         return new Call(
                 new Request.Acquire(attempt.owner.id, attempt.number, attempt.leaseMillis, claim, lastLostAttempt),
                 ACQUIRE,
                 attempt.keys.all(),
-                List.of(
-                        attempt.owner.id,
-                        Long.toString(attempt.number),
-                        Long.toString(attempt.leaseMillis),
-                        Long.toString(notAfterMicros),
-                        takePlace ? Long.toString(claim) : NO_PLACE,
-                        Long.toString(lastLostAttempt),
-                        mode));
+                withLastToken(attempt.owner, args));
     }
 
     /** As above, dated by the clock of the server; a try that finds a residence has its client asked. */
@@ -324,6 +326,16 @@ public final class Scripts {
         return new Call(GIVE_UP, keys, args);
     }
 
+    /** Arguments of a request that may end a hold of its own owner: behind them, of a residence, its last token. */
+    private static List<String> withLastToken(Owner owner, List<String> args) {
+        if (!(owner instanceof Residence residence)) {
+            return args;
+        }
+        List<String> all = new ArrayList<>(args);
+        all.add(Long.toString(residence.lastToken()));
+        return all;
+    }
+
     /** What the fence is to be told of the tokens that were given out here: empty if none was but that of the hold. */
     private static String lastToken(Residence residence, Hold hold) {
         return residence.lastToken() > hold.token ? Long.toString(residence.lastToken()) : "";
@@ -366,17 +378,12 @@ public final class Scripts {
 
     /** {@code returned}: whether the caller had the attempt's hold, so that its end counts as a loss. */
     public static Call leave(
-            LockKeys keys,
-            String owner,
-            long number,
-            boolean returned,
-            @Nullable Attempt successor,
-            boolean takePlace) {
+            LockKeys keys, Owner owner, long number, boolean returned, @Nullable Attempt successor, boolean takePlace) {
         String attempt = Long.toString(number);
         List<String> args = successor == null
-                ? List.of(owner, attempt, returned ? "1" : "0", NOTHING_RUNS, "", "", "", NO_PLACE)
+                ? List.of(owner.id, attempt, returned ? "1" : "0", NOTHING_RUNS, "", "", "", NO_PLACE)
                 : List.of(
-                        owner,
+                        owner.id,
                         attempt,
                         returned ? "1" : "0",
                         NOTHING_RUNS,
@@ -384,12 +391,12 @@ public final class Scripts {
                         Long.toString(successor.number),
                         Long.toString(successor.leaseMillis),
                         takePlace ? Long.toString(claim(successor)) : NO_PLACE);
-        return new Call(new Request.Leave(owner, number, returned), LEAVE, keys.all(), args);
+        return new Call(new Request.Leave(owner.id, number, returned), LEAVE, keys.all(), withLastToken(owner, args));
     }
 
     /** As above, for an attempt whose requests may still run. */
     public static Call leave(Attempt attempt, boolean returned, @Nullable Attempt successor, boolean takePlace) {
-        return leave(attempt.keys, attempt.owner.id, attempt.number, returned, successor, takePlace)
+        return leave(attempt.keys, attempt.owner, attempt.number, returned, successor, takePlace)
                 .dated(3, attempt::mayRunUntilMicros);
     }
 

@@ -322,7 +322,7 @@ public final class Handoff implements Renewals.Rescue {
     /** Ends in Redis, in the background, a hold that its thread left behind. */
     @Override
     public void leaveLater(Hold hold) {
-        Call call = Scripts.leave(hold.keys(), hold.owner.id, hold.attempt, true, null, false);
+        Call call = Scripts.leave(hold.keys(), hold.owner, hold.attempt, true, null, false);
         watchdog.run(new HoldEnd(hold, call));
     }
 

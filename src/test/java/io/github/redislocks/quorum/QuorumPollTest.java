@@ -7,6 +7,7 @@ import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Owner;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -316,9 +317,9 @@ class QuorumPollTest extends ThreeMasters {
 
     @Test
     void endOfAnAttempt_saysWhetherItsCallerEverHadTheLock() {
-        assertThat(endOf(Scripts.leave(keys, "client:1", ATTEMPT, true, null, false)))
+        assertThat(endOf(Scripts.leave(keys, new Owner("client:1"), ATTEMPT, true, null, false)))
                 .isEqualTo("lost");
-        assertThat(endOf(Scripts.leave(keys, "client:1", ATTEMPT, false, null, false)))
+        assertThat(endOf(Scripts.leave(keys, new Owner("client:1"), ATTEMPT, false, null, false)))
                 .isEqualTo("unheld");
     }
 }

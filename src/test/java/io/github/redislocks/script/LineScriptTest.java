@@ -100,6 +100,18 @@ class LineScriptTest {
     }
 
     @Test
+    void endOfAResidencesOwnHold_writesTheLastTokenThatItsClientGaveOut() {
+        long token = take("a:r1", "1").number(0);
+        long given = token + 1_000_000;
+        List<String> acquire = List.of("a:r1", "2", "30000", FOR_EVER, "", "0", "barge", Long.toString(given));
+        assertThat(run(keys.all(), "acquire", acquire.toArray(String[]::new)).number(0))
+                .isEqualTo(given + 1);
+        List<String> leave = List.of("a:r1", "2", "1", "0", "", "", "", "", Long.toString(given + 3));
+        run(keys.all(), "leave", leave.toArray(String[]::new));
+        assertThat(redis.string(keys.fence())).as("ended, not released").isEqualTo(Long.toString(given + 3));
+    }
+
+    @Test
     void take_ofALockThatAThreadHolds_tellsNobody() {
         take("a:1", "1");
         listen("a");

@@ -167,7 +167,7 @@ class ScriptTest {
     }
 
     private Reply leave(long number, String owner, boolean returned, Attempt successor) {
-        return run(Scripts.leave(keys, owner, number, returned, successor, true));
+        return run(Scripts.leave(keys, new Owner(owner), number, returned, successor, true));
     }
 
     private record Peek(

@@ -255,7 +255,7 @@ class ShortScriptTest {
         acquire(1, "b:1", true);
         release(1, "a:1");
         acquire(1, "c:1", false);
-        run(Scripts.leave(keys, "b:1", 1, false, null, false));
+        run(Scripts.leave(keys, new Owner("b:1"), 1, false, null, false));
         Reply reply = release(1, "c:1");
         assertThat(reply.values()).containsExactly(0L);
         assertThat(fence()).endsWith("+");

@@ -3,7 +3,7 @@
 -- ARGV     owner, attempt, lease(ms), notAfter(µs), claim(ms), or '' for no place,
 --          suspect: the highest attempt of the client whose hold was lost after the caller had it, mode: barge takes a
 --          free lock even if there are waiters; queue takes it only if no place is ahead; try is barge of an attempt that
---          does not wait, and whose client listens
+--          does not wait, and whose client listens; then, of a residence, the last token that its client gave out
 -- returns  OK token lost now | BUSY pttl now | RESIDENT pttl now: a residence has the lock |
 --          QUEUED last-token pttl now | LATE now
 local owner, attempt, lease, claim = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[5])
@@ -72,7 +72,7 @@ if held[2] == attempt then
     return {'OK', tonumber(held[3]), held[4] and 1 or 0, now}
 elseif held[1] then
     -- An earlier attempt of this thread left this hold behind. The thread does not know of it, so nobody uses it.
-    last = abandon(held[3], holder <= tonumber(ARGV[6]), held[4], redis.call('hget', lock, 'signal'))
+    last = abandon(held[3], holder <= tonumber(ARGV[6]), held[4], redis.call('hget', lock, 'signal'), ARGV[8])
 else
     last = redis.call('get', fence)
 end

@@ -3,7 +3,8 @@
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, returned (1: its hold was once returned to its caller, so it ends without good order | 0),
 --          notAfter(µs): until when an unanswered request of the attempt may still run, or 0, then of the successor:
---          owner or '', attempt, lease(ms), claim(ms) or '' for no place
+--          owner or '', attempt, lease(ms), claim(ms) or '' for no place; then, of a residence, the last token that its
+--          client gave out
 -- returns  SUCCEEDED token lost wait | QUEUED last-token pttl now wait (both: the successor) | DONE wait
 --          wait(ms): for how long such a request may still run; what it leaves behind needs another leave; 0 if none
 --          can run
@@ -24,7 +25,7 @@ if score and successor ~= '' and claim ~= '' and not look(successor .. ':' .. AR
 end
 local reply
 if held[1] == owner and held[2] == attempt then
-    local last = abandon(held[3], ARGV[3] == '1', held[4], held[5])
+    local last = abandon(held[3], ARGV[3] == '1', held[4], held[5], ARGV[9])
     reply = pass_on(last, successor, ARGV[6], ARGV[7], claim, '0')
 elseif successor ~= '' then
     reply = done_before(successor, ARGV[6], ARGV[7])

@@ -124,9 +124,12 @@ end
 
 -- Ends a hold that its owner did not release, and returns the value for the fence. If the caller never had the hold, it
 -- ends as if released, and what led to it is passed on: the news of a loss to the next holder, a signal to the next
--- waiter of the Condition.
-local function abandon(token, returned, lost, mark)
+-- waiter of the Condition. Given: of a residence, the last token that its client gave out, or nil.
+local function abandon(token, returned, lost, mark, given)
     redis.call('del', lock)
+    if given and tonumber(given) > tonumber(token) then
+        token = given
+    end
     if returned or lost then
         return token
     end
