@@ -589,6 +589,23 @@ class ResidencyTest extends FakeTime {
     }
 
     @Test
+    void lockThatWasEnteredOnceMoreForAnHour_isNotKeptForAnHour() {
+        lock.lock();
+        lock.lock(Duration.ofHours(1));
+        assertThat(lock.remainingLease()).isGreaterThan(Duration.ofMinutes(59));
+        lock.unlock();
+        pass(1_500);
+        lock.unlock();
+        pass(10);
+        assertThat(server.pttl(KEY)).as("ms that a crash costs others").isLessThanOrEqualTo(30_000);
+        use();
+        assertThat(isKept()).isTrue();
+        lock.lock(Duration.ofSeconds(20));
+        lock.unlock();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
     void otherObjectsOfTheName_enterOnceMore() {
         use();
         pass(1);

@@ -246,7 +246,11 @@ public final class Residences implements Task {
         if (!mailbox.isOpen()) {
             return LockGivenUp.Reason.NOT_LISTENING;
         }
-        return localQueue.successor(residence.keys, lease.attempt) == null ? null : LockGivenUp.Reason.OWN_HOLD;
+        // A thread that named a longer lease is done: the crash of the client is not to cost others that.
+        boolean outlasts = lease.longestLeaseMillis() > lease.renewedMillis();
+        return !outlasts && localQueue.successor(residence.keys, lease.attempt) == null
+                ? null
+                : LockGivenUp.Reason.OWN_HOLD;
     }
 
     /**

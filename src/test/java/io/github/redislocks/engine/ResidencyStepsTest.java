@@ -306,6 +306,9 @@ class ResidencyStepsTest extends SteppedResidence {
         assertThat(residence().lease().longestLeaseMillis()).isEqualTo(3_600_000);
         redis.down(false);
         kept.unlock();
+        assertThat(residence().lease()).as("not kept for an hour").isNull();
+        kept.lock(LEASE, true);
+        kept.unlock();
         clock.advanceMillis(1);
         Sync hours = client.lock("job", false, KEEPING.withLease(Duration.ofHours(2)));
         during("reenter", () -> redis.down(true));
