@@ -103,12 +103,7 @@ public sealed interface Answer {
      * something behind.
      */
     static long stillRunsMillis(Reply reply) {
-        int index =
-                switch (reply.code()) {
-                    case "DONE" -> 0;
-                    case "SUCCEEDED" -> 2;
-                    default -> 3;
-                };
+        int index = reply.is("DONE") ? 0 : reply.is("SUCCEEDED") ? 2 : 3;
         // A quorum's reply has no such value.
         return index < reply.values().size() ? reply.number(index) : 0;
     }

@@ -3,53 +3,73 @@ package io.github.redislocks.cli;
 import io.github.redislocks.LockInspection;
 import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** Who waits for whom. An owner waits for one lock at a time, so each has at most one way out. */
+/**
+ * The waits of owners for each other. Each owner waits for one lock at a time. A client that keeps locks has an owner
+ * for each of them, and Redis does not know its threads; so any of its holders may be the thread that waits elsewhere.
+ */
 final class WaitGraph {
 
     /** For which lock an owner waits, and who holds that. */
-    private record Wait(String lock, LockInspection.Owner holder) {}
+    private record Wait(LockInspection.Owner waiter, String lock, LockInspection.Owner holder) {
 
-    private final Map<LockInspection.Owner, Wait> waits = new LinkedHashMap<>();
+        /** Whether the holder, of the same client as another waiter, may be the thread that waits there. */
+        boolean mayLeadTo(Wait next) {
+            return holder.equals(next.waiter) || (next != this && (holder.isResidence() || next.waiter.isResidence()));
+        }
+
+        boolean isCertain() {
+            return !waiter.isResidence() && !holder.isResidence();
+        }
+    }
+
+    private final Map<String, List<Wait>> byClient = new TreeMap<>();
 
     void add(LockInspection seen) {
         seen.holder()
                 .ifPresent(holder -> seen.queue()
-                        .forEach(waiter -> waits.put(waiter.owner(), new Wait(seen.lockName(), holder.owner()))));
+                        .forEach(waiter -> byClient.computeIfAbsent(
+                                        waiter.owner().clientId(), client -> new ArrayList<>())
+                                .add(new Wait(waiter.owner(), seen.lockName(), holder.owner()))));
     }
 
     int waiters() {
-        return waits.size();
+        return byClient.values().stream().mapToInt(List::size).sum();
     }
 
     /** Each circle once, as a sentence. */
     List<String> circles() {
         List<String> circles = new ArrayList<>();
-        Set<LockInspection.Owner> done = new HashSet<>();
-        for (LockInspection.Owner start : waits.keySet()) {
-            List<LockInspection.Owner> path = new ArrayList<>();
-            LockInspection.Owner at = start;
-            while (waits.containsKey(at) && done.add(at)) {
-                path.add(at);
-                at = waits.get(at).holder();
-            }
-            if (path.contains(at)) {
-                circles.add(sentence(path.subList(path.indexOf(at), path.size())));
-            }
-        }
+        Set<Wait> done = new HashSet<>();
+        byClient.values().forEach(waits -> waits.forEach(wait -> follow(wait, new ArrayList<>(), done, circles)));
         return circles;
     }
 
-    private String sentence(List<LockInspection.Owner> circle) {
+    private void follow(Wait wait, List<Wait> path, Set<Wait> done, List<String> circles) {
+        if (path.contains(wait)) {
+            circles.add(sentence(path.subList(path.indexOf(wait), path.size())));
+        } else if (done.add(wait)) {
+            path.add(wait);
+            byClient.getOrDefault(wait.holder.clientId(), List.of()).stream()
+                    .filter(wait::mayLeadTo)
+                    .forEach(next -> follow(next, path, done, circles));
+            path.remove(path.size() - 1);
+        }
+    }
+
+    private static String sentence(List<Wait> circle) {
+        boolean certain = circle.stream().allMatch(Wait::isCertain);
         return circle.stream()
-                .map(owner -> owner + " waits for \"" + waits.get(owner).lock() + "\", which "
-                        + waits.get(owner).holder() + " holds")
+                .map(wait -> wait.waiter + " waits for \"" + wait.lock + "\", which " + wait.holder + " holds")
                 .map(Shown::of)
-                .collect(Collectors.joining("; ", "Deadlock: ", "."));
+                .collect(Collectors.joining(
+                        "; ",
+                        certain ? "Deadlock: " : "Deadlock, if in each client that keeps locks one thread does both: ",
+                        "."));
     }
 }
