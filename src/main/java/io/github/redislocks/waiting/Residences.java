@@ -135,9 +135,8 @@ public final class Residences implements Task {
         Residence residence = known(lock);
         if (residence == null) {
             answer.run();
-        } else if (!isAnswered(residence, answer)) {
+        } else {
             residence.ask(answer);
-            // Looked at again: who had the turn may have looked before the line above.
             answerTries(residence);
         }
     }
@@ -150,7 +149,8 @@ public final class Residences implements Task {
         if (residence.tryTurnFirst()) {
             Hold lease = residence.lease();
             if (lease == null) {
-                endTurn(residence);
+                // Without turnEnded, which calls this: there is nothing to give up.
+                residence.endTurn();
                 answer.run();
             } else {
                 residence.recall(lease.attempt, clock.nanoTime());
@@ -267,11 +267,6 @@ public final class Residences implements Task {
         }
     }
 
-    private void endTurn(Residence residence) {
-        residence.endTurn();
-        turnEnded(residence);
-    }
-
     /** Gives a lease up that no thread uses: for a reason that shows by itself, or else for the given one, if any. */
     private void giveUpIfIdle(Residence residence, LockGivenUp.@Nullable Reason otherwise) {
         giveUpIfIdle(residence, otherwise, null);
@@ -299,7 +294,8 @@ public final class Residences implements Task {
             }
         } finally {
             if (mayEnd) {
-                endTurn(residence);
+                residence.endTurn();
+                turnEnded(residence);
             }
         }
     }

@@ -58,6 +58,27 @@ class ResidencyStepsTest extends SteppedResidence {
     }
 
     @Test
+    void triesThatWaitForARelease_areAllAnswered_howeverMany() throws InterruptedException {
+        kept.lock(LEASE, true);
+        kept.unlock();
+        Hold lease = residence().lease();
+        assertThat(residence().tryTurnFirst()).as("as who releases it").isTrue();
+        for (int i = 0; i < 10_000; i++) {
+            client.residences.tried(KEY, "another", i);
+        }
+        assertThat(commands()).as("answered before it is clear").isEmpty();
+        client.losses.lose(lease, LockLost.Reason.TAKEN);
+        residence().endTurn();
+        List<Throwable> thrown = new ArrayList<>();
+        Thread thread = new Thread(null, () -> client.residences.turnEnded(residence()), "small", 512 * 1_024);
+        thread.setUncaughtExceptionHandler((of, e) -> thrown.add(e));
+        thread.start();
+        thread.join();
+        assertThat(thrown).isEmpty();
+        assertThat(commands()).hasSize(10_000).containsOnly("answer");
+    }
+
+    @Test
     void releaseThatFindsNothing_isALossOfTheThread() {
         kept.lock(LEASE, true);
         residence().recall(residence().lease().attempt, clock.nanoTime());
