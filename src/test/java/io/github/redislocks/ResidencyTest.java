@@ -369,6 +369,42 @@ class ResidencyTest extends FakeTime {
     }
 
     @Test
+    void signal_ofALockThatWasDeleted_throws_asWithoutResidency() {
+        use();
+        pass(1_500);
+        lock.lock();
+        server.del(KEY);
+        assertThatThrownBy(lock.newCondition("c")::signal).isInstanceOf(LockLostException.class);
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+        settle();
+        assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.TAKEN);
+    }
+
+    @Test
+    void unlock_ofALockThatWasDeleted_isToldByTheNextRenewal() {
+        use();
+        pass(1_500);
+        lock.lock();
+        long token = lock.fencingToken();
+        pass(1);
+        server.del(KEY);
+        lock.unlock();
+        pass(1_500);
+        assertThat(losses).extracting(LockLost::token).containsExactly(token);
+        assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.TAKEN);
+    }
+
+    @Test
+    void keptLockThatWasDeleted_withoutUseSinceTheLastRenewal_isNoLoss() {
+        use();
+        pass(1_500);
+        server.del(KEY);
+        pass(3_000);
+        assertThat(locks.countResident()).isZero();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
     void signal_ofAThreadThatGotTheLockFromAnother_isHeard() throws Exception {
         Condition condition = lock.newCondition("c");
         CompletableFuture<Boolean> signalled = elsewhere(() -> {
@@ -491,7 +527,7 @@ class ResidencyTest extends FakeTime {
             use();
             second.lock();
             second.unlock();
-            // It has them if both are given up before its second request comes.
+            // True if both are given up before the second request comes.
             elsewhere(() -> several.tryLock(0, TimeUnit.SECONDS) && unlocked(several))
                     .get(20, TimeUnit.SECONDS);
             pass(500);

@@ -85,10 +85,6 @@ public final class Conditions {
 
     /** Signals the waiter of a Condition that has waited longest, or all of its waiters. An interrupt is kept. */
     public void signal(String id, Hold held, boolean all, WaitLimit limit) {
-        if (held instanceof LocalHold local && !local.residence.foundOthers()) {
-            // Nobody waited when the client got the lock, and whoever waited since has ended that.
-            return;
-        }
         Hold hold = held.inRedis();
         long number = attempts.nextNumber();
         long began = clock.nanoTime();

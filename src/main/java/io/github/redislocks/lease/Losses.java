@@ -162,8 +162,9 @@ public final class Losses {
     }
 
     /**
-     * The end of a residence: nobody is told, unless a thread had the lock. Returns whether all is done: the hold of a
-     * thread that releases it, or tells of its loss, ends by that thread, and by the watchdog if that meets an error.
+     * The end of a residence: nobody is told, unless a thread had the lock, perhaps when the lease was ended by others.
+     * Returns whether all is done: the hold of a thread that releases it, or tells of its loss, ends by that thread,
+     * and by the watchdog if that meets an error.
      */
     private boolean ended(Residence residence, Hold lease, LockLost.Reason reason) {
         LocalHold local = residence.holding();
@@ -172,7 +173,15 @@ public final class Losses {
             ended(local);
         }
         endTurn(lease);
-        return residence.lost(lease);
+        boolean done = residence.lost(lease);
+        LockLost unlocked =
+                done && local == null && reason == LockLost.Reason.TAKEN ? residence.lossOfUnlocked(reason) : null;
+        if (unlocked != null) {
+            // The acquisition of the thread was told long ago.
+            lease.announced();
+            events.lost(unlocked, lease);
+        }
+        return done;
     }
 
     /** Tells once that a hold ends soon, since it may not last for ever. */

@@ -1,6 +1,7 @@
 package io.github.redislocks.state;
 
 import io.github.redislocks.LockGivenUp;
+import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.Clock;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -442,6 +443,13 @@ public final class Residence extends Owner {
         if (local != null && local.isUnder(from) && local.stranded) {
             endHolding(local);
         }
+    }
+
+    /** The loss of a lease by the thread that has unlocked since Redis last said that it is there; null if none has. */
+    public @Nullable LockLost lossOfUnlocked(LockLost.Reason reason) {
+        return lastToken != 0 && idleSinceNanos - confirmedNanos > 0
+                ? LockLost.of(keys.name(), lastToken, "a thread that has unlocked it since", reason)
+                : null;
     }
 
     /** Since when nobody has had the lock. */
