@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 
 import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.fixture.Logged;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.redis.cluster.ClusterMasters;
@@ -68,7 +69,7 @@ class BrokenLoggerTest {
     @Test
     void anotherMasterOfSentinels_isFollowed() {
         Topology.Sentinel topology = new Topology.Sentinel("locks", List.of(OLD), CONFIG);
-        try (SentinelRedis redis = new SentinelRedis(topology, CONFIG, 1, SECOND)) {
+        try (SentinelRedis redis = new SentinelRedis(topology, CONFIG, 1, SECOND, Threads.DAEMONS)) {
             redis.onMoved(moves::incrementAndGet);
             redis.found(OLD);
             assertThatCode(() -> redis.found(NEW)).doesNotThrowAnyException();
@@ -81,11 +82,14 @@ class BrokenLoggerTest {
     @Test
     void anotherMasterOfACluster_isFollowed() {
         List<Consumer<SlotMap>> news = new ArrayList<>();
-        try (ClusterMasters masters =
-                new ClusterMasters("the cluster", address -> new JedisRedis(address, CONFIG, 1), heard -> {
+        try (ClusterMasters masters = new ClusterMasters(
+                "the cluster",
+                address -> new JedisRedis(address, CONFIG, 1),
+                heard -> {
                     news.add(heard);
-                    return new ClusterWatch(List.of(OLD), CONFIG, SECOND, heard);
-                })) {
+                    return new ClusterWatch(List.of(OLD), CONFIG, SECOND, heard, Threads.DAEMONS);
+                },
+                System::nanoTime)) {
             masters.onMoved(moves::incrementAndGet);
             SlotMap before = slots(SlotMap.UNKNOWN, new ClusterNode("a", OLD), 1);
             news.get(0).accept(before);
@@ -122,6 +126,7 @@ class BrokenLoggerTest {
     }
 
     private static SlotMap slots(SlotMap before, ClusterNode owner, long epoch) {
-        return before.heard(new ClusterView(List.of(new Claim(0, 16_383, owner, epoch)), Set.of()), node -> false);
+        return before.heard(
+                new ClusterView(List.of(new Claim(0, 16_383, owner, epoch)), Set.of(), Set.of()), node -> false);
     }
 }

@@ -3,6 +3,7 @@ package io.github.redislocks.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.cluster.ClusterMasters;
 import io.github.redislocks.redis.cluster.ClusterNode;
 import io.github.redislocks.redis.cluster.ClusterView;
@@ -55,7 +56,7 @@ class ClusterMastersTest {
     }
 
     private static ClusterView view(Claim... claims) {
-        return new ClusterView(List.of(claims), Set.of());
+        return new ClusterView(List.of(claims), Set.of(), Set.of());
     }
 
     @BeforeEach
@@ -66,7 +67,7 @@ class ClusterMastersTest {
                 address -> new JedisRedis(address, CONFIG, 1),
                 heard -> {
                     news = heard;
-                    return new ClusterWatch(seeds, CONFIG, SECOND, heard);
+                    return new ClusterWatch(seeds, CONFIG, SECOND, heard, Threads.DAEMONS);
                 },
                 now::get);
         masters.onMoved(this::noteWhileTold);

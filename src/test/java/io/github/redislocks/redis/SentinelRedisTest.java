@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.fixture.DeniedTime;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.fixture.SentinelServers;
@@ -149,7 +150,7 @@ class SentinelRedisTest {
         HostAndPort nowhere = new HostAndPort("127.0.0.1", 1);
         JedisClientConfig config = DefaultJedisClientConfig.builder().build();
         Topology.Sentinel topology = new Topology.Sentinel("nobody", List.of(nowhere), config);
-        SentinelRedis started = new SentinelRedis(topology, config, 1, SHORT);
+        SentinelRedis started = new SentinelRedis(topology, config, 1, SHORT, Threads.DAEMONS);
         started.start();
         // Its threads have been started before.
         assertThatThrownBy(started::start).isInstanceOf(IllegalThreadStateException.class);

@@ -26,7 +26,7 @@ class SlotMapTest {
     }
 
     private static ClusterView view(Claim... claims) {
-        return new ClusterView(List.of(claims), Set.of());
+        return new ClusterView(List.of(claims), Set.of(), Set.of());
     }
 
     @Test

@@ -49,14 +49,7 @@ public final class ClusterMasters implements AutoCloseable {
     /** Masters to which no call goes yet, since the listener failed when told of them; it is told again. */
     private Set<ClusterNode> untold = Set.of();
 
-    public ClusterMasters(
-            String cluster,
-            Function<HostAndPort, JedisRedis> connector,
-            Function<Consumer<SlotMap>, ClusterWatch> watch) {
-        this(cluster, connector, watch, System::nanoTime);
-    }
-
-    /** Makes it with a clock, which only decides when an importing node counts as abandoned. */
+    /** @param nanoTime the clock, which only decides when an importing node counts as abandoned */
     public ClusterMasters(
             String cluster,
             Function<HostAndPort, JedisRedis> connector,

@@ -40,11 +40,6 @@ public final class ClusterRedis implements Redis {
     private final AtomicInteger subscriptions = new AtomicInteger();
     private final NodeWatches watches;
 
-    public ClusterRedis(Topology.Cluster topology, JedisClientConfig config, int maxConnections, long timeoutNanos) {
-        this(topology, config, maxConnections, timeoutNanos, Threads.DAEMONS);
-    }
-
-    /** Makes it with the threads of a client. */
     public ClusterRedis(
             Topology.Cluster topology,
             JedisClientConfig config,
@@ -58,7 +53,8 @@ public final class ClusterRedis implements Redis {
         masters = new ClusterMasters(
                 address,
                 node -> new JedisRedis(node, config, maxConnections, threads),
-                news -> new ClusterWatch(topology.nodes(), config, timeoutNanos, news, threads));
+                news -> new ClusterWatch(topology.nodes(), config, timeoutNanos, news, threads),
+                System::nanoTime);
         watches = new NodeWatches(masters::all, threads, timeoutNanos);
     }
 

@@ -2,6 +2,7 @@ package io.github.redislocks.redis.cluster;
 
 import io.github.redislocks.redis.jedis.Commands;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -16,8 +17,9 @@ import redis.clients.jedis.HostAndPort;
  *
  * @param claims the ranges of slots and their masters
  * @param addresses the addresses of all nodes that have slots, replicas included
+ * @param ids the ids of all nodes, those without slots and those that failed included
  */
-public record ClusterView(List<Claim> claims, Set<HostAndPort> addresses) {
+public record ClusterView(List<Claim> claims, Set<HostAndPort> addresses, Set<String> ids) {
 
     /**
      * A range of slots, the master that has it, and the master's epoch: of two claims to a slot, the one with the
@@ -49,7 +51,12 @@ public record ClusterView(List<Claim> claims, Set<HostAndPort> addresses) {
                 }
             }
         }
-        return new ClusterView(claims, addresses);
+        return new ClusterView(claims, addresses, epochs.keySet());
+    }
+
+    /** Whether this is a view of the cluster that has these nodes. */
+    public boolean isOf(Set<String> nodes) {
+        return !Collections.disjoint(ids, nodes);
     }
 
     private static Map<String, Long> epochs(String nodes) {

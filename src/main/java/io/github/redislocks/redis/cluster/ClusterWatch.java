@@ -5,13 +5,16 @@ import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.topology.Observer;
 import io.github.redislocks.redis.topology.TopologyWatch;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
@@ -39,22 +42,18 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
 
     private @Nullable HostAndPort preferred;
     private int turn;
-    /** Whether the last node that was asked did not reply. */
+    /** Whether the last node that was asked did not reply, or replied for another cluster. */
     private boolean failed;
     /** Whether a call waits for a reply. */
     private boolean wanted;
+    /** Whether more than half of the seeds have named the cluster that is known. */
+    private boolean chosenByMost;
 
     /**
      * @param timeoutNanos how long to wait for a reply
      * @param onNews called for each change, by one thread at a time, which holds a lock meanwhile; called again if it
      *     throws
      */
-    public ClusterWatch(
-            List<HostAndPort> seeds, JedisClientConfig config, long timeoutNanos, Consumer<SlotMap> onNews) {
-        this(seeds, config, timeoutNanos, onNews, Threads.DAEMONS);
-    }
-
-    /** Makes it with the threads of a client. */
     public ClusterWatch(
             List<HostAndPort> seeds,
             JedisClientConfig config,
@@ -131,29 +130,22 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
      */
     @Override
     @Nullable
-    protected Observer next(List<Observer> free, long now) {
+    protected Observer<ClusterView> next(List<Observer<ClusterView>> free, long now) {
         HostAndPort first = preferred;
         preferred = null;
-        for (Observer node : free) {
-            if (node.address.equals(first)) {
-                return node;
-            }
-        }
-        if (free.isEmpty()) {
-            return null;
-        }
-        if (turn++ % TURNS_PER_FAILED != 0) {
-            for (Observer node : free) {
-                if (node.trouble() == null) {
-                    return node;
-                }
-            }
-        }
-        return free.get(0);
+        boolean any = turn++ % TURNS_PER_FAILED == 0;
+        return free.stream()
+                .filter(node -> node.address.equals(first))
+                .findFirst()
+                .or(() -> free.stream()
+                        .filter(node -> any || node.trouble() == null)
+                        .findFirst())
+                .or(() -> free.stream().findFirst())
+                .orElse(null);
     }
 
     @Override
-    protected long pauseNanos(List<Observer> free, long now) {
+    protected long pauseNanos(List<Observer<ClusterView>> free, long now) {
         if (wanted && !isHopeless() && !free.isEmpty()) {
             return 0;
         }
@@ -161,15 +153,20 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     }
 
     @Override
-    protected ClusterView ask(Observer node) {
+    protected ClusterView ask(Observer<ClusterView> node) {
         return new ClusterRequest(node.address, node.endpoint, node.connection, questionNanos).perform(true);
     }
 
     @Override
-    protected void heard(Observer from, ClusterView view, long now) {
-        failed = false;
+    @Nullable
+    protected String heard(Observer<ClusterView> from, ClusterView view, long now) {
         troubled.remove(from.address.toString());
-        SlotMap heard = slots.heard(view, owner -> isTroubled(owner.address().toString()));
+        SlotMap base = base(view, now);
+        // A reply that is not used helps no more than none.
+        failed = base == null;
+        SlotMap heard = base == null
+                ? slots
+                : base.heard(view, owner -> isTroubled(owner.address().toString()));
         if (heard != slots && !isClosed()) {
             // Before the field is set: if the listener throws, the next reply calls it again.
             onNews.accept(heard);
@@ -182,10 +179,65 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
         troubled.retainAll(
                 slots.owners().stream().map(owner -> owner.address().toString()).collect(Collectors.toSet()));
         wanted = false;
+        return base != null
+                ? null
+                : from.address + " is a node of another cluster. This client stays while a node of its own replies, and"
+                        + " unless more than half of the addresses that it was told of name the other. Check that address.";
+    }
+
+    /**
+     * The map in which to note a view: the current one if the view shares a node with it; an empty one if the view is
+     * of a cluster to which this client now goes over, since most seeds name it and no node of the known one replies;
+     * null for none.
+     */
+    private @Nullable SlotMap base(ClusterView view, long now) {
+        Set<String> known = slots.owners().stream().map(ClusterNode::id).collect(Collectors.toSet());
+        Map<HostAndPort, ClusterView> said = new HashMap<>();
+        boolean isThere = false;
+        for (Observer<ClusterView> node : observers()) {
+            ClusterView last = node.answer();
+            isThere |= last == null ? node.trouble() == null : last.isOf(known);
+            if (last != null) {
+                said.put(node.address, last);
+            }
+        }
+        boolean byMost = 2 * votes(view, seeds, said) > seeds.size();
+        if (view.isOf(known)) {
+            chosenByMost |= byMost;
+            return slots;
+        }
+        boolean goesOver = known.isEmpty()
+                ? byMost || (mayChoose(now) && view.isOf(first(seeds, said)))
+                : byMost && !(chosenByMost && isThere);
+        if (!goesOver || view.claims().isEmpty()) {
+            return null;
+        }
+        chosenByMost = byMost;
+        return SlotMap.UNKNOWN;
+    }
+
+    /** How many seeds name the cluster of a view, or do not reply and are nodes of that cluster. */
+    public static long votes(ClusterView of, List<HostAndPort> seeds, Map<HostAndPort, ClusterView> said) {
+        return seeds.stream()
+                .filter(seed -> {
+                    ClusterView last = said.get(seed);
+                    return last == null ? of.addresses().contains(seed) : last.isOf(of.ids());
+                })
+                .count();
+    }
+
+    /** The nodes of the cluster that is named by the first seed in the URI of those that name one. */
+    private static Set<String> first(List<HostAndPort> seeds, Map<HostAndPort, ClusterView> said) {
+        return seeds.stream()
+                .flatMap(seed -> Stream.ofNullable(said.get(seed)))
+                .filter(view -> !view.claims().isEmpty())
+                .findFirst()
+                .map(ClusterView::ids)
+                .orElse(Set.of());
     }
 
     @Override
-    protected void unheard(Observer from, long now) {
+    protected void unheard(Observer<ClusterView> from, long now) {
         failed = true;
         if (isHopeless()) {
             wanted = false;
@@ -194,7 +246,7 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
 
     @Override
     @Nullable
-    protected String remedy(Observer from, String message) {
+    protected String remedy(Observer<ClusterView> from, String message) {
         return message.contains("cluster support disabled")
                 ? from.address + " is no node of a cluster: for a single server, write redis://" + from.address
                 : null;

@@ -75,8 +75,8 @@ public final class SlotMap {
     }
 
     /**
-     * The map after the master of a slot itself replied that it does not have the slot. Without this, a cluster that
-     * was reset, so that its epochs start anew, would not be believed.
+     * The map after the master of a slot itself replied that it does not have the slot. Without this, a slot that an
+     * administrator took from its master and gave to one with a lesser epoch would not be found.
      */
     public SlotMap denied(int slot, ClusterNode owner) {
         Held held = slots[slot];

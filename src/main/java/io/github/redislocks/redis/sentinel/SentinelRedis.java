@@ -31,11 +31,6 @@ public final class SentinelRedis implements Redis {
     /** Whether the listener still has to be told of the new master; used by the thread that found it only. */
     private boolean moved;
 
-    public SentinelRedis(Topology.Sentinel topology, JedisClientConfig config, int maxConnections, long timeoutNanos) {
-        this(topology, config, maxConnections, timeoutNanos, Threads.DAEMONS);
-    }
-
-    /** Makes it with the threads of a client. */
     public SentinelRedis(
             Topology.Sentinel topology,
             JedisClientConfig config,

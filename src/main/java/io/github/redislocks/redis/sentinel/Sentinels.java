@@ -6,11 +6,8 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.jedis.Topology;
 import io.github.redislocks.redis.topology.Observer;
 import io.github.redislocks.redis.topology.TopologyWatch;
-import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -27,39 +24,13 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
     /** How long a reply may take before the next Sentinel is asked. */
     private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
-    /** The first reply waits this fraction of a command timeout for the others before the first master is chosen. */
-    private static final int PATIENCE = 4;
-
-    /** How long a Sentinel may differ before that is logged: longer than the news of a failover takes to spread. */
-    private static final long DISSENT_NANOS = TimeUnit.SECONDS.toNanos(5);
-
     /** The reply of a Sentinel: the address of the master, and the epoch of the failover that made it the master. */
     public record Sighting(HostAndPort address, long epoch) {}
 
-    /** Notes that a Sentinel names another master than most. */
-    private static final class Dissent {
-
-        private final long sinceNanos;
-        private boolean told;
-
-        Dissent(long sinceNanos) {
-            this.sinceNanos = sinceNanos;
-        }
-    }
-
     private final String masterName;
-    private final long timeoutNanos;
     private final Consumer<HostAndPort> onMaster;
 
-    /** The last reply of each Sentinel that answers. Guarded by the lock. */
-    private final Map<Observer, Sighting> said = new HashMap<>();
-    /** The Sentinels that name another master than most. Guarded by the lock. */
-    private final Map<Observer, Dissent> dissents = new HashMap<>();
-
     private volatile @Nullable HostAndPort master;
-    /** When to stop waiting for the other Sentinels and choose the first master; 0 until one has answered. */
-    private long decideAtNanos;
-
     private volatile boolean troubled;
 
     /**
@@ -75,7 +46,6 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
                 timeoutNanos,
                 PATIENCE_NANOS,
                 threads);
-        this.timeoutNanos = timeoutNanos;
         this.masterName = topology.masterName();
         this.onMaster = onMaster;
     }
@@ -93,9 +63,7 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
     private void hurry() {
         lock.lock();
         try {
-            for (Observer sentinel : observers()) {
-                sentinel.hurry();
-            }
+            observers().forEach(Observer::hurry);
         } finally {
             lock.unlock();
         }
@@ -127,28 +95,24 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
                 sentinel -> name(sentinel) + " has not answered yet");
     }
 
-    private static String name(Observer sentinel) {
+    private static String name(Observer<Sighting> sentinel) {
         return "the Sentinel " + sentinel.address;
     }
 
     @Override
     @Nullable
-    protected Observer next(List<Observer> free, long now) {
-        for (Observer sentinel : free) {
-            if (sentinel.dueInNanos(pauseNanos(), now) == 0) {
-                return sentinel;
-            }
-        }
-        return null;
+    protected Observer<Sighting> next(List<Observer<Sighting>> free, long now) {
+        return free.stream()
+                .filter(sentinel -> sentinel.dueInNanos(pauseNanos(), now) == 0)
+                .findFirst()
+                .orElse(null);
     }
 
     @Override
-    protected long pauseNanos(List<Observer> free, long now) {
-        long pause = pauseNanos();
-        for (Observer sentinel : free) {
-            pause = Math.min(pause, sentinel.dueInNanos(pauseNanos(), now));
-        }
-        return pause;
+    protected long pauseNanos(List<Observer<Sighting>> free, long now) {
+        return free.stream()
+                .mapToLong(sentinel -> sentinel.dueInNanos(pauseNanos(), now))
+                .reduce(pauseNanos(), Math::min);
     }
 
     private long pauseNanos() {
@@ -156,39 +120,36 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
     }
 
     @Override
-    protected Sighting ask(Observer sentinel) {
+    protected Sighting ask(Observer<Sighting> sentinel) {
         return new SentinelRequest(sentinel.endpoint, sentinel.connection, masterName, questionNanos).perform(true);
     }
 
     @Override
-    protected void heard(Observer from, Sighting seen, long now) {
-        said.put(from, seen);
-        if (decideAtNanos == 0) {
-            decideAtNanos = now + timeoutNanos / PATIENCE;
-        }
+    @Nullable
+    protected String heard(Observer<Sighting> from, Sighting seen, long now) {
         decide(now);
-        if (noteDissent(from, seen, now)) {
+        if (master == null || master.equals(seen.address())) {
+            return null;
+        }
+        if (!from.differs()) {
             // The other Sentinels may have newer information.
             hurry();
         }
+        return name(from) + " says that it is at " + seen.address() + ", and this client stays at " + master
+                + " unless more than half of the " + observers().size()
+                + " Sentinels that it was told of say so. Check that Sentinel.";
     }
 
     @Override
-    protected void unheard(Observer from, long now) {
-        said.remove(from);
+    protected void unheard(Observer<Sighting> from, long now) {
         decide(now);
     }
 
     private void decide(long now) {
-        boolean late = decideAtNanos != 0 && now - decideAtNanos >= 0;
-        boolean all = true;
-        List<Optional<Sighting>> seen = new ArrayList<>();
-        for (Observer sentinel : observers()) {
-            Sighting last = said.get(sentinel);
-            seen.add(Optional.ofNullable(last));
-            all &= last != null || sentinel.trouble() != null;
-        }
-        HostAndPort chosen = chosen(master, seen, late || all);
+        List<Optional<Sighting>> seen = observers().stream()
+                .map(sentinel -> Optional.ofNullable(sentinel.answer()))
+                .toList();
+        HostAndPort chosen = chosen(master, seen, mayChoose(now));
         if (chosen != null && !chosen.equals(master) && !isClosed()) {
             // Before the field is set: if the listener throws, the next reply calls it again.
             onMaster.accept(chosen);
@@ -223,34 +184,9 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
                 .count();
     }
 
-    /** Notes whether a Sentinel names another master than most, and logs it if that lasts; true if it is new. */
-    private boolean noteDissent(Observer from, Sighting seen, long now) {
-        if (master == null || master.equals(seen.address())) {
-            dissents.remove(from);
-            return false;
-        }
-        Dissent dissent = dissents.get(from);
-        if (dissent == null) {
-            dissents.put(from, new Dissent(now));
-            return true;
-        }
-        if (!dissent.told && now - dissent.sinceNanos > DISSENT_NANOS) {
-            dissent.told = true;
-            Loggers.CONNECTION.warn(
-                    "The master {} is at {}, and {} says that it is at {}: this client stays unless more than half of"
-                            + " the {} Sentinels that it was told of say so. Check that Sentinel.",
-                    masterName,
-                    master,
-                    name(from),
-                    seen.address(),
-                    observers().size());
-        }
-        return false;
-    }
-
     @Override
     @Nullable
-    protected String remedy(Observer from, String message) {
+    protected String remedy(Observer<Sighting> from, String message) {
         if (message.startsWith("ERR No such master")) {
             return name(from)
                     + " knows no such master: compare the name with \"sentinel monitor\" in its configuration";

@@ -3,27 +3,37 @@ package io.github.redislocks.redis.topology;
 import io.github.redislocks.concurrent.TroubleNews;
 import io.github.redislocks.redis.jedis.ConnectionPool;
 import io.github.redislocks.redis.jedis.Endpoint;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.HostAndPort;
 
 /**
  * A server that is asked what it knows about a topology, and the result of the last question. Guarded by the watch's
  * lock.
+ *
+ * @param <A> the type of a reply
  */
-public final class Observer {
+public final class Observer<A> {
+
+    /** How long replies may differ before that is logged: longer than the news of a failover takes to spread. */
+    private static final long DISSENT_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     public final HostAndPort address;
     public final Endpoint endpoint;
     public final ConnectionPool connection;
 
     private final TroubleNews news = new TroubleNews();
+    private final TroubleNews dissent = new TroubleNews();
     /** Whether a question is under way; also read without the lock. */
     private volatile boolean asked;
 
     private boolean due = true;
     private long endedNanos;
+    private @Nullable A answer;
     private @Nullable String trouble;
     private @Nullable RuntimeException thrown;
+    /** Since when the replies differ from what the client goes by; 0 if they do not. */
+    private long differsSinceNanos;
 
     Observer(HostAndPort address, Endpoint endpoint, ConnectionPool connection) {
         this.address = address;
@@ -43,9 +53,10 @@ public final class Observer {
         asked = false;
     }
 
-    void answered(long now) {
+    void answered(A with, long now) {
         asked = false;
         endedNanos = now;
+        answer = with;
         trouble = null;
         thrown = null;
         news.end();
@@ -54,12 +65,27 @@ public final class Observer {
     void failed(String why, @Nullable RuntimeException what, long now) {
         asked = false;
         endedNanos = now;
+        answer = null;
         trouble = why;
         thrown = what;
     }
 
     boolean isToBeTold(long now) {
         return news.isToBeTold(now, now);
+    }
+
+    /** Whether the reply before the last one differed from what the client goes by. */
+    public boolean differs() {
+        return differsSinceNanos != 0;
+    }
+
+    /** Notes whether the last reply differs; true once, if the replies have done so for a while. */
+    boolean isDissent(boolean differs, long now) {
+        if (!differs || differsSinceNanos == 0) {
+            differsSinceNanos = differs ? now : 0;
+            dissent.end();
+        }
+        return differs && now - differsSinceNanos > DISSENT_NANOS && dissent.isToBeTold(differsSinceNanos, now);
     }
 
     public boolean isAsked() {
@@ -74,6 +100,12 @@ public final class Observer {
     /** The nanoseconds until the next question is due, given the pause after the last reply; 0 for at once. */
     public long dueInNanos(long pauseNanos, long now) {
         return due ? 0 : Math.max(0, endedNanos + pauseNanos - now);
+    }
+
+    /** The reply to the last question; null if there was none. */
+    @Nullable
+    public A answer() {
+        return answer;
     }
 
     /** Why the last question got no usable reply; null if it got one, or if there was no question yet. */

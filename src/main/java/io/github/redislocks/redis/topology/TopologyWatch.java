@@ -8,7 +8,6 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.jedis.ConnectionPool;
 import io.github.redislocks.redis.jedis.Endpoint;
 import io.github.redislocks.redis.jedis.IoThreads;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -40,6 +39,8 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
 
     private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     private static final long LEAST_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** The first reply waits this fraction of a command timeout for the others before a first choice is made. */
+    private static final int PATIENCE = 4;
 
     /** Held during the calls of all methods below that say "with the lock". */
     protected final ReentrantLock lock = new ReentrantLock();
@@ -49,11 +50,14 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
 
     private final JedisClientConfig config;
     private final long patienceNanos;
+    private final long firstChoiceNanos;
     private final IoThreads workers;
     private final DutyLoop loop;
     private final Bell news = new Bell();
     /** The observers; the one that was asked longest ago comes first. */
-    private final Map<HostAndPort, Observer> observers = new LinkedHashMap<>(16, 0.75f, true);
+    private final Map<HostAndPort, Observer<A>> observers = new LinkedHashMap<>(16, 0.75f, true);
+    /** When to stop waiting for further replies before a first choice; 0 until there is one. Guarded by the lock. */
+    private long chooseAtNanos;
     /** Used by the watch's thread only. */
     private long notBeforeNanos = System.nanoTime();
 
@@ -76,6 +80,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         this.config = config;
         this.questionNanos = Math.max(LEAST_TIMEOUT_NANOS, timeoutNanos);
         this.patienceNanos = patienceNanos;
+        this.firstChoiceNanos = timeoutNanos / PATIENCE;
         this.workers = new IoThreads(threads, role);
         this.loop = new DutyLoop(threads, role, this::turn);
         for (HostAndPort address : first) {
@@ -85,23 +90,28 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
 
     /** The observer to ask now, among those that are not being asked; or null. Called with the lock. */
     @Nullable
-    protected abstract Observer next(List<Observer> free, long now);
+    protected abstract Observer<A> next(List<Observer<A>> free, long now);
 
     /** How long none of the observers that are not being asked is due; 0 to go on at once. Called with the lock. */
-    protected abstract long pauseNanos(List<Observer> free, long now);
+    protected abstract long pauseNanos(List<Observer<A>> free, long now);
 
     /** Asks an observer; throws if there is no reply. Called by a worker, without the lock. */
-    protected abstract A ask(Observer observer);
+    protected abstract A ask(Observer<A> observer);
 
-    /** Uses a reply; if this throws, there counts as no reply. Called with the lock. */
-    protected abstract void heard(Observer from, A answer, long now);
+    /**
+     * Uses a reply; if this throws, there counts as no reply. Called with the lock.
+     *
+     * @return what to log, if that lasts, of a reply that differs from what the client goes by; or null
+     */
+    @Nullable
+    protected abstract String heard(Observer<A> from, A answer, long now);
 
     /** Notes that an observer did not reply. Called with the lock. */
-    protected abstract void unheard(Observer from, long now);
+    protected abstract void unheard(Observer<A> from, long now);
 
     /** What a user can do about an error message of an observer, if known; or null. */
     @Nullable
-    protected abstract String remedy(Observer from, String message);
+    protected abstract String remedy(Observer<A> from, String message);
 
     /** Logs that an observer gives no usable replies. */
     protected abstract void warn(String trouble);
@@ -120,8 +130,14 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     }
 
     /** All observers. Called with the lock. */
-    protected final Collection<Observer> observers() {
+    protected final Collection<Observer<A>> observers() {
         return observers.values();
+    }
+
+    /** Whether the observers have had the time to reply for a first choice among replies. Called with the lock. */
+    protected final boolean mayChoose(long now) {
+        return (chooseAtNanos != 0 && now - chooseAtNanos >= 0)
+                || observers.values().stream().noneMatch(each -> each.answer() == null && each.trouble() == null);
     }
 
     /** Waits until a condition is true, evaluated after each reply, or until a deadline. An interrupt is kept. */
@@ -133,12 +149,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     public final boolean isHopeless() {
         lock.lock();
         try {
-            for (Observer observer : observers.values()) {
-                if (observer.trouble() == null) {
-                    return closed;
-                }
-            }
-            return true;
+            return closed || observers.values().stream().allMatch(observer -> observer.trouble() != null);
         } finally {
             lock.unlock();
         }
@@ -151,7 +162,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
      * @param silence the text for an observer that has not failed
      */
     protected final RedisException.Unanswered troubles(
-            String closing, String unknown, Function<Observer, String> silence) {
+            String closing, String unknown, Function<Observer<A>, String> silence) {
         lock.lock();
         try {
             if (closed) {
@@ -172,7 +183,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
      */
     private RedisException.@Nullable Refused refusal() {
         RedisException.Refused first = null;
-        for (Observer observer : observers.values()) {
+        for (Observer<A> observer : observers.values()) {
             if (!(observer.thrown() instanceof RedisException.Refused refused) || refused.passing()) {
                 return null;
             }
@@ -183,29 +194,24 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
 
     /** Keeps or adds exactly these observers. Called with the lock. */
     protected final void keep(Set<HostAndPort> wanted) {
-        for (HostAndPort known : List.copyOf(observers.keySet())) {
-            if (!wanted.contains(known)) {
-                Observer gone = observers.remove(known);
-                if (gone != null) {
-                    gone.connection.close();
-                }
+        observers.values().removeIf(known -> {
+            boolean gone = !wanted.contains(known.address);
+            if (gone) {
+                known.connection.close();
             }
-        }
-        for (HostAndPort address : wanted) {
-            if (!observers.containsKey(address)) {
-                add(address);
-            }
-        }
+            return gone;
+        });
+        wanted.stream().filter(address -> !observers.containsKey(address)).forEach(this::add);
     }
 
     private void add(HostAndPort address) {
         Endpoint endpoint = new Endpoint(address.toString(), workers);
-        observers.put(address, new Observer(address, endpoint, new ConnectionPool(address, config, 1)));
+        observers.put(address, new Observer<>(address, endpoint, new ConnectionPool(address, config, 1)));
     }
 
     private void turn() {
         breathe();
-        Observer observer = begin();
+        Observer<A> observer = begin();
         if (observer != null) {
             have(observer);
         }
@@ -225,10 +231,10 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         notBeforeNanos = now + LEAST_PAUSE_NANOS;
     }
 
-    private @Nullable Observer begin() {
+    private @Nullable Observer<A> begin() {
         lock.lock();
         try {
-            Observer next = next(free(), System.nanoTime());
+            Observer<A> next = next(free(), System.nanoTime());
             if (next != null) {
                 next.begin();
             }
@@ -247,18 +253,14 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         }
     }
 
-    private List<Observer> free() {
-        List<Observer> free = new ArrayList<>(observers.size());
-        for (Observer observer : observers.values()) {
-            if (!observer.isAsked()) {
-                free.add(observer);
-            }
-        }
-        return free;
+    private List<Observer<A>> free() {
+        return observers.values().stream()
+                .filter(observer -> !observer.isAsked())
+                .toList();
     }
 
     /** Has a worker ask, and waits a moment for the reply; a later reply is used as well. */
-    private void have(Observer observer) {
+    private void have(Observer<A> observer) {
         boolean begun = false;
         try {
             workers.execute(() -> question(observer));
@@ -281,7 +283,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     }
 
     /** Asks one observer and uses the reply, in a worker's thread. */
-    private void question(Observer observer) {
+    private void question(Observer<A> observer) {
         RuntimeException thrown = null;
         boolean heard = false;
         try {
@@ -303,20 +305,24 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         }
     }
 
-    private void answered(Observer from, A answer) {
+    private void answered(Observer<A> from, A answer) {
         lock.lock();
         try {
             long now = System.nanoTime();
-            from.answered(now);
+            from.answered(answer, now);
+            chooseAtNanos = chooseAtNanos == 0 ? now + firstChoiceNanos : chooseAtNanos;
             toTheEnd(from);
-            heard(from, answer, now);
+            String dissent = heard(from, answer, now);
+            if (from.isDissent(dissent != null, now) && dissent != null) {
+                warn(dissent);
+            }
             news.ring();
         } finally {
             lock.unlock();
         }
     }
 
-    private void failed(Observer from, @Nullable RuntimeException thrown) {
+    private void failed(Observer<A> from, @Nullable RuntimeException thrown) {
         String trouble = thrown == null ? from.address + " could not be asked" : String.valueOf(thrown.getMessage());
         String remedy = remedy(from, trouble);
         lock.lock();
@@ -336,25 +342,21 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     }
 
     /** Moves an observer to the end of the order; false if it is not one of the observers any more. */
-    private boolean toTheEnd(Observer asked) {
+    private boolean toTheEnd(Observer<A> asked) {
         // get() on a map in access order moves the entry and allocates nothing, so it cannot fail for want of memory.
-        Observer known = observers.containsKey(asked.address) ? observers.get(asked.address) : null;
+        Observer<A> known = observers.containsKey(asked.address) ? observers.get(asked.address) : null;
         return known == asked;
     }
 
     @Override
     public final void close() {
-        List<Observer> all;
         lock.lock();
         try {
             closed = true;
             news.ring();
-            all = List.copyOf(observers.values());
+            observers.values().forEach(observer -> observer.connection.close());
         } finally {
             lock.unlock();
-        }
-        for (Observer observer : all) {
-            observer.connection.close();
         }
         loop.close();
         workers.close();

@@ -35,31 +35,34 @@ class TopologyWatchTest {
 
         @Override
         @Nullable
-        protected Observer next(List<Observer> free, long now) {
+        protected Observer<String> next(List<Observer<String>> free, long now) {
             return free.isEmpty() ? null : free.get(0);
         }
 
         @Override
-        protected long pauseNanos(List<Observer> free, long now) {
+        protected long pauseNanos(List<Observer<String>> free, long now) {
             return 5_000_000;
         }
 
         @Override
-        protected String ask(Observer observer) {
+        protected String ask(Observer<String> observer) {
             asked.incrementAndGet();
             want();
             return "";
         }
 
         @Override
-        protected void heard(Observer from, String answer, long now) {}
+        @Nullable
+        protected String heard(Observer<String> from, String answer, long now) {
+            return null;
+        }
 
         @Override
-        protected void unheard(Observer from, long now) {}
+        protected void unheard(Observer<String> from, long now) {}
 
         @Override
         @Nullable
-        protected String remedy(Observer from, String message) {
+        protected String remedy(Observer<String> from, String message) {
             // As for the text in the line before.
             want();
             return null;
