@@ -65,6 +65,8 @@ public final class Renewals implements Task {
     private final Doubts doubts = new Doubts();
     /** How often Redis had become another server when the last walk began. */
     private int lastFailoverEpoch;
+    /** When the holds that had been removed were last forgotten. */
+    private long forgotNanos;
 
     /** Continues the work on a hold that its thread cannot do itself. */
     public interface Rescue {
@@ -74,6 +76,9 @@ public final class Renewals implements Task {
 
         /** Ends in Redis, in the background, a hold that the thread left behind. */
         void leaveLater(Hold hold);
+
+        /** Releases a hold once more, in the background, at a server that may not have received its release. */
+        void releaseAgain(Hold hold);
     }
 
     /** Makes the task; {@code remembered} is the number of losses that are remembered. */
@@ -95,6 +100,7 @@ public final class Renewals implements Task {
         this.rescue = rescue;
         this.fenceRefreshSeconds = TokenMemory.refreshSeconds(settings.tokenMemory());
         this.remembered = remembered;
+        this.forgotNanos = clock.nanoTime();
         this.shortestLeaseMillis = new AtomicLong(settings.leaseMillis());
     }
 
@@ -200,6 +206,13 @@ public final class Renewals implements Task {
         losses.tellLosses();
         // Last: an error there must not keep holds from being renewed.
         endProlonged();
+        if (moved) {
+            holds.removed().forEach(rescue::releaseAgain);
+        }
+        if (now - forgotNanos >= settings.leaseMillis() * 1_000_000) {
+            forgotNanos = now;
+            holds.forgetRemoved();
+        }
         // A hold may have ended meanwhile.
         return next <= 0 ? now : next;
     }

@@ -373,7 +373,7 @@ public final class Scripts {
         return new Call(
                 RELEASE_AFTER,
                 hold.keys().all(),
-                List.of(hold.owner.id, Long.toString(hold.attempt), Long.toString(hold.owner.keptMillis())));
+                List.of(hold.owner.id, Long.toString(hold.attempt), Long.toString(hold.owner.keepsMillis())));
     }
 
     /** {@code returned}: whether the caller had the attempt's hold, so that its end counts as a loss. */

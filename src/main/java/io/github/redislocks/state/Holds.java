@@ -3,6 +3,8 @@ package io.github.redislocks.state;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import java.util.Collection;
+import java.util.Objects;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,7 +17,17 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Holds {
 
+    /** How many of the holds that were removed are remembered; a power of two. */
+    private static final int REMEMBERED = 256;
+
     private final Cache<HoldKey, Hold> cache = Caffeine.newBuilder().build();
+    /**
+     * The holds that were removed last, and those of the time before. Threads write without a lock: one may overwrite
+     * the hold of another, and a hold that is forgotten costs at most the rest of its lease, after a failover.
+     */
+    private @Nullable Hold[] removed = new Hold[REMEMBERED];
+
+    private @Nullable Hold[] removedBefore = removed;
 
     /** The calling thread's hold of the lock, valid or lost; null if there is none. */
     @Nullable
@@ -39,7 +51,19 @@ public final class Holds {
 
     /** Removes a hold that its thread has unlocked, and restores the lost hold below it, if there is one. */
     public void remove(Hold hold) {
+        removed[(int) hold.attempt & (REMEMBERED - 1)] = hold;
         replace(hold, hold.below);
+    }
+
+    /** Holds that were removed lately. */
+    public Stream<Hold> removed() {
+        return Stream.of(removedBefore, removed).flatMap(Stream::of).filter(Objects::nonNull);
+    }
+
+    /** Forgets the holds that had been removed when this was called last. */
+    public void forgetRemoved() {
+        removedBefore = removed;
+        removed = new Hold[REMEMBERED];
     }
 
     /** Removes a lost hold, and those below it, whose thread will not ask for it any more. */

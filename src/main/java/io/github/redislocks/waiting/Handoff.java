@@ -326,6 +326,15 @@ public final class Handoff implements Renewals.Rescue {
         watchdog.run(new HoldEnd(hold, call));
     }
 
+    @Override
+    public void releaseAgain(Hold hold) {
+        if (hold.isReleasing() && !hold.isLocal()) {
+            boolean keeps = hold.owner.keepsMillis() > 0;
+            Call call = keeps ? Scripts.releaseAfter(hold) : Scripts.release(hold, null, false, false);
+            watchdog.run(new HoldEnd(hold, call));
+        }
+    }
+
     /** Repeats a release that was not answered in time, in the background, until it is answered. */
     public void releaseLater(Hold hold, Call call, @Nullable Attempt successor) {
         watchdog.run(new Release(hold, call, successor));

@@ -306,6 +306,31 @@ class ClusterTest {
     }
 
     @Test
+    void masterDies_releaseThatDidNotReachTheReplica_isSaidAgain() throws InterruptedException {
+        RedisReentrantLock next = connect().reentrantLock(name);
+        RedisReentrantLock lock = connect().reentrantLock(name);
+        lock.lock(Duration.ofMinutes(1));
+        RedisServer old = servers.masterOf(key);
+        RedisServer replica = servers.replicaOf(old);
+        await().until(() -> exists(replica, key));
+        replica.pause();
+        try (Jedis jedis = old.client()) {
+            jedis.clientKill(new ClientKillParams().type(ClientType.REPLICA));
+        }
+        lock.unlock();
+        old.kill();
+        replica.resume();
+        servers.awaitPromoted(replica);
+        long began = System.nanoTime();
+        await().atMost(Duration.ofSeconds(20)).until(() -> !exists(replica, key));
+        System.out.println("Freed on the new master after " + (System.nanoTime() - began) / 1_000_000 + " ms");
+        assertThat(next.tryLock(10, TimeUnit.SECONDS)).isTrue();
+        assertThat(next.previousHolderLost()).isFalse();
+        next.unlock();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
     void masterHangs_locksOfTheOthers_areRenewedAndHad_andItsOwnGoOnOnTheNewOne() throws Exception {
         // It ends before another master is there, and not by a stall of the machine.
         Duration shortLease = Duration.ofMillis(1_200);

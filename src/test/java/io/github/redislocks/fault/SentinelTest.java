@@ -31,6 +31,8 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.args.ClientType;
+import redis.clients.jedis.params.ClientKillParams;
 
 /** Tests locks on real servers while Sentinels make another server the master. */
 @Tag("once")
@@ -208,6 +210,31 @@ class SentinelTest {
         failOverWithoutTheHold();
         await().atMost(RENEWAL.plus(SLACK)).until(() -> losses.size() == 1);
         assertThat(losses.get(0).reason()).isEqualTo(LockLost.Reason.TAKEN);
+    }
+
+    @Test
+    void masterDies_releaseThatDidNotReachTheReplica_isSaidAgain() throws InterruptedException {
+        RedisReentrantLock next = connect().reentrantLock("job");
+        RedisReentrantLock lock = connect().reentrantLock("job");
+        lock.lock(Duration.ofMinutes(1));
+        RedisServer old = servers.master();
+        List<RedisServer> replicas = servers.replicas();
+        await().until(() -> isOnAllReplicas(KEY));
+        replicas.forEach(RedisServer::pause);
+        try (Jedis jedis = old.client()) {
+            jedis.clientKill(new ClientKillParams().type(ClientType.REPLICA));
+        }
+        lock.unlock();
+        old.kill();
+        replicas.forEach(RedisServer::resume);
+        RedisServer promoted = servers.awaitPromotion(old);
+        long began = System.nanoTime();
+        await().atMost(Duration.ofSeconds(20)).until(() -> !exists(promoted, KEY));
+        System.out.println("Freed on the new master after " + (System.nanoTime() - began) / 1_000_000 + " ms");
+        assertThat(next.tryLock(10, TimeUnit.SECONDS)).isTrue();
+        assertThat(next.previousHolderLost()).isFalse();
+        next.unlock();
+        assertThat(losses).isEmpty();
     }
 
     @Test

@@ -52,6 +52,7 @@ class RenewalsTest {
             new Losses(clock, (keys, attempt) -> turnsEnded.add(attempt), new EventNotifier(List.of()), () -> woken++);
     private final List<Hold> rescued = new ArrayList<>();
     private final List<Hold> left = new ArrayList<>();
+    private final List<Hold> again = new ArrayList<>();
     private boolean leavesFail;
     private final Renewals.Rescue rescue = new Renewals.Rescue() {
         @Override
@@ -65,6 +66,11 @@ class RenewalsTest {
                 throw new OutOfMemoryError("of the test");
             }
             left.add(hold);
+        }
+
+        @Override
+        public void releaseAgain(Hold hold) {
+            again.add(hold);
         }
     };
     private final Renewals renewals = renewals(Settings.DEFAULTS, Renewals.LOSSES);

@@ -1,0 +1,204 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Script;
+import io.github.redislocks.state.Settings;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What was released just before a failover to a server that had received the acquisition and not the release. */
+class MovedReleasesTest extends FakeTime {
+
+    private static final String FENCE = KEY + ":fence";
+    private static final String RESTORING = """
+            redis.call('del', KEYS[1])
+            for i = 2, #ARGV, 2 do
+                redis.call('hset', KEYS[1], ARGV[i], ARGV[i + 1])
+            end
+            redis.call('pexpire', KEYS[1], 30000)
+            redis.call('set', KEYS[2], ARGV[1], 'px', 100000000)
+            return 1
+            """;
+
+    private final Script restore = new Script("restore", RESTORING, "0000000000000000000000000000000000000000");
+    /** What the new server knows of the lock. */
+    private final List<String> known = new ArrayList<>();
+
+    /** Notes what the replica has received: all that has happened to the lock so far. */
+    private void replicate() {
+        known.clear();
+        known.add(String.valueOf(server.string(FENCE)));
+        server.hash(KEY).forEach((field, value) -> known.addAll(List.of(field, value)));
+        assertThat(known).hasSizeGreaterThan(1);
+    }
+
+    /** Makes the server what the replica knows. */
+    private void promote() {
+        server.run(new Call(restore, List.of(KEY, FENCE), known), 1_000_000_000);
+        assertThat(server.hash(KEY)).isNotEmpty();
+    }
+
+    private void failOver() {
+        promote();
+        redis.moved();
+        settle();
+    }
+
+    private void isFreeAndWasReleasedInOrder() {
+        assertThat(server.hash(KEY)).isEmpty();
+        assertThat(other.tryLock()).isTrue();
+        assertThat(other.previousHolderLost()).isFalse();
+        other.unlock();
+        assertThat(losses).isEmpty();
+    }
+
+    private int releases() {
+        return redis.log().count("free", "free_all", "give_up", "release");
+    }
+
+    @Test
+    void lock_whoseReleaseTheNewServerNeverGot_isFreedAtOnce() {
+        lock.lock();
+        replicate();
+        lock.unlock();
+        failOver();
+        isFreeAndWasReleasedInOrder();
+    }
+
+    @Test
+    void fairLock_whoseReleaseTheNewServerNeverGot_isFreedAtOnce() {
+        RedisReentrantLock fair = locks.fairLock("job");
+        fair.lock();
+        replicate();
+        fair.unlock();
+        failOver();
+        isFreeAndWasReleasedInOrder();
+    }
+
+    @Test
+    void handle_whoseReleaseTheNewServerNeverGot_isFreedAtOnce() throws InterruptedException {
+        LockHandle handle = locks.acquire("job");
+        replicate();
+        handle.close();
+        failOver();
+        isFreeAndWasReleasedInOrder();
+    }
+
+    @Test
+    void severalLocks_whoseReleaseTheNewServerNeverGot_areFreedAtOnce() throws InterruptedException {
+        MultiLockHandle handle = locks.acquireAll(List.of("job", "more"));
+        replicate();
+        handle.close();
+        failOver();
+        isFreeAndWasReleasedInOrder();
+    }
+
+    @Test
+    void keptLock_whoseReleaseTheNewServerNeverGot_isFreedAtOnce() {
+        LockOptions kept = LockOptions.defaults().residency(Duration.ofSeconds(1));
+        RedisReentrantLock resident = locks.lock("job", kept);
+        resident.lock();
+        replicate();
+        resident.unlock();
+        pass(2_000);
+        assertThat(server.hash(KEY)).isEmpty();
+        failOver();
+        isFreeAndWasReleasedInOrder();
+    }
+
+    @Test
+    void lockGivenUpInACondition_whichTheNewServerNeverGot_isFreedAtOnce() throws InterruptedException {
+        Thread waiter = new Thread(() -> {
+            lock.lock();
+            replicate();
+            lock.newCondition("c").awaitUninterruptibly();
+            lock.unlock();
+        });
+        waiter.start();
+        passUntil(() -> !server.zset(KEY + ":conditions").isEmpty());
+        server.del(KEY + ":conditions");
+        server.del(KEY + ":waiters");
+        long before = clock.nanoTime();
+        failOver();
+        passUntil(() -> !waiter.isAlive());
+        assertThat(Duration.ofNanos(clock.nanoTime() - before))
+                .as("woken without a cause, as it may be, and not after a lease")
+                .isLessThan(Duration.ofMillis(Settings.DEFAULTS.leaseMillis() / 2));
+        isFreeAndWasReleasedInOrder();
+    }
+
+    @Test
+    void releaseThatKeepsTheLockTaken_whichTheNewServerNeverGot_keepsItTakenThere() throws InterruptedException {
+        LockHandle handle = locks.acquire("job");
+        replicate();
+        handle.releaseAfter(Duration.ofSeconds(50));
+        failOver();
+        assertThat(server.hash(KEY)).containsEntry("owner", "nobody");
+        assertThat(server.pttl(KEY)).isGreaterThan(Settings.DEFAULTS.leaseMillis());
+    }
+
+    @Test
+    void waiterOfAnotherClient_isGrantedTheLockAtOnce() throws InterruptedException {
+        lock.lock();
+        replicate();
+        lock.unlock();
+        promote();
+        Thread waiter = new Thread(() -> {
+            other.lock();
+            other.unlock();
+        });
+        waiter.start();
+        passUntil(() -> server.zset(KEY + ":queue").size() == 1);
+        long before = clock.nanoTime();
+        redis.moved();
+        settle();
+        waiter.join();
+        assertThat(clock.nanoTime()).as("no time had to pass").isEqualTo(before);
+    }
+
+    @Test
+    void lockThatTheThreadHasAgain_isLeftAlone() {
+        lock.lock();
+        lock.unlock();
+        lock.lock();
+        redis.moved();
+        settle();
+        assertThat(server.hash(KEY)).isNotEmpty();
+        lock.unlock();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void releases_thatAreSaidAgain_areTheLastAndLimited() {
+        for (int i = 0; i < 700; i++) {
+            lock.lock();
+            replicate();
+            lock.unlock();
+        }
+        int before = releases();
+        failOver();
+        assertThat(releases() - before).isBetween(1, 512);
+        isFreeAndWasReleasedInOrder();
+    }
+
+    @Test
+    void releases_longerAgoThanTwoLeases_areNotSaidAgain() {
+        for (int i = 0; i < 3; i++) {
+            lock.lock();
+            pass(Settings.DEFAULTS.leaseMillis());
+            lock.unlock();
+        }
+        RedisReentrantLock held = locks.reentrantLock("held");
+        held.lock();
+        pass(3 * Settings.DEFAULTS.leaseMillis());
+        int before = releases();
+        redis.moved();
+        settle();
+        assertThat(releases()).isEqualTo(before);
+        held.unlock();
+    }
+}
