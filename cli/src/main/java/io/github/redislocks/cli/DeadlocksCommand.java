@@ -26,7 +26,8 @@ final class DeadlocksCommand extends CliCommand {
         List<String> circles = graph.circles();
         circles.forEach(out::println);
         if (circles.isEmpty()) {
-            out.println("No deadlock: " + graph.waiters() + " wait, none of them for itself.");
+            int waiters = graph.waiters();
+            out.println("No deadlock: " + (waiters == 0 ? "nobody waits." : waiters + " in line, and no circle."));
         }
         return circles.isEmpty() ? ExitCodes.OK : ExitCodes.PROBLEM;
     }

@@ -2,13 +2,14 @@ package io.github.redislocks.cli;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Rows in columns that are as wide as they need to be, one row a line whatever is in it. */
 final class Table {
 
     private static final String GAP = "  ";
+    /** A longer text widens no column: what follows it in its row moves to the right. */
+    private static final int WIDEST = 64;
 
     private final List<List<String>> rows = new ArrayList<>();
 
@@ -22,21 +23,29 @@ final class Table {
 
     @Override
     public String toString() {
-        return rows.stream().map(this::line).collect(Collectors.joining(System.lineSeparator()));
+        return String.join(System.lineSeparator(), lines());
     }
 
-    private String line(List<String> row) {
+    List<String> lines() {
+        int[] widths = new int[rows.get(0).size()];
+        for (List<String> row : rows) {
+            for (int i = 0; i < widths.length; i++) {
+                int length = length(row.get(i));
+                widths[i] = length > WIDEST ? widths[i] : Math.max(widths[i], length);
+            }
+        }
+        return rows.stream().map(row -> line(row, widths)).toList();
+    }
+
+    private static String line(List<String> row, int[] widths) {
         StringBuilder line = new StringBuilder();
-        for (int i = 0; i < row.size(); i++) {
-            line.append(row.get(i))
-                    .append(" ".repeat(width(i) - length(row.get(i))))
+        for (int i = 0; i < widths.length; i++) {
+            String text = row.get(i);
+            line.append(text)
+                    .append(" ".repeat(Math.max(0, widths[i] - length(text))))
                     .append(GAP);
         }
         return line.toString().stripTrailing();
-    }
-
-    private int width(int column) {
-        return rows.stream().mapToInt(row -> length(row.get(column))).max().orElse(0);
     }
 
     private static int length(String text) {

@@ -4,6 +4,7 @@ import io.github.redislocks.LockSummary;
 import io.github.redislocks.RedisLocks;
 import java.io.PrintWriter;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import picocli.CommandLine.Command;
@@ -17,6 +18,8 @@ import picocli.CommandLine.Parameters;
 final class TopCommand extends CliCommand {
 
     private static final String CLEAR = "\u001b[H\u001b[2J";
+    private static final String CUT = "\u001b[?7l";
+    private static final String WRAP = "\u001b[?7h";
 
     @Parameters(arity = "0..1", paramLabel = "PATTERN", defaultValue = "*", description = "As for list.")
     private String pattern;
@@ -36,8 +39,11 @@ final class TopCommand extends CliCommand {
 
     @Override
     void check() {
-        if (rows < 1 || every.isZero()) {
-            throw wrong(rows < 1 ? "--rows is " + rows + ": name 1 or more" : "--every is 0: name 1ms or more");
+        if (rows < 1 || (times != null && times < 1)) {
+            throw wrong((rows < 1 ? "--rows is " + rows : "--times is " + times) + ": name 1 or more");
+        }
+        if (every.isZero()) {
+            throw wrong("--every is 0: name 1ms or more");
         }
     }
 
@@ -51,13 +57,31 @@ final class TopCommand extends CliCommand {
                         .orElse(Long.MAX_VALUE));
         for (long left = times == null ? Long.MAX_VALUE : times; left > 0 && !isUnread(out); left--) {
             List<LockSummary> all = locks.list(pattern).sorted(order).toList();
-            out.println((terminal ? CLEAR : "") + all.size() + " locks in use");
-            out.println(ListCommand.table(all.subList(0, Math.min(rows, all.size()))));
+            List<String> lines = new ArrayList<>(List.of(all.size() + " locks in use"));
+            lines.addAll(ListCommand.table(all.subList(0, Math.min(rows, all.size())))
+                    .lines());
+            if (terminal) {
+                out.print(screen(lines));
+            } else {
+                lines.forEach(out::println);
+            }
             out.flush();
             if (left > 1) {
                 Thread.sleep(every.toMillis());
             }
         }
         return ExitCodes.OK;
+    }
+
+    /**
+     * What shows as many of the lines as a terminal has room for, whatever its size: they are cut at its edge, and each
+     * is written to its place, the last one first. A place below the edge is the last line.
+     */
+    static String screen(List<String> lines) {
+        StringBuilder screen = new StringBuilder(CLEAR).append(CUT);
+        for (int i = lines.size(); i > 0; i--) {
+            screen.append("\u001b[" + i + "H\u001b[K").append(lines.get(i - 1));
+        }
+        return screen.append(WRAP).append("\u001b[" + lines.size() + "H").toString();
     }
 }

@@ -252,6 +252,25 @@ class LooksTest {
     }
 
     @Test
+    void deadlocks_none_saysHowManyAreInLine() throws Exception {
+        FencedLock lock = locks.fairLock("line");
+        assertThat(run("deadlocks").out()).isEqualTo("No deadlock: nobody waits.\n");
+        lock.lock();
+        Thread waiter = new Thread(() -> {
+            lock.lock();
+            lock.unlock();
+        });
+        waiter.start();
+        try {
+            await().until(() -> locks.inspect("line").queueLength() == 1);
+            assertThat(run("deadlocks").out()).isEqualTo("No deadlock: 1 in line, and no circle.\n");
+        } finally {
+            lock.unlock();
+            waiter.join();
+        }
+    }
+
+    @Test
     void wrongInput_isExplained() {
         assertThat(Cli.run(null).exitCode()).isEqualTo(2);
         assertThat(Cli.run(null, "lst").err()).contains("Unmatched").contains("--help");
@@ -267,6 +286,8 @@ class LooksTest {
         assertThat(away.err()).contains("127.0.0.1:1").doesNotContain("\tat ");
         assertThat(Cli.run("http://x", "list").exitCode()).isEqualTo(2);
         assertThat(run("top", "--rows=0").err()).contains("name 1 or more");
+        assertThat(run("top", "--times=-1").err()).contains("--times is -1: name 1 or more");
+        assertThat(run("top", "--times=0").exitCode()).isEqualTo(2);
         assertThat(run("top", "--every=0s").err()).contains("name 1ms or more");
     }
 
