@@ -167,11 +167,7 @@ public final class LockClient {
 
     /** Somebody has changed a key that was read as that of a held lock, or perhaps all of them. */
     private void changed(@Nullable String key) {
-        // Most such changes are releases by this client.
-        if (key == null || localQueue.isInUse(key)) {
-            renewals.doubt(key);
-            watchdog.wakeAt(0);
-        }
+        watchdog.wakeAt(renewals.doubt(key));
     }
 
     /**

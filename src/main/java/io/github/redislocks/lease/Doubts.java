@@ -20,16 +20,17 @@ final class Doubts {
     private volatile boolean allNoted;
     private Set<String> taken = Set.of();
     private boolean allTaken;
-    private boolean everTaken;
-    private long takenNanos;
+    /** The earliest time of the next taking. */
+    private volatile long nextNanos;
 
-    /** Notes a lock; null: all of them. */
-    void add(@Nullable String lock) {
+    /** Notes a lock; null: all of them. Returns the time of the next taking: most locks are those of unlocks. */
+    long add(@Nullable String lock) {
         if (lock == null) {
             allNoted = true;
         } else {
             noted.add(lock);
         }
+        return nextNanos;
     }
 
     /** Takes what was noted, unless that was just done; returns when it has to be done again. */
@@ -39,11 +40,10 @@ final class Doubts {
         if (!allNoted && noted.isEmpty()) {
             return Long.MAX_VALUE;
         }
-        if (everTaken && now - takenNanos < PAUSE_NANOS) {
-            return takenNanos + PAUSE_NANOS;
+        if (now < nextNanos) {
+            return nextNanos;
         }
-        everTaken = true;
-        takenNanos = now;
+        nextNanos = now + PAUSE_NANOS;
         allTaken = allNoted;
         if (allTaken) {
             allNoted = false;

@@ -129,9 +129,12 @@ public final class Renewals implements Task {
         return false;
     }
 
-    /** Has Redis asked soon for the hold of a lock whose key somebody has changed; null: for all holds. */
-    public void doubt(@Nullable String lock) {
-        doubts.add(lock);
+    /**
+     * Has the next inspection ask Redis for the hold of a lock whose key somebody has changed; null: for all holds.
+     * Returns the time at which that inspection is due.
+     */
+    public long doubt(@Nullable String lock) {
+        return doubts.add(lock);
     }
 
     @Override
