@@ -84,7 +84,7 @@ public record Reply(String code, List<Object> values, boolean resent, int acks) 
                     case "BUSY", "RESIDENT", "WAITING", "YOUNG" -> 1;
                     case "GRANTED", "QUEUED", "TAKEN" -> 2;
                     case "VOTED" -> 4;
-                    case "CHECKED" -> 9;
+                    case "CHECKED" -> 10;
                     default -> values.size();
                 };
         return index < values.size() ? number(index) : 0;
