@@ -126,18 +126,7 @@ public interface Locks extends AutoCloseable {
 
     /**
      * Acquires the lock of a name for a handle, without a thread that waits. {@link #withLockAsync(String, Function)}
-     * releases the lock by itself; code that takes the handle has to release it even if the next step throws:
-     *
-     * <pre>{@code
-     * locks.acquireAsync("report:" + day).thenCompose(held -> {
-     *     try {
-     *         return write(held.fencingToken()).whenComplete((done, e) -> held.releaseAsync());
-     *     } catch (RuntimeException | Error e) {
-     *         held.releaseAsync();
-     *         throw e;
-     *     }
-     * });
-     * }</pre>
+     * releases the lock by itself; code that takes the handle has to release it even if the next step throws.
      *
      * @see #acquireAsync(String, LockOptions)
      */

@@ -19,7 +19,7 @@ public abstract sealed class RedisException extends RedisRequestException {
 
     /** Whether the same request cannot succeed without a change of the configuration, so that no call repeats it. */
     public boolean isPermanent() {
-        return false;
+        return this instanceof Refused refused && !refused.passing();
     }
 
     /** There was no reply: the server is away, hangs, or the connection failed. */
@@ -141,11 +141,6 @@ public abstract sealed class RedisException extends RedisRequestException {
         /** Whether the same request can succeed later without a change of the configuration. */
         public boolean passing() {
             return PASSING.stream().anyMatch(this::says);
-        }
-
-        @Override
-        public boolean isPermanent() {
-            return !passing();
         }
     }
 }
