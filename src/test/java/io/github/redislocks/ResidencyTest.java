@@ -369,6 +369,23 @@ class ResidencyTest extends FakeTime {
     }
 
     @Test
+    void keepTime_isThatOfTheLockObjectThatWasUsedLast() {
+        RedisReentrantLock hour = locks.lock("job", LockOptions.defaults().residency(Duration.ofHours(1)));
+        use();
+        pass(KEPT.toMillis() + 1_001);
+        assertThat(locks.countResident())
+                .as("another object was made and not used")
+                .isZero();
+        hour.lock();
+        hour.unlock();
+        pass(KEPT.toMillis() + 1_001);
+        assertThat(locks.countResident()).isOne();
+        use();
+        pass(KEPT.toMillis() + 1_001);
+        assertThat(locks.countResident()).isZero();
+    }
+
+    @Test
     void signal_ofALockThatWasDeleted_throws_asWithoutResidency() {
         use();
         pass(1_500);

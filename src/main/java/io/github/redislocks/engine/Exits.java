@@ -307,7 +307,7 @@ final class Exits {
                 givingUp = residences.givingUp(residence, lease, why);
                 releaseLease(lock, local, lease, now, byNanos);
             } else {
-                residences.kept(residence, now);
+                residences.kept(residence, lock.own.residencyNanos(), now);
             }
             ended = true;
             residence.passOn(now);

@@ -91,13 +91,14 @@ public final class Residences implements Task {
         this.watchdog = watchdog;
     }
 
-    /** That of a lock, which keeps it for the given time; made if there is none. */
+    /** The residence of a lock; made if there is none, with a time to keep it that counts until a thread unlocks. */
     public Residence of(LockKeys keys, long keepNanos) {
         any = true;
-        Residence residence = byLock.get(
-                keys.lock(), lock -> new Residence(clock, clientId, numbers.incrementAndGet(), keys, holds, leased));
-        residence.keepFor(keepNanos);
-        return residence;
+        return byLock.get(keys.lock(), lock -> {
+            Residence made = new Residence(clock, clientId, numbers.incrementAndGet(), keys, holds, leased);
+            made.keepFor(keepNanos);
+            return made;
+        });
     }
 
     /** That of a lock; null if there is none. */
@@ -523,8 +524,11 @@ public final class Residences implements Task {
         return ((sinceNanos + residence.keepNanos()) / tick + 1) * tick;
     }
 
-    /** A thread has unlocked what is kept now. */
-    public void kept(Residence residence, long now) {
+    /** A thread has unlocked what is kept now, by a lock object that names a time for that, or 0. */
+    public void kept(Residence residence, long keepNanos, long now) {
+        if (keepNanos > 0 && keepNanos != residence.keepNanos()) {
+            residence.keepFor(keepNanos);
+        }
         watchdog.wakeAt(endNanos(residence, now));
     }
 
