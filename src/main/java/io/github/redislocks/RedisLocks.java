@@ -325,8 +325,8 @@ public final class RedisLocks implements Locks {
     }
 
     /**
-     * How many locks this client holds now, for threads and for handles, those included that were lost and not unlocked
-     * since. Asks no server. Approximate while locks are acquired and released.
+     * How many locks this client holds now, for threads and for handles, without those that were lost. Asks no server.
+     * Approximate while locks are acquired and released.
      */
     public long countHeld() {
         return client.countHeld();

@@ -111,6 +111,16 @@ class LockMetricsTest extends FakeTime {
     }
 
     @Test
+    void held_countsNoLockThatIsLost() {
+        job.lock();
+        measured.reentrantLock("another").lock(Duration.ofSeconds(1));
+        assertThat(gauge(LockMetrics.HELD)).isEqualTo(2);
+        clock.advanceMillis(1_000);
+        assertThat(gauge(LockMetrics.HELD)).isEqualTo(1);
+        assertThat(measured.held()).containsExactly("order:4711");
+    }
+
+    @Test
     void outage_isCountedWhenItBeginsAndTimedWhenItEnds() {
         redis.failNext(1_000, call -> true, Fault.REQUEST_LOST);
         whileTimePasses(() -> assertThat(catchThrowable(job::tryLock)).isInstanceOf(LockUnavailableException.class));

@@ -283,18 +283,26 @@ public final class LockClient {
 
     /** About how many locks are held here, or were lost and not unlocked since. */
     public long countHeld() {
-        return Math.max(0, holds.count() - residences.countIdle());
+        long held = 0;
+        for (Hold hold : holds.all()) {
+            held += isHeld(hold) ? 1 : 0;
+        }
+        return held;
     }
 
     /** The names of the locks that are held here. */
     public SortedSet<String> held() {
         SortedSet<String> names = new TreeSet<>();
         for (Hold hold : holds.all()) {
-            if (losses.isValid(hold) && !Residence.isIdle(hold)) {
+            if (isHeld(hold)) {
                 names.add(hold.keys().name());
             }
         }
         return names;
+    }
+
+    private boolean isHeld(Hold hold) {
+        return losses.isValid(hold) && !Residence.isIdle(hold);
     }
 
     /** The names of the locks that calls here want. */
