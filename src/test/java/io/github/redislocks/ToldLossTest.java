@@ -3,10 +3,13 @@ package io.github.redislocks;
 import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.testkit.twin.Fault;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
 import org.jspecify.annotations.Nullable;
@@ -49,6 +52,25 @@ class ToldLossTest extends FakeTime {
         other.unlock();
         await().until(() -> lost.get() != null);
         assertThat(lost.get()).isFalse();
+    }
+
+    /** As virtual threads are made. */
+    @Test
+    void threadWithoutAName_isNamedByItsNumber() throws Exception {
+        FutureTask<String> told = new FutureTask<>(() -> {
+            lock.lock();
+            String shown = locks.inspect("job")
+                    .holder()
+                    .orElseThrow()
+                    .owner()
+                    .threadName()
+                    .orElse("");
+            other.forceUnlock();
+            String lost = String.valueOf(catchThrowable(lock::unlock).getMessage());
+            return shown + '\n' + lost + '\n' + catchThrowable(lock::unlock).getMessage();
+        });
+        new Thread(null, told, "").start();
+        assertThat(told.get(20, TimeUnit.SECONDS).lines()).hasSize(3).allMatch(line -> line.contains("Thread["));
     }
 
     /** The hold was given up as lost while Redis still had it: it is no leaving of a call that nobody had. */

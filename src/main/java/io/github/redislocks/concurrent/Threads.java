@@ -39,6 +39,12 @@ public final class Threads {
         return new Threads(factory, "-" + client);
     }
 
+    /** The name of a thread; of a virtual thread without a name its number, as {@code VirtualThread[#22]}. */
+    public static String name(Thread thread) {
+        String name = thread.getName();
+        return name.isEmpty() ? thread.toString().replaceFirst("/.*", "") : name;
+    }
+
     /**
      * Makes a thread for a role, such as {@code watchdog}, without starting it.
      *

@@ -1,6 +1,7 @@
 package io.github.redislocks.engine;
 
 import io.github.redislocks.LockInspection;
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LocalHold;
@@ -64,7 +65,7 @@ final class LocalThreads {
     private void name(Owner owner) {
         Thread thread = owner.thread();
         if (thread != null) {
-            names.put(owner.id, thread.getName());
+            names.put(owner.id, Threads.name(thread));
         }
     }
 

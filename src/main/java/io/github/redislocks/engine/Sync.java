@@ -1,6 +1,7 @@
 package io.github.redislocks.engine;
 
 import io.github.redislocks.concurrent.Shown;
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Hold;
@@ -195,7 +196,7 @@ public final class Sync extends LockObject {
 
     private IllegalMonitorStateException notHeld() {
         return new IllegalMonitorStateException("Thread "
-                + Shown.of(Thread.currentThread().getName()) + " does not hold the lock \"" + Shown.of(keys.name())
+                + Shown.of(Threads.name(Thread.currentThread())) + " does not hold the lock \"" + Shown.of(keys.name())
                 + "\": only the thread that locked it can do this, through the same RedisLocks.");
     }
 

@@ -478,7 +478,7 @@ public final class EventNotifier {
 
     /** Reports and logs, in the calling thread, that it has forced a lock open. */
     public void forced(LockKeys keys, long token, String clientId) {
-        String thread = Thread.currentThread().getName();
+        String thread = Threads.name(Thread.currentThread());
         Loggers.FORCED.info(
                 "The lock \"{}\" was forced open by thread {} of client {}: its hold with token {} counts no more",
                 Shown.of(keys.name()),

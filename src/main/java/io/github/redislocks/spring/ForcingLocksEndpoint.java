@@ -15,9 +15,9 @@ final class ForcingLocksEndpoint extends LocksEndpoint {
 
     /** Ends whatever hold there is, as {@link io.github.redislocks.FencedLock#forceUnlock()}. */
     @DeleteOperation
-    public Forced force(@Selector(match = Selector.Match.ALL_REMAINING) String... name) {
-        String lock = name(name);
-        return new Forced(lock, locks.reentrantLock(lock).forceUnlock());
+    public Object force(@Selector(match = Selector.Match.ALL_REMAINING) String... name) {
+        return answer(
+                name(name), lock -> new Forced(lock, locks.reentrantLock(lock).forceUnlock()));
     }
 
     /**

@@ -1,13 +1,17 @@
 package io.github.redislocks.spring;
 
 import io.github.redislocks.LockInspection;
+import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
 /** The endpoint {@code locks} of the Actuator, which shows what is held and waited for, and forces nothing. */
 @Endpoint(id = "locks")
@@ -37,8 +41,19 @@ class LocksEndpoint {
 
     /** What Redis knows of one lock. A name may have slashes. */
     @ReadOperation
-    public Lock lock(@Selector(match = Selector.Match.ALL_REMAINING) String... name) {
-        return Lock.of(locks.inspect(name(name)));
+    public Object lock(@Selector(match = Selector.Match.ALL_REMAINING) String... name) {
+        return answer(name(name), lock -> Lock.of(locks.inspect(lock)));
+    }
+
+    /** What Redis says of a lock; while Redis is away, the status 503 and the reason. */
+    static Object answer(String name, Function<String, Object> ask) {
+        try {
+            return ask.apply(name);
+        } catch (LockUnavailableException e) {
+            return new WebEndpointResponse<>(
+                    Map.of("name", name, "error", String.valueOf(e.getMessage())),
+                    WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE);
+        }
     }
 
     private static List<String> first(Collection<String> names) {

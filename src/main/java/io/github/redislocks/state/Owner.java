@@ -1,6 +1,7 @@
 package io.github.redislocks.state;
 
 import io.github.redislocks.concurrent.Shown;
+import io.github.redislocks.concurrent.Threads;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -69,6 +70,6 @@ public class Owner {
     /** What people are told of it. */
     public String description() {
         Thread thread = thread();
-        return "thread " + Shown.of(thread == null ? id : thread.getName());
+        return "thread " + Shown.of(thread == null ? id : Threads.name(thread));
     }
 }

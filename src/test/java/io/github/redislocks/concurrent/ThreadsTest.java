@@ -82,4 +82,10 @@ class ThreadsTest {
                 .hasMessageContaining("redis-locks-watchdog-4711")
                 .hasMessageContaining("platform threads");
     }
+
+    @Test
+    void name_ofAThreadWithoutOne_isItsText() {
+        assertThat(Threads.name(new Thread(null, () -> {}, "worker"))).isEqualTo("worker");
+        assertThat(Threads.name(new Thread(null, () -> {}, ""))).startsWith("Thread[");
+    }
 }

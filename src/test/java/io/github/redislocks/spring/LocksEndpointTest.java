@@ -6,12 +6,14 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.RedisServers;
+import io.github.redislocks.testkit.InMemoryLocks;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
@@ -50,18 +52,48 @@ class LocksEndpointTest {
         try (RedisLocks locks = RedisLocks.connect(RedisServers.shared().uri())) {
             ForcingLocksEndpoint endpoint = new ForcingLocksEndpoint(locks);
             RedisReentrantLock lock = locks.reentrantLock(name);
-            assertThat(endpoint.lock(parts).holder()).isNull();
+            assertThat(shown(endpoint, parts).holder()).isNull();
             lock.lock();
             assertThat(endpoint.client())
                     .isEqualTo(new LocksEndpoint.Client(locks.clientId(), 1, 0, 0, List.of(name), List.of(), false));
-            LocksEndpoint.Lock shown = endpoint.lock(parts);
+            LocksEndpoint.Lock shown = shown(endpoint, parts);
             assertThat(shown.name()).isEqualTo(name);
             assertThat(shown.holder().owner()).startsWith(locks.clientId());
             assertThat(shown.holder().thread()).isEqualTo(Thread.currentThread().getName());
             assertThat(shown.holder().token()).isEqualTo(Long.toString(lock.fencingToken()));
             assertThat(endpoint.force(parts)).isEqualTo(new ForcingLocksEndpoint.Forced(name, true));
             assertThat(lock.isLocked()).isFalse();
-            assertThat(endpoint.force(parts).forced()).isFalse();
+            assertThat(endpoint.force(parts)).isEqualTo(new ForcingLocksEndpoint.Forced(name, false));
+        }
+    }
+
+    private static LocksEndpoint.Lock shown(LocksEndpoint endpoint, String... parts) {
+        return (LocksEndpoint.Lock) endpoint.lock(parts);
+    }
+
+    @Test
+    void endpoint_whileRedisIsAway_isUnavailable() {
+        try (InMemoryLocks memory = InMemoryLocks.start()) {
+            ForcingLocksEndpoint endpoint = new ForcingLocksEndpoint(memory.client());
+            memory.unavailable();
+            for (Object answer : List.of(endpoint.lock("a", "b"), endpoint.force("a", "b"))) {
+                assertThat(answer).isInstanceOfSatisfying(WebEndpointResponse.class, response -> {
+                    assertThat(response.getStatus()).isEqualTo(503);
+                    assertThat(response.getBody().toString()).contains("name=a/b", "error=");
+                });
+            }
+        }
+    }
+
+    @Test
+    void endpointAndHealth_countNoLockThatIsLost() {
+        try (InMemoryLocks memory = InMemoryLocks.start()) {
+            RedisLocks locks = memory.client();
+            locks.reentrantLock("kept").lock();
+            locks.reentrantLock("lost").lock();
+            memory.lose("lost");
+            assertThat(new LocksEndpoint(locks).client().held()).isOne();
+            assertThat(new LocksHealthIndicator(locks).health().getDetails()).containsEntry("held", 1L);
         }
     }
 
@@ -80,12 +112,12 @@ class LocksEndpointTest {
                 return endpoint.client().resident() == 1;
             });
             assertThat(endpoint.client().held()).isZero();
-            LocksEndpoint.Holder kept = endpoint.lock(name.split("/")).holder();
+            LocksEndpoint.Holder kept = shown(endpoint, name.split("/")).holder();
             assertThat(kept.residence()).isTrue();
             assertThat(kept.thread()).isNull();
             assertThat(Instant.parse(kept.since())).isBetween(Instant.now().minusSeconds(60), Instant.now());
             lock.lock();
-            assertThat(endpoint.lock(name.split("/")).holder().residence()).isFalse();
+            assertThat(shown(endpoint, name.split("/")).holder().residence()).isFalse();
             lock.unlock();
         }
     }
