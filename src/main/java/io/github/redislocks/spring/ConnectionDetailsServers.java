@@ -16,7 +16,8 @@ record ConnectionDetailsServers(DataRedisConnectionDetails details, DataRedisPro
         implements RedisServerSource {
 
     @Override
-    public @Nullable JedisServers servers() {
+    public JedisServers servers() {
+        properties.checkMasterReplica();
         BootServers servers =
                 new BootServers(new BootServers.Login(details.getUsername(), details.getPassword()), tls());
         DataRedisConnectionDetails.Sentinel sentinel = details.getSentinel();
@@ -30,9 +31,15 @@ record ConnectionDetailsServers(DataRedisConnectionDetails details, DataRedisPro
             return servers.cluster(addresses(cluster.getNodes()));
         }
         DataRedisConnectionDetails.Standalone single = details.getStandalone();
-        return single == null
-                ? null
-                : servers.single(new HostAndPort(single.getHost(), single.getPort()), single.getDatabase());
+        if (single == null) {
+            throw new WrongPropertyAnalyzer.WrongProperty(
+                    "The " + details.getClass().getName()
+                            + " name neither a single server, nor Sentinels, nor a cluster,"
+                            + " which are what locks can follow.",
+                    "Set redis-locks.url, or define a bean of another DataRedisConnectionDetails.",
+                    null);
+        }
+        return servers.single(new HostAndPort(single.getHost(), single.getPort()), single.getDatabase());
     }
 
     private @Nullable SslBundle tls() {

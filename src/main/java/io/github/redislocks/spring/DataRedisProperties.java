@@ -37,18 +37,31 @@ final class DataRedisProperties implements RedisServerSource {
         return url != null && url.startsWith("rediss:");
     }
 
+    /** Throws if the properties name a topology that locks cannot follow. */
+    void checkMasterReplica() {
+        if (!list("masterreplica.nodes").isEmpty()) {
+            throw refused(
+                    "masterreplica.nodes",
+                    "names a master and replicas, and locks follow no master that nobody watches. Set redis-locks.url to"
+                            + " the address of the master, or to redis-sentinel:// or redis-cluster://");
+        }
+    }
+
     @Override
-    public @Nullable JedisServers servers() {
+    public JedisServers servers() {
+        checkMasterReplica();
         String text = text("url");
-        URI url = text == null || text.isBlank() ? null : url(text);
+        URI url = text == null ? null : url(text);
         BootServers servers = new BootServers(url == null ? login("") : login(url), tls());
         int database = url == null ? number("database", 0) : database(url);
         List<String> sentinels = list("sentinel.nodes");
         if (!sentinels.isEmpty()) {
             String master = text("sentinel.master");
             if (master == null) {
-                throw new IllegalArgumentException("The property " + PREFIX + "sentinel.nodes is " + sentinels
-                        + ", and sentinel.master is not set: Sentinels are asked for a master by its name. Set both.");
+                throw refused(
+                        "sentinel.nodes",
+                        "is " + sentinels
+                                + ", and sentinel.master is not set: Sentinels are asked for a master by its name. Set both");
             }
             return servers.sentinel(master, addresses(sentinels, DEFAULT_SENTINEL_PORT), database, login("sentinel."));
         }
@@ -63,19 +76,19 @@ final class DataRedisProperties implements RedisServerSource {
 
     private @Nullable SslBundle tls() {
         String name = text("ssl.bundle");
-        boolean named = name != null && !name.isEmpty();
-        boolean enabled = binder.bind(PREFIX + "ssl.enabled", Boolean.class).orElse(named) || hasTlsUrl();
+        boolean enabled = binder.bind(PREFIX + "ssl.enabled", Boolean.class).orElse(name != null) || hasTlsUrl();
         if (!enabled) {
             return null;
         }
-        if (!named) {
+        if (name == null) {
             return SslBundle.systemDefault();
         }
         if (bundles == null) {
-            throw new IllegalArgumentException("The property " + PREFIX + "ssl.bundle is \"" + name
-                    + "\", and there are no SSL bundles. Define it below spring.ssl.bundle.");
+            throw refused(
+                    "ssl.bundle",
+                    "is \"" + name + "\", and there are no SSL bundles. Define it below spring.ssl.bundle");
         }
-        return bundles.getBundle(String.valueOf(name));
+        return bundles.getBundle(name);
     }
 
     private BootServers.Login login(String of) {
@@ -133,11 +146,16 @@ final class DataRedisProperties implements RedisServerSource {
     }
 
     private static IllegalArgumentException refused(String name, String why) {
-        return new IllegalArgumentException("The property " + PREFIX + name + " " + why + ".");
+        return new WrongPropertyAnalyzer.WrongProperty(
+                "The property " + PREFIX + name + " " + why + ".",
+                "Change that property, or set redis-locks.url.",
+                null);
     }
 
+    /** An empty text, as of {@code ${REDIS_URL:}}, counts as not set. */
     private @Nullable String text(String name) {
-        return binder.bind(PREFIX + name, String.class).orElse(null);
+        String text = binder.bind(PREFIX + name, String.class).orElse("");
+        return text.isBlank() ? null : text;
     }
 
     private int number(String name, int otherwise) {

@@ -1,8 +1,8 @@
 package io.github.redislocks.spring;
 
-import io.github.redislocks.JedisServers;
 import io.github.redislocks.LockListener;
 import io.github.redislocks.RedisLocks;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -36,8 +36,9 @@ final class RedisLocksConnector implements DisposableBean {
 
     /** The application's, as far as it can be one; null if it has none. */
     private @Nullable String clientName() {
-        if (properties.clientName() != null) {
-            return properties.clientName();
+        String own = properties.clientName();
+        if (own != null && !own.isBlank()) {
+            return own;
         }
         String name = application.replaceAll("[^A-Za-z0-9_-]", "-");
         return name.isEmpty() ? null : name.substring(0, Math.min(LONGEST_NAME, name.length()));
@@ -71,8 +72,10 @@ final class RedisLocksConnector implements DisposableBean {
         listeners.forEach(builder::listener);
         customizers.forEach(customizer -> customizer.customize(builder));
         if (properties.drain().isNegative()) {
-            throw new IllegalArgumentException("The property redis-locks.drain is " + properties.drain()
-                    + ": it must not be negative. Use 0 to wait for no holder.");
+            throw new WrongPropertyAnalyzer.WrongProperty(
+                    "The property redis-locks.drain is " + properties.drain() + ": it must not be negative.",
+                    "Use 0 to wait for no holder.",
+                    null);
         }
         RedisLocks locks = builder.build();
         connected.complete(locks);
@@ -88,19 +91,20 @@ final class RedisLocksConnector implements DisposableBean {
         String url = properties.url();
         List<String> quorum = properties.quorum();
         boolean isQuorum = quorum != null && !quorum.isEmpty();
-        if (url != null && isQuorum) {
-            throw new IllegalArgumentException("The properties redis-locks.url and redis-locks.quorum are both set,"
-                    + " and locks are either in one Redis or in a quorum. Leave one of them out.");
+        boolean isUrl = url != null && !url.isBlank();
+        if (isUrl && isQuorum) {
+            throw new WrongPropertyAnalyzer.WrongProperty(
+                    "The properties redis-locks.url and redis-locks.quorum are both set,"
+                            + " and locks are either in one Redis or in a quorum.",
+                    "Leave one of them out.",
+                    null);
         }
         if (isQuorum) {
             set("quorum", quorum, uris -> builder.quorum(uris.toArray(String[]::new)));
-        } else if (url != null) {
+        } else if (isUrl) {
             set("url", url, builder::uri);
         } else {
-            JedisServers servers = otherwise.servers();
-            if (servers != null) {
-                builder.servers(servers);
-            }
+            builder.servers(otherwise.servers());
         }
     }
 
@@ -112,7 +116,12 @@ final class RedisLocksConnector implements DisposableBean {
         try {
             setter.accept(value);
         } catch (IllegalArgumentException e) {
-            throw new IllegalArgumentException("The property " + PREFIX + name + " cannot work. " + e.getMessage(), e);
+            throw new WrongPropertyAnalyzer.WrongProperty(
+                    "The property " + PREFIX + name + " cannot work. " + e.getMessage(),
+                    value instanceof Duration
+                            ? "Change that property. A number without a unit counts milliseconds: write 30s or 500ms."
+                            : "Change that property.",
+                    e);
         }
     }
 

@@ -1,13 +1,11 @@
 package io.github.redislocks.spring;
 
 import io.github.redislocks.JedisServers;
-import org.jspecify.annotations.Nullable;
 
 /** Says where Redis is if no property {@code redis-locks.*} does. */
 @FunctionalInterface
 interface RedisServerSource {
 
-    /** The servers, or null if it knows of none. */
-    @Nullable
+    /** The servers. */
     JedisServers servers();
 }

@@ -3,7 +3,14 @@ package io.github.redislocks.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.URI;
+import java.net.URL;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails;
 import org.springframework.mock.env.MockEnvironment;
@@ -120,6 +127,75 @@ class DataRedisPropertiesTest {
                     }
                 }))
                 .contains("c:7000", "d:7000");
-        assertThat(servers(new DataRedisConnectionDetails() {})).isEqualTo("null");
+        assertThatThrownBy(() -> servers(new DataRedisConnectionDetails() {}))
+                .as("a topology that locks cannot follow, or none")
+                .hasMessageContaining("neither a single server, nor Sentinels, nor a cluster");
+    }
+
+    /** How the library heeds a property of Spring Boot, by the beginning of its name. */
+    private static final Map<String, String> HEEDED = Map.ofEntries(
+            Map.entry("host", "followed"),
+            Map.entry("port", "followed"),
+            Map.entry("url", "followed"),
+            Map.entry("username", "followed"),
+            Map.entry("password", "followed"),
+            Map.entry("database", "followed"),
+            Map.entry("ssl.", "followed"),
+            Map.entry("sentinel.", "followed"),
+            Map.entry("cluster.nodes", "followed"),
+            Map.entry("masterreplica.nodes", "refused"),
+            // How another client connects, reads and listens, which is no place.
+            Map.entry("cluster.max-redirects", "of no matter"),
+            Map.entry("client-", "of no matter"),
+            Map.entry("connect-timeout", "of no matter"),
+            Map.entry("timeout", "of no matter"),
+            Map.entry("jedis.", "of no matter"),
+            Map.entry("lettuce.", "of no matter"),
+            Map.entry("listener.", "of no matter"),
+            Map.entry("repositories.", "of no matter"));
+
+    @Test
+    void properties_ofSpringBoot_areEachFollowedRefusedOrOfNoMatter() throws IOException {
+        Pattern property = Pattern.compile("\"name\": \"spring\\.data\\.redis\\.([^\"]+)\",\\s+\"type\"");
+        String origin = DataRedisConnectionDetails.class
+                .getProtectionDomain()
+                .getCodeSource()
+                .getLocation()
+                .toString();
+        URL metadata = URI.create("jar:" + origin + "!/META-INF/spring-configuration-metadata.json")
+                .toURL();
+        List<String> names;
+        try (InputStream in = metadata.openStream()) {
+            names = property.matcher(new String(in.readAllBytes(), StandardCharsets.UTF_8))
+                    .results()
+                    .map(found -> found.group(1))
+                    .toList();
+        }
+        List<String> leaves = names.stream()
+                .filter(name -> names.stream().noneMatch(other -> other.startsWith(name + '.')))
+                .toList();
+        assertThat(leaves)
+                .hasSizeGreaterThan(30)
+                .allSatisfy(name -> assertThat(HEEDED.keySet())
+                        .as(name)
+                        .filteredOn(name::startsWith)
+                        .hasSize(1));
+    }
+
+    @Test
+    void masterReplica_isRefused() {
+        with("masterreplica.nodes", "a:6379,b:6379");
+        assertThatThrownBy(this::servers)
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("spring.data.redis.masterreplica.nodes")
+                .hasMessageContaining("redis-locks.url");
+        assertThatThrownBy(() -> servers(new DataRedisConnectionDetails() {
+                    @Override
+                    public Standalone getStandalone() {
+                        return Standalone.of("localhost", 6379);
+                    }
+                }))
+                .as("which Spring Boot names as well")
+                .hasMessageContaining("spring.data.redis.masterreplica.nodes");
     }
 }

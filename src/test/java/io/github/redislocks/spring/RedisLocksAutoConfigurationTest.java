@@ -41,9 +41,13 @@ import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.ssl.SslAutoConfiguration;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.diagnostics.FailureAnalyzer;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.io.support.SpringFactoriesLoader;
+import org.springframework.core.io.support.SpringFactoriesLoader.FailureHandler;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionStatus;
@@ -253,6 +257,36 @@ class RedisLocksAutoConfigurationTest {
                         .isInstanceOf(IllegalArgumentException.class)
                         .satisfies(root -> assertThat(messages(context.getStartupFailure()))
                                 .contains("The property redis-locks." + name + " cannot work. ", said)));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "lease=30              | milliseconds: write 30s",
+                "max-connections=0     | Change that property.",
+                "quorum=redis://a      | Change that property.",
+                "drain=-1s             | Use 0 to wait for no holder."
+            })
+    void property_thatCannotWork_isShownAsDescriptionAndAction(String property, String action) {
+        FailureAnalyzer analyzer = SpringFactoriesLoader.forDefaultResourceLocation()
+                .load(FailureAnalyzer.class, FailureHandler.handleMessage((message, failure) -> {}))
+                .stream()
+                .filter(WrongPropertyAnalyzer.class::isInstance)
+                .findAny()
+                .orElseThrow();
+        runner.withPropertyValues("redis-locks." + property).run(context -> {
+            FailureAnalysis analysis = analyzer.analyze(context.getStartupFailure());
+            assertThat(analysis.getDescription()).contains("redis-locks." + property.replaceAll("=.*", ""));
+            assertThat(analysis.getAction()).contains(action);
+        });
+    }
+
+    @Test
+    void url_thatIsEmpty_countsAsNotSet() {
+        runner.withPropertyValues("redis-locks.url=", "redis-locks.client-name=", "spring.data.redis.port=1")
+                .run(context ->
+                        assertThat(context.getBean(RedisLocks.class).toString()).contains("localhost:1"));
     }
 
     private static String messages(Throwable failure) {
