@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.engine.HandledWork;
@@ -28,6 +29,31 @@ import org.junit.jupiter.api.Timeout;
 class HandledWorkTest extends FakeTime {
 
     private static final LockOptions INTERRUPTED = LockOptions.defaults().interruptOnLoss(true);
+
+    /** The caller may restore the interrupt and go on, so the exception has to say that the lock was lost. */
+    @Test
+    void work_thatThrowsAnInterruptAfterALoss_hasTheLossAsSuppressed() {
+        Throwable thrown = catchThrowable(() -> locks.runWithHandle("job", held -> {
+            other.forceUnlock();
+            throw new InterruptedException("of the work");
+        }));
+        assertThat(thrown).isInstanceOf(InterruptedException.class);
+        assertThat(thrown.getSuppressed()).singleElement().isInstanceOf(LockLostException.class);
+    }
+
+    /** A failure that came through another stage has a wrapper, which get() strips. */
+    @Test
+    void stage_thatFailsInAWrapperAfterALoss_hasTheLossAsSuppressedOfItsCause() {
+        CompletableFuture<Integer> work = locks.withLockAsync("job", held -> {
+            other.forceUnlock();
+            return CompletableFuture.<Integer>failedFuture(new IOException("of the work"))
+                    .thenApply(value -> value);
+        });
+        whileTimePasses(() -> await().until(work::isDone));
+        Throwable cause = catchThrowable(work::get).getCause();
+        assertThat(cause).isInstanceOf(IOException.class);
+        assertThat(cause.getSuppressed()).singleElement().isInstanceOf(LockLostException.class);
+    }
 
     /** A thread that works under the lock until it is let go, interrupted or not. */
     private final class Worker extends Thread {

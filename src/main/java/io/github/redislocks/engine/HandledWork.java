@@ -7,6 +7,7 @@ import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.Interruption;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -37,15 +38,16 @@ public final class HandledWork {
             result = action.call(held);
         } catch (Throwable e) {
             boolean interrupted = interruption != null && interruption.end();
-            LockLostException loss = releaseAfter(held, e);
-            if (interrupted && loss == null) {
-                // The work has closed its handle.
-                loss = lossOf(held);
-            }
+            LockLostException met = releaseAfter(held, e);
+            // If there is none, the work may have closed its handle.
+            LockLostException loss = interrupted && met == null ? lossOf(held) : met;
             if (interrupted && loss != null && e instanceof InterruptedException) {
                 // Nobody else interrupted the caller.
                 loss.addSuppressed(e);
                 throw loss;
+            }
+            if (met != null) {
+                e.addSuppressed(met);
             }
             throw e;
         }
@@ -72,17 +74,14 @@ public final class HandledWork {
     }
 
     /**
-     * Releases after the work has thrown, and adds to it what comes of that. The work's exception has precedence, since
-     * it may be the cause or the consequence of a loss.
+     * Releases after the work has thrown, and returns the loss or adds to the exception what else comes of that. The
+     * work's exception has precedence, since it may be the cause or the consequence of a loss.
      */
     private static @Nullable LockLostException releaseAfter(LockHandle held, Throwable thrown) {
         try {
             held.close();
             return null;
         } catch (LockLostException e) {
-            if (!(thrown instanceof InterruptedException)) {
-                thrown.addSuppressed(e);
-            }
             return e;
         } catch (RuntimeException | Error e) {
             thrown.addSuppressed(e);
@@ -181,7 +180,9 @@ public final class HandledWork {
                 LockLostException lost = Boolean.TRUE.equals(released) ? null : lossOf(held);
                 if (thrown != null) {
                     if (lost != null) {
-                        thrown.addSuppressed(lost);
+                        // A failure that came through another stage has a wrapper, which get() strips.
+                        Throwable cause = thrown instanceof CompletionException ? thrown.getCause() : null;
+                        (cause == null ? thrown : cause).addSuppressed(lost);
                     }
                     result.fail(thrown);
                 } else if (lost != null) {
