@@ -107,7 +107,8 @@ public interface FencedLock extends Lock {
     /**
      * Whether the previous holder never released the lock: it crashed, lost the lock, or was forced to give it up. What
      * the lock protects may then be half changed. False alarms are possible; misses are not, as long as Redis keeps its
-     * data.
+     * data. An unlock that reached Redis in time is a release, even if its answer came so late that the holder had to
+     * report a loss: the holder had finished by then.
      *
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
      * @throws LockLostException if it did and has lost it

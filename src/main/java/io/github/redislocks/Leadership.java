@@ -52,12 +52,14 @@ public final class Leadership implements AutoCloseable {
     private final LeaderOptions options;
     private final Agenda agenda;
     private final Candidacy candidacy;
+    private final CompletionStage<Void> ended;
 
     private Leadership(Candidacy.Office office, LeaderOptions options, Candidacy candidacy) {
         this.name = office.name();
         this.agenda = office.agenda();
         this.options = options;
         this.candidacy = candidacy;
+        this.ended = candidacy.ended().minimalCompletionStage();
     }
 
     /** What goes on with candidates, by one thread. */
@@ -127,8 +129,9 @@ public final class Leadership implements AutoCloseable {
      * wait and is kept. The work itself may call this, and is not waited for then.
      *
      * @param drain how long to wait, 0 to 24 h
-     * @return whether all has ended: no work runs, and the lock has been released. A candidate that did not lead leaves
-     *     the line in Redis in the background
+     * @return whether all has ended: no work runs, and the lock has been released. If Redis does not answer, the
+     *     release goes on in the background, as that of {@link LockHandle#release}; so does the leave of a candidate
+     *     that waited
      * @throws IllegalArgumentException if the time is negative or longer
      */
     public boolean close(Duration drain) {
@@ -159,7 +162,7 @@ public final class Leadership implements AutoCloseable {
      */
     public CompletionStage<Void> closeAsync() {
         candidacy.beginClose();
-        return candidacy.ended().minimalCompletionStage();
+        return ended;
     }
 
     /** Names the lock and says what it does now. Asks no server. */

@@ -58,7 +58,7 @@ public interface LockHandle extends AutoCloseable {
 
     /**
      * Whether the holder before this one never released the lock: it crashed, lost it, or was forced. What the lock
-     * protects may then be half changed.
+     * protects may then be half changed. See {@link FencedLock#previousHolderLost}.
      *
      * @throws LockLostException if it was lost
      * @throws IllegalMonitorStateException if it was released

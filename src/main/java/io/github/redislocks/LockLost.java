@@ -96,8 +96,12 @@ public final class LockLost implements Serializable {
          * lost.
          */
         TAKEN("Redis no longer knows this hold: it was forced, deleted, or the server lost its data."),
-        /** Redis answered no renewal before the deadline, after which the hold is no longer valid. */
-        UNCONFIRMED("Redis did not answer in time to renew it."),
+        /**
+         * No renewal was confirmed before the deadline, after which the hold is no longer valid: Redis did not answer,
+         * refused, or had too few replicas confirm the renewal.
+         */
+        UNCONFIRMED("no renewal was confirmed in time: Redis did not answer or refused, or too few replicas confirmed"
+                + " it. See the log of the outage for the cause."),
         /** The thread that held it has ended without unlocking, or nobody has its handle any more to close it. */
         ABANDONED("its thread had ended without unlock, or its handle was dropped without close()."),
         /** The {@link RedisLocks} that it came from was closed. */

@@ -575,7 +575,8 @@ public final class RedisLocks implements Locks {
          * the same setting.
          *
          * @param time at least the longest lease in use, at most 24 h; zero, the default, not to wait
-         * @throws IllegalArgumentException if it is negative or longer
+         * @throws IllegalArgumentException if it is negative or longer; {@link #build()} throws it if the time is
+         *     shorter than the {@link #lease}
          */
         public Builder failoverGrace(Duration time) {
             settings = settings.withFailoverGrace(time);
@@ -804,6 +805,7 @@ public final class RedisLocks implements Locks {
          *     if the thread is interrupted meanwhile, which stays interrupted; or if the server refuses
          *     {@link #watchDeletions}
          * @throws UnsupportedOperationException for {@link #watchDeletions} on a quorum
+         * @throws IllegalStateException if the {@link #threadFactory} makes no thread, or a virtual one
          */
         public RedisLocks build() {
             JedisServers chosen = servers == null ? JedisServers.uri(DEFAULT_URI) : servers;

@@ -215,6 +215,38 @@ class HandleTest extends FakeTime {
         assertThat(handle.release()).isFalse();
     }
 
+    @Test
+    void unlock_byAThread_ofALockThatAHandleHas_namesHandles() {
+        LockHandle handle = acquire();
+        assertThatThrownBy(lock::unlock)
+                .isInstanceOf(IllegalMonitorStateException.class)
+                .hasMessageContaining("acquire a LockHandle");
+        handle.close();
+    }
+
+    @Test
+    void loss_whileRedisRefusesRenewals_saysThatItMayHaveRefused() {
+        LockHandle handle = acquire();
+        redis.down(true);
+        pass(30_000);
+        assertThatThrownBy(handle::ensureHeld)
+                .isInstanceOfSatisfying(
+                        LockLostException.class, e -> assertThat(e.reason()).isEqualTo(LockLost.Reason.UNCONFIRMED))
+                .hasMessageContaining("refused");
+    }
+
+    /** The client subscribes with the first call of lost(), which takes a moment. */
+    @Test
+    void lost_ofALockThatWasForcedBeforeTheClientListened_isToldAtOnce() {
+        LockHandle handle = acquire();
+        long forced = clock.nanoTime();
+        other.forceUnlock();
+        CompletableFuture<LockLost> told = handle.lost().toCompletableFuture();
+        passUntil(told::isDone);
+        assertThat(clock.nanoTime() - forced).as("ns").isLessThan(1_000_000_000L);
+        assertThat(told.join().reason()).isEqualTo(LockLost.Reason.TAKEN);
+    }
+
     /** A message is a hint: whoever can send one cannot take a lock away. */
     @Test
     void messageOfAForcedLock_thatIsNotTrue_changesNothing() {

@@ -114,7 +114,7 @@ public final class LockClient {
                 clock,
                 settings.commandTimeoutNanos(),
                 attempts::get,
-                attempts::hurry,
+                this::opened,
                 this::hasten,
                 attempts::hurry,
                 this::forced,
@@ -139,6 +139,17 @@ public final class LockClient {
         this.conditions = new Conditions(access, parts, holds);
         this.failoverGuard =
                 new FailoverGuard(id, settings, clock, redis, monitored, serverTimes, epoch, watchdog, attempts);
+    }
+
+    /** Asks for what a message may have said while nobody listened. */
+    private void opened(boolean again) {
+        if (again) {
+            attempts.hurry();
+        }
+        // With watchDeletions each subscription has all holds asked for.
+        if (!settings.watchDeletions() && renewals.askForHandles()) {
+            watchdog.wakeAt(0);
+        }
     }
 
     private void hasten(long attempt) {

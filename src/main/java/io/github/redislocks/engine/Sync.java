@@ -197,7 +197,8 @@ public final class Sync extends LockObject {
     private IllegalMonitorStateException notHeld() {
         return new IllegalMonitorStateException("Thread "
                 + Shown.of(Threads.name(Thread.currentThread())) + " does not hold the lock \"" + Shown.of(keys.name())
-                + "\": only the thread that locked it can do this, through the same RedisLocks.");
+                + "\": only the thread that locked it can do this, through the same RedisLocks; for work that changes its"
+                + " thread, acquire a LockHandle, which any thread may release.");
     }
 
     /** The calling thread's hold if it is valid now, or null. */

@@ -121,12 +121,28 @@ public final class Renewals implements Task {
     public boolean askAtOnce(long attempt, long token) {
         for (Hold hold : holds.all()) {
             if (hold.attempt == attempt && hold.token == token && hold.isOpen()) {
-                hold.doubted(true);
-                hold.renewAt(clock.nanoTime());
+                askAtOnce(hold);
                 return true;
             }
         }
         return false;
+    }
+
+    /** Asks Redis at once for the holds of handles, which may have been forced unheard; whether there are any. */
+    public boolean askForHandles() {
+        boolean any = false;
+        for (Hold hold : holds.all()) {
+            if (hold.isOfHandle() && hold.isOpen()) {
+                askAtOnce(hold);
+                any = true;
+            }
+        }
+        return any;
+    }
+
+    private void askAtOnce(Hold hold) {
+        hold.doubted(true);
+        hold.renewAt(clock.nanoTime());
     }
 
     /**
@@ -181,8 +197,7 @@ public final class Renewals implements Task {
                 hold.renewAt(now);
             }
             if (doubts.has(hold)) {
-                hold.doubted(true);
-                hold.renewAt(now);
+                askAtOnce(hold);
             }
             long renewal = hold.nextRenewalNanos();
             if (renewal > horizon) {

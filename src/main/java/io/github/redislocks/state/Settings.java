@@ -246,6 +246,12 @@ public final class Settings {
                     + ": what a client keeps is renewed whoever has it, so no hold would end by itself. Name only one of"
                     + " them, or the other in the LockOptions of single locks.");
         }
+        Duration grace = values.failoverGrace;
+        if (!grace.isZero() && grace.compareTo(lease) < 0) {
+            throw new IllegalArgumentException("failoverGrace is " + grace + ", and the lease " + lease
+                    + ": a hold that the new master does not know would outlast it. Name the longest lease in use, or"
+                    + " Duration.ZERO for none.");
+        }
         Duration timeout = values.replicaAcksTimeout;
         if (values.replicaAcks > 0 && (timeout.compareTo(LEAST_TIMEOUT) < 0 || timeout.compareTo(commandTimeout) > 0)) {
             throw new IllegalArgumentException("The timeout of replicaAcks is " + timeout

@@ -35,7 +35,7 @@ public final class Mailbox implements Ping {
     private final Clock clock;
     private final long timeoutNanos;
     private final LongFunction<@Nullable Attempt> attempts;
-    private final Runnable onReopened;
+    private final Consumer<Boolean> onOpened;
     private final LongConsumer onGrantToNobody;
     /**
      * Called for an attempt that may have been granted the lock, since the message does not prove it; it should ask.
@@ -76,7 +76,7 @@ public final class Mailbox implements Ping {
             Clock clock,
             long timeoutNanos,
             LongFunction<@Nullable Attempt> attempts,
-            Runnable onReopened,
+            Consumer<Boolean> onOpened,
             LongConsumer onGrantToNobody,
             Consumer<Attempt> onDoubt,
             Forced onForced,
@@ -89,7 +89,7 @@ public final class Mailbox implements Ping {
         this.clock = clock;
         this.timeoutNanos = timeoutNanos;
         this.attempts = attempts;
-        this.onReopened = onReopened;
+        this.onOpened = onOpened;
         this.onGrantToNobody = onGrantToNobody;
         this.onDoubt = onDoubt;
         this.onForced = onForced;
@@ -187,9 +187,7 @@ public final class Mailbox implements Ping {
                 subscribe();
             } else {
                 if (current != last) {
-                    if (last != null) {
-                        onReopened.run();
-                    }
+                    onOpened.accept(last != null);
                     last = current;
                     backoff.reset();
                 }

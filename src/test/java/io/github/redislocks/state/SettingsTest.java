@@ -114,6 +114,17 @@ class SettingsTest {
     }
 
     @Test
+    void failoverGrace_belowTheLease_isRefusedWithTheRemedy() {
+        Settings brief = SECONDS.withFailoverGrace(Duration.ofMillis(999));
+        assertThatIllegalArgumentException()
+                .isThrownBy(brief::checked)
+                .withMessageContaining("PT0.999S")
+                .withMessageContaining("longest lease in use");
+        assertThat(SECONDS.withFailoverGrace(SECOND).checked()).isNotNull();
+        assertThat(SECONDS.withFailoverGrace(Duration.ZERO).checked()).isNotNull();
+    }
+
+    @Test
     void maxHold_limits_areInclusive_andZeroIsNone() {
         assertThat(Settings.DEFAULTS.maxHoldMillis()).isZero();
         assertThat(Settings.DEFAULTS.withMaxHold(Duration.ofMillis(100)).maxHoldMillis())

@@ -53,7 +53,11 @@ class MailboxStepsTest extends StillClient {
                 clock,
                 TIMEOUT_NANOS,
                 attempts::get,
-                () -> told.add("reopened"),
+                again -> {
+                    if (again) {
+                        told.add("reopened");
+                    }
+                },
                 number -> told.add("nobody " + number),
                 attempt -> told.add("doubt " + attempt.number),
                 (number, token) -> told.add("forced " + number + " " + token),

@@ -43,7 +43,11 @@ class MailboxTest {
                 clock,
                 TIMEOUT_NANOS,
                 number -> null,
-                onReopened,
+                again -> {
+                    if (again) {
+                        onReopened.run();
+                    }
+                },
                 number -> {},
                 attempt -> {},
                 (attempt, token) -> {},
