@@ -30,7 +30,7 @@ final class LossPage {
         LOCAL
     }
 
-    /** What can happen to a lock that is held; the first word of its row. */
+    /** An event in the life of a held lock, by the first word of its row. */
     enum Happening {
         RELEASED,
         KEPT,
@@ -49,7 +49,7 @@ final class LossPage {
         OVERDUE
     }
 
-    /** By when an owner is told of a loss, and how long that is with a lease of 30 s, or a named one of 20 s. */
+    /** The latest time of the notification, in ms: with a lease of 30 s, or a named one of 20 s. */
     enum When {
         AT_ONCE(100),
         BY_A_HEARTBEAT(1_600),
@@ -64,7 +64,7 @@ final class LossPage {
         }
     }
 
-    /** What an owner is told; of no loss if there is no reason. */
+    /** The notification that an owner gets; none if there is no reason. */
     record Expected(LockLost.@Nullable Reason reason, When when) {}
 
     private LossPage() {}
@@ -108,7 +108,7 @@ final class LossPage {
         return CALL.matcher(cell).results().map(call -> call.group(1)).toList();
     }
 
-    /** What the cell of a mode says; empty if that cannot happen in it. */
+    /** Reads the cell of a mode; empty if the event does not exist in that mode. */
     static Optional<Expected> expected(Happening what, Mode mode) {
         List<List<String>> rows = table("what happens");
         int column = Math.max(1, rows.get(0).indexOf(mode.name().toLowerCase(Locale.ROOT)));

@@ -32,7 +32,21 @@ final class LossScene {
     interface Ground {
         RedisLocks connect(UnaryOperator<RedisLocks.Builder> settings);
 
-        void pass(long millis);
+        /** Lets time pass until it is enough, which moved time need not ask. */
+        void pass(long millis, BooleanSupplier enough);
+
+        default void pass(long millis) {
+            pass(millis, () -> false);
+        }
+
+        /** By how much the machine may delay what is due. */
+        default long noiseMillis() {
+            return 0;
+        }
+
+        default boolean offers(Way way) {
+            return true;
+        }
 
         void passUntil(BooleanSupplier condition);
 
@@ -54,7 +68,7 @@ final class LossScene {
 
     /** More locks than one request takes. */
     private static final int MANY = 33;
-    /** Whose end tells nothing. */
+    /** Ways whose end throws nothing after a loss. */
     private static final String SILENT = "Locks.leadership.*|RedisLocksProvider.*";
 
     private final Ground ground;
@@ -74,7 +88,7 @@ final class LossScene {
         this.rival = ground.connect(settings -> settings);
     }
 
-    /** One client for the ways of a row, and what its listeners and meters were told. */
+    /** A client of owners, with a listener that keeps each event, and with meters. */
     private final class Client implements LockListener {
 
         final SimpleMeterRegistry meters = new SimpleMeterRegistry();
@@ -87,7 +101,7 @@ final class LossScene {
             metrics.bindTo(meters);
             locks = ground.connect(settings -> settings.listener(this)
                     .listener(metrics)
-                    .watchDeletions(what == Happening.WATCHED || what == Happening.WASHED)
+                    .watchDeletions(isWatched())
                     .maxHold(what == Happening.OVERDUE ? Duration.ofSeconds(15) : Duration.ZERO)
                     .localReentry(mode == Mode.LOCAL)
                     .residency(mode == Mode.RESIDENT ? Duration.ofHours(1) : Duration.ZERO));
@@ -213,6 +227,9 @@ final class LossScene {
                 owners.stream().filter(owner -> !canHappen(owner.asked())).toList();
         end(others, true);
         owners.removeAll(others);
+        if (isWatched()) {
+            clients.forEach(client -> awaitMailbox(client.locks));
+        }
         // A hold that was granted is confirmed after 1.5 s.
         ground.pass(what == Happening.UNCONFIRMED ? 2_000 : 30);
         clients.forEach(client -> client.releases.clear());
@@ -222,6 +239,10 @@ final class LossScene {
     private void end(List<Owner> some, boolean release) {
         some.forEach(owner -> owner.end(release));
         ground.passUntil(() -> some.stream().noneMatch(Thread::isAlive));
+    }
+
+    private boolean isWatched() {
+        return what == Happening.WATCHED || what == Happening.WASHED;
     }
 
     private boolean canHappen(Way.Asked asked) {
@@ -239,7 +260,7 @@ final class LossScene {
             clients.add(new Client());
         }
         Client client = clients.get(clients.size() - 1);
-        row.ways().forEach(way -> owners.add(new Owner(way, client)));
+        row.ways().stream().filter(ground::offers).forEach(way -> owners.add(new Owner(way, client)));
     }
 
     private void prepare(Owner owner, List<RedisReentrantLock> held) {
@@ -273,7 +294,12 @@ final class LossScene {
             case OLD, OVERDUE -> {}
         }
         long began = ground.nanos();
-        ground.pass(millis());
+        boolean telling = expected.reason() != null && expected.when() != When.BY_ITS_END;
+        if (telling) {
+            ground.pass(millis(), () -> owners.stream().allMatch(this::isTold));
+        } else {
+            ground.pass(millis());
+        }
         if (expected.when() != When.BY_ITS_END && what != Happening.RELEASED) {
             owners.forEach(owner -> compare(owner, began));
         }
@@ -289,10 +315,14 @@ final class LossScene {
         soft.assertAll();
     }
 
-    /** By when the owners are told. */
+    private boolean isTold(Owner owner) {
+        return !owner.client.losses(owner.lock()).isEmpty();
+    }
+
+    /** The latest time of the notification, in ms. */
     private long millis() {
         boolean ended = what == Happening.RELEASED || what == Happening.KEPT;
-        return (ended ? When.AT_ONCE : expected.when()).millis;
+        return (ended ? When.AT_ONCE : expected.when()).millis + ground.noiseMillis();
     }
 
     private static boolean keep(Owner owner) {
@@ -305,6 +335,11 @@ final class LossScene {
         CompletableFuture<LockHandle> other = locks.acquireAsync("of " + locks);
         ground.passUntil(other::isDone);
         other.join().lost();
+        awaitMailbox(locks);
+    }
+
+    private void awaitMailbox(RedisLocks locks) {
+        ground.passUntil(() -> locks.client().mailbox.isOpen());
     }
 
     private void force(RedisLocks by, Owner owner) {
@@ -370,6 +405,9 @@ final class LossScene {
     private void compareEnd(Owner owner) {
         if (what != Happening.ABANDONED && !owner.way.text().matches(SILENT)) {
             isLoss(owner, "its end", owner.thrown);
+        }
+        if (expected.reason() != null) {
+            ground.pass(100 + ground.noiseMillis(), () -> isTold(owner));
         }
         List<Told> losses = owner.client.losses(owner.lock());
         soft.assertThat(losses)

@@ -47,7 +47,9 @@ record Way(String text, List<Method> calls) {
     private static final Duration WAIT = Duration.ofSeconds(9);
     static final Duration LEASE = Duration.ofSeconds(20);
 
-    /** How the types by which locks are taken are had. What one has of another is left to that. */
+    /**
+     * The types whose methods take locks, and how to get an object of each. Inherited methods belong to the supertype.
+     */
     private static final Map<Class<?>, Function<Site, Object>> TYPES = Map.of(
             Locks.class,
             Site::locks,
@@ -80,7 +82,7 @@ record Way(String text, List<Method> calls) {
                     + " getWaitQueueLength getWaitingThreads hasQueuedThread hasQueuedThreads hasWaiters"
                     + " setRenewalTaskScheduler toString")
             .split(" "));
-    /** How a method of another type would be named that takes one, and those that are named so. */
+    /** Names that suggest a way in any other public type, and the methods that only sound like one. */
     private static final String TAKES = "(?i)(try)?(lock|acquire|take|enter|hold)(all|async|interruptibly)?"
             + "|(try)?(call|run)?with(lock|handle)\\w*|lead\\w*|execute\\w*";
 
@@ -100,7 +102,7 @@ record Way(String text, List<Method> calls) {
                     .toList();
         }
 
-        /** Which the rival signals once. */
+        /** Returns a Condition that the rival signals once; the calling thread holds the lock then. */
         private Condition condition() {
             lock().lock();
             RedisReentrantLock theirs = rival.reentrantLock(name);
@@ -109,7 +111,7 @@ record Way(String text, List<Method> calls) {
         }
     }
 
-    /** What an owner can ask of its possession and do with it; null where its way does not offer that. */
+    /** The queries and operations of an owner during its possession; null where a way does not offer one. */
     record Asked(
             @Nullable BooleanSupplier isHeld,
             @Nullable Runnable ensureHeld,
@@ -139,7 +141,7 @@ record Way(String text, List<Method> calls) {
         }
     }
 
-    /** What happens while the lock is held. Returns whether to release the lock: false if the thread just ends. */
+    /** The time of the possession. Returns whether to release the lock: false if the thread just ends. */
     interface Inside {
         boolean run(Asked asked);
     }
@@ -173,7 +175,7 @@ record Way(String text, List<Method> calls) {
                 .collect(Collectors.joining(",", method.getName() + '(', ")"));
     }
 
-    /** As the page writes it: {@code FencedLock.lock() then FencedLock.lock(Duration)}. */
+    /** Returns the way with a text such as {@code FencedLock.lock() then FencedLock.lock(Duration)}. */
     static Way of(String text) {
         return new Way(
                 text, Arrays.stream(text.split(" then ")).map(Way::method).toList());
