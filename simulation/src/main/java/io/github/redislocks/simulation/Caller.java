@@ -180,9 +180,12 @@ final class Caller {
                         })
                         .start();
             case FORCE -> {
-                scenario.server.broken(lockName);
-                lock.forceUnlock();
-                scenario.server.broken(lockName);
+                scenario.server.beginForcing(lockName);
+                try {
+                    lock.forceUnlock();
+                } finally {
+                    scenario.server.endForcing(lockName);
+                }
             }
             case DELETE -> {
                 scenario.server.broken(lockName);

@@ -56,7 +56,7 @@ final class Client {
     Client(World world, Server server, int number, List<Fault> plan, Options options, Seeded random, Runnable onKill) {
         this.world = world;
         this.number = number;
-        this.events = new Events(world, "c" + number, random.another(), options.slowListener());
+        this.events = new Events(world, "c" + number, random.another(), options.slowListener(), options.resident());
         Network network = new Network(world, server, number, plan, random);
         network.onKill(onKill);
         RedisLocks.Builder builder = RedisLocks.builder()

@@ -26,6 +26,8 @@ final class Server {
     private final Map<String, Long> ownedUntil = new HashMap<>();
     /** The first token that was not given yet when exclusion was last broken by what happened to a lock. */
     private final Map<String, Long> brokenBelow = new HashMap<>();
+    /** How many callers force the lock now. */
+    private final Map<String, Integer> forcing = new HashMap<>();
     /** When that was, by the true time. */
     private final Map<String, Long> brokenAt = new HashMap<>();
 
@@ -94,13 +96,23 @@ final class Server {
         brokenAt.put(name, world.now());
     }
 
+    /** Somebody is about to force the lock, at a moment that only Redis knows. */
+    void beginForcing(String name) {
+        forcing.merge(name, 1, Integer::sum);
+    }
+
+    void endForcing(String name) {
+        broken(name);
+        forcing.merge(name, -1, Integer::sum);
+    }
+
     /**
      * Whether exclusion is promised to a hold with this token: it began after exclusion was last broken, or that was so
      * long ago that its client has learned of it.
      */
     boolean isPromised(String name, long token) {
-        return token >= brokenBelow.getOrDefault(name, 0L)
-                || world.now() - brokenAt.getOrDefault(name, 0L) > LEARNED_NANOS;
+        return forcing.getOrDefault(name, 0) == 0 && token >= brokenBelow.getOrDefault(name, 0L)
+                || forcing.getOrDefault(name, 0) == 0 && world.now() - brokenAt.getOrDefault(name, 0L) > LEARNED_NANOS;
     }
 
     /** Whether tokens may fall back: the last ones were forgotten, and time went back. */
