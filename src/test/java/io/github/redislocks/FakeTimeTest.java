@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -97,6 +98,16 @@ class FakeTimeTest extends FakeTime {
         busy.awaitBegin();
         pass(300_000);
         assertThat(busy.seen()).isEqualTo(began);
+    }
+
+    @Test
+    void manyHolds_withoutAnswer_areAllUnconfirmed() {
+        List<String> names = IntStream.range(0, 100).mapToObj(i -> "many:" + i).toList();
+        names.forEach(name -> locks.reentrantLock(name).lock());
+        redis.down(true);
+        pass(VALIDITY);
+        await().until(() -> losses.size() == names.size());
+        assertThat(losses).extracting(LockLost::reason).containsOnly(LockLost.Reason.UNCONFIRMED);
     }
 
     @Test

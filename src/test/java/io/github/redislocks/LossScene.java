@@ -156,7 +156,7 @@ final class LossScene {
                     rival,
                     way.text(),
                     mode == Mode.NAMED ? options.fixedLease(Way.LEASE) : options,
-                    what == Happening.UNCONFIRMED ? 2 : MANY);
+                    MANY);
         }
 
         @Override
@@ -256,7 +256,7 @@ final class LossScene {
 
     private void enter(Row row) {
         // A way that subscribes has those of its client told sooner.
-        if (clients.isEmpty() || what == Happening.FORCED || what == Happening.UNCONFIRMED) {
+        if (clients.isEmpty() || what == Happening.FORCED) {
             clients.add(new Client());
         }
         Client client = clients.get(clients.size() - 1);

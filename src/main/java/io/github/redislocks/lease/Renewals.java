@@ -319,6 +319,8 @@ public final class Renewals implements Task {
         @Override
         public boolean begin() {
             for (int i = 0; i < holds.size(); i++) {
+                // Even if the batch ends before this renewal is sent: Redis did not answer then.
+                holds.get(i).renewalAsked();
                 holds.get(i).doubted(false);
                 holds.get(i).renewing(true);
             }
@@ -339,9 +341,6 @@ public final class Renewals implements Task {
 
         @Override
         public Call call(long sentNanos, long timeoutNanos) {
-            for (Hold hold : holds) {
-                hold.renewalAsked();
-            }
             Call call = renewal(sentNanos);
             return (settings.watchDeletions() ? Scripts.watched(call) : call).with(settings.acks());
         }

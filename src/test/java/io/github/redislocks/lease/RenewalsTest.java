@@ -169,6 +169,7 @@ class RenewalsTest {
     void errorWhileALostHoldIsEnded_delaysNoRenewal_andIsGoneOnWith() {
         Hold lost = hold(0);
         walk();
+        job().begin();
         job().call(clock.nanoTime(), MILLI);
         clock.advanceMillis(LEASE);
         assertThat(losses.isValid(lost)).isFalse();
