@@ -51,7 +51,10 @@ public interface LockListener {
 
     /**
      * Called when a hold has ended without its owner's unlock: once for each loss, after the lock's queries say so and
-     * after {@link #acquired} has returned for that hold.
+     * after {@link #acquired} has returned for that hold. Also called for a hold that was {@link #released} if the
+     * client kept the lock by its {@link RedisLocks.Builder#residency residency} and finds it gone: for the last hold,
+     * if Redis has not confirmed the lock since its unlock, so that the lock may have been gone before. Listeners that
+     * count holds take the first of the two calls with a token for the end of that hold.
      */
     default void lost(LockLost loss) {}
 
@@ -63,9 +66,8 @@ public interface LockListener {
 
     /**
      * Called when this client has given up a lock that it kept by its {@link RedisLocks.Builder#residency residency}. A
-     * kept lock that is lost is not reported here, but to {@link #lost} if a thread held it, and else not at all. If
-     * listeners are so slow that very many of these events wait for them, further ones are left out, and counted in the
-     * log.
+     * kept lock that is lost is not reported here, but to {@link #lost} if a thread held it, or may have. If listeners
+     * are so slow that very many of these events wait for them, further ones are left out, and counted in the log.
      */
     default void givenUp(LockGivenUp event) {}
 

@@ -50,8 +50,9 @@ public final class LockLost implements Serializable {
     }
 
     /**
-     * Who held it: {@code thread} and the thread's name, as it was when the loss was seen; or {@code handle} and the
-     * number by which {@link LockHandle#owner()} ends.
+     * The owner of the hold: {@code thread} and the thread's name, as it was when the loss was seen; {@code handle} and
+     * the number by which {@link LockHandle#owner()} ends; or that a thread has unlocked since: see
+     * {@link LockListener#lost}.
      */
     public String owner() {
         return owner;

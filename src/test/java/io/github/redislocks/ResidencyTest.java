@@ -411,6 +411,43 @@ class ResidencyTest extends FakeTime {
         assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.TAKEN);
     }
 
+    /** A thread has unlocked since the last renewal, and another one that has the lock now hears of the loss itself. */
+    @Test
+    void lossThatAnUnlockFinds_isToldOnce() throws Exception {
+        long token = lockAfterAnother();
+        CompletableFuture<Boolean> waiter = elsewhere(() -> {
+            other.lock();
+            return unlocked(other);
+        });
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        settle();
+        server.flushAll();
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+        passUntil(waiter::isDone);
+        pass(5_000);
+        assertThat(losses).extracting(LockLost::token).containsExactly(token);
+    }
+
+    @Test
+    void lossThatAnAwaitFinds_isToldOnce() throws Exception {
+        long token = lockAfterAnother();
+        server.flushAll();
+        assertThatThrownBy(lock.newCondition("c")::await).isInstanceOf(LockLostException.class);
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+        pass(5_000);
+        assertThat(losses).extracting(LockLost::token).containsExactly(token);
+    }
+
+    private long lockAfterAnother() {
+        use();
+        pass(1_500);
+        lock.lock();
+        pass(1);
+        lock.unlock();
+        lock.lock();
+        return lock.fencingToken();
+    }
+
     @Test
     void keptLockThatWasDeleted_withoutUseSinceTheLastRenewal_isNoLoss() {
         use();

@@ -72,6 +72,8 @@ public final class Residence extends Owner {
     private volatile boolean foundOthers;
     /** The last token of a thread's hold under the lease, 0 before the first; of who has the turn. */
     private volatile long lastToken;
+    /** The token of the last of those holds that was lost, and so told; 0 if none was. */
+    private volatile long lostToken;
     /** When the last request was sent to which Redis answered that the lease is there. */
     private volatile long confirmedNanos;
     /** The highest attempt that was recalled. */
@@ -270,6 +272,7 @@ public final class Residence extends Owner {
     /** Notes the lease that was acquired; for who has the turn. */
     public void begin(Hold acquired) {
         lastToken = 0;
+        lostToken = 0;
         confirmedNanos = acquired.acquiredNanos;
         leased.add(this);
         lease.set(acquired);
@@ -405,6 +408,7 @@ public final class Residence extends Owner {
     public void lost(LocalHold hold) {
         if (holding == hold) {
             holds.putOnce(hold);
+            lostToken = hold.token;
             endHolding(hold);
         }
     }
@@ -447,7 +451,7 @@ public final class Residence extends Owner {
 
     /** The loss of a lease by the thread that has unlocked since Redis last said that it is there; null if none has. */
     public @Nullable LockLost lossOfUnlocked(LockLost.Reason reason) {
-        return lastToken != 0 && idleSinceNanos - confirmedNanos > 0
+        return lastToken != lostToken && idleSinceNanos - confirmedNanos > 0
                 ? LockLost.of(keys.name(), lastToken, "a thread that has unlocked it since", reason)
                 : null;
     }
