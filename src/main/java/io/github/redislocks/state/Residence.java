@@ -351,12 +351,13 @@ public final class Residence extends Owner {
         if (token == 0) {
             return null;
         }
-        boolean first = lastToken == 0;
-        LocalHold made = new LocalHold(this, from, owner, token, first && from.previousLost, now, below);
+        long before = lastToken;
+        LocalHold made = new LocalHold(this, from, owner, token, before == 0 && from.previousLost, now, below);
         LAST_TOKEN.lazySet(this, token);
         holding = made;
         // Looked at again: whoever declared the loss before the line above saw no holder. Nor does anybody yet.
         if (!from.isOpen()) {
+            lastToken = before;
             holding = null;
             return null;
         }

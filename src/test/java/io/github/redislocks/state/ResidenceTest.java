@@ -3,9 +3,11 @@ package io.github.redislocks.state;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.fixture.FakeClock;
 import java.util.HashSet;
+import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import org.jspecify.annotations.Nullable;
@@ -79,6 +81,22 @@ class ResidenceTest {
     private void endTurnAndLetItCome() {
         residence.endTurn();
         uninterrupted(stopped);
+    }
+
+    @Test
+    void leaseThatIsLostWhileAThreadTakesIt_wasLastThatOfTheThreadBefore() {
+        assertThat(residence.tryTurn()).isTrue();
+        beginLease();
+        Hold lease = Objects.requireNonNull(residence.lease());
+        Owner owner = new Owner("client:1");
+        long token = Objects.requireNonNull(residence.take(lease, owner, 0, null)).token;
+        residence.passOn(1_000_000);
+        assertThat(residence.tryTurn()).isTrue();
+        lease.lose(LockLost.Reason.TAKEN);
+        assertThat(residence.take(lease, owner, 1_000_000, null)).isNull();
+        assertThat(Objects.requireNonNull(residence.lossOfUnlocked(LockLost.Reason.TAKEN))
+                        .token())
+                .isEqualTo(token);
     }
 
     @Test
