@@ -89,7 +89,7 @@ final class ResidenceEntries {
         StackSpace.ensureLocal();
         long began = clock.nanoTime();
         // Before the turn: whoever found this with the turn would have to give the lock up when that ends.
-        if (residences.isOver(residence, kept, began, true) || !residence.tryTurn()) {
+        if (residences.whyOver(residence, kept, began, true) != null || !residence.tryTurn()) {
             return null;
         }
         boolean done = false;
@@ -241,7 +241,7 @@ final class ResidenceEntries {
         if (local != null
                 || lease == null
                 || !losses.isValid(lease)
-                || residences.isOver(residence, lease, clock.nanoTime(), true)) {
+                || residences.whyOver(residence, lease, clock.nanoTime(), true) != null) {
             return local;
         }
         // So that there are tokens afterwards: one for each microsecond.
@@ -266,7 +266,7 @@ final class ResidenceEntries {
         if (lease == null
                 || lease.renewedMillis() < leaseMillis
                 || !losses.isValid(lease, now)
-                || residences.isOver(residence, lease, now, true)) {
+                || residences.whyOver(residence, lease, now, true) != null) {
             return null;
         }
         return takeInTime(residence, lease, caller, now, below);

@@ -210,15 +210,11 @@ public final class Residences implements Task {
     }
 
     /**
-     * Whether a lease is not to be kept, since others want the lock, or could not say so; once its slice is over.
+     * Why a lease is not to be kept: since others want the lock, or could not say so; once its slice is over. Null if
+     * it may be.
      *
      * @param passes whether a thread of this client would have the lock next, so that the slice counts
      */
-    public boolean isOver(Residence residence, Hold lease, long now, boolean passes) {
-        return whyOver(residence, lease, now, passes) != null;
-    }
-
-    /** As above, with the reason; null if it is not over. */
     public LockGivenUp.@Nullable Reason whyOver(Residence residence, Hold lease, long now, boolean passes) {
         LockGivenUp.Reason reason = reason(residence, lease);
         return reason != null && passes && isYoung(lease, now) ? null : reason;
