@@ -19,6 +19,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Acquisitions for which no thread waits. */
 class AsyncHandleTest extends FakeTime {
@@ -170,6 +172,28 @@ class AsyncHandleTest extends FakeTime {
         passUntil(() -> server.zset(KEY + ":queue").isEmpty());
         other.unlock();
         assertNothingLeft();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void completeAsync_isACancel(boolean succeeds) {
+        other.lock();
+        CompletableFuture<LockHandle> future = acquire();
+        CompletableFuture<Integer> work = locks.withLockAsync("job", held -> CompletableFuture.completedFuture(1));
+        passUntil(() -> server.zset(KEY + ":queue").size() == 1);
+        future.completeAsync(() -> end(succeeds, null));
+        work.completeAsync(() -> end(succeeds, 2));
+        passUntil(() -> server.zset(KEY + ":queue").isEmpty());
+        assertThat(future.isCompletedExceptionally()).isEqualTo(!succeeds);
+        other.unlock();
+        assertNothingLeft();
+    }
+
+    private static <T> T end(boolean succeeds, T value) {
+        if (succeeds) {
+            return value;
+        }
+        throw new IllegalStateException("of the test");
     }
 
     @Test

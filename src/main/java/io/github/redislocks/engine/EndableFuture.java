@@ -1,6 +1,8 @@
 package io.github.redislocks.engine;
 
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,6 +34,19 @@ public final class EndableFuture<T extends @Nullable Object> extends Completable
     public boolean cancel(boolean mayInterruptIfRunning) {
         onEnd.run();
         return super.cancel(mayInterruptIfRunning);
+    }
+
+    @Override
+    public CompletableFuture<T> completeAsync(Supplier<? extends T> supplier, Executor executor) {
+        return super.completeAsync(
+                () -> {
+                    try {
+                        return supplier.get();
+                    } finally {
+                        onEnd.run();
+                    }
+                },
+                executor);
     }
 
     /** Completes the future, for its maker; false if it was complete. */
