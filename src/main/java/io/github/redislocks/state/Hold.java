@@ -110,7 +110,7 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
     public volatile boolean stranded;
     /** Whether the listeners have been told of the loss; used by the notifying thread only. */
     private volatile boolean told;
-    /** Whether the listeners have been told of the acquisition. */
+    /** Whether the listeners have been told of the acquisition: of a Condition's, before the wait. */
     private volatile boolean announced;
 
     public Hold(Attempt attempt, Attempt.Grant grant, long now, long nextRenewalNanos, @Nullable Hold below) {
@@ -130,6 +130,9 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         this.wantedMillis = leaseMillis;
         this.fenceRefreshedSeconds = seconds(now);
         this.failoverEpoch = attempt.failoverEpoch();
+        if (attempt.fromCondition) {
+            announced = true;
+        }
         this.state = grant.deadlineNanos();
     }
 
@@ -595,7 +598,6 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
      */
     public void resume(Hold before) {
         count = before.count;
-        announced = true;
         renewedMillis = before.renewedMillis;
         renewedFrom = before.renewedFrom;
     }
