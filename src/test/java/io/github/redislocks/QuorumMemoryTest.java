@@ -1,9 +1,11 @@
 package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.quorum.Quorum;
+import io.github.redislocks.testkit.twin.Fault;
 import io.github.redislocks.testkit.twin.HeldCalls;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
@@ -71,6 +73,15 @@ class QuorumMemoryTest {
         holder.lock.lock();
         for (int i = 0; i < 500; i++) {
             assertThat(client.lock.tryLock()).isFalse();
+        }
+        await().atMost(SOON).untilAsserted(() -> assertThat(remembered()).isZero());
+    }
+
+    @Test
+    void refusedTries_leaveNothing() {
+        client.nodes.forEach(node -> node.failNext(Integer.MAX_VALUE, call -> true, Fault.refused("NOPERM no")));
+        for (int i = 0; i < 20; i++) {
+            assertThatThrownBy(client.lock::tryLock).isInstanceOf(LockUnavailableException.class);
         }
         await().atMost(SOON).untilAsserted(() -> assertThat(remembered()).isZero());
     }

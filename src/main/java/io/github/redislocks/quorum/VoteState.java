@@ -49,12 +49,15 @@ public final class VoteState {
             return call.request() instanceof Request.Keeping kept ? all.getIfPresent(kept.attempt()) : null;
         }
 
-        /** Forgets an attempt that got nothing and has no place: it may ask again as if it never had. */
+        /**
+         * Forgets an attempt that got nothing and has no place, or was refused: it may ask again as if it never had.
+         */
         public void forgetBusy(Call call, Outcome outcome) {
-            if (call.request() instanceof Request.Wanting wanting
-                    && outcome.reply() != null
-                    && outcome.reply().is("BUSY")) {
-                all.invalidate(wanting.attempt());
+            boolean refused =
+                    call.request() instanceof Request.Acquire && outcome.failure() instanceof RedisException.Refused;
+            boolean busy = outcome.reply() != null && outcome.reply().is("BUSY");
+            if (call.request() instanceof Request.Wanting wanting && (busy || refused)) {
+                all.asMap().computeIfPresent(wanting.attempt(), (number, state) -> state.won == null ? null : state);
             }
         }
 
