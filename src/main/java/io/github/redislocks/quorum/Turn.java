@@ -271,8 +271,9 @@ final class Turn {
         }
         VoteAnswer answer = VoteAnswer.of(outcome);
         if (reply != null && answer.tellsTime()) {
-            if (answer instanceof VoteAnswer.Voted voted && voted.otherRunId() == null) {
-                node.server.answered(reply.number(reply.values().size() - 1));
+            boolean ofVote = answer instanceof VoteAnswer.Voted || answer instanceof VoteAnswer.Taken;
+            if (ofVote && answer.otherRunId() == null) {
+                node.server.answered(reply.now());
             }
             // Counted from the sending it may be ahead by a round trip, and by a slow one more than the margin. Then
             // rather behind: a request that is late by mistake is sent again.

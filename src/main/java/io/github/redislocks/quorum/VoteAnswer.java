@@ -23,8 +23,8 @@ public sealed interface VoteAnswer {
             boolean kept,
             @Nullable String otherRunId) implements VoteAnswer {}
 
-    /** The vote is another owner's, for so many ms if nobody renews it. */
-    record Taken(String owner, long pttlMillis) implements VoteAnswer {}
+    /** The vote is another owner's, for so many ms if nobody renews it; otherRunId: as of {@link Voted}. */
+    record Taken(String owner, long pttlMillis, @Nullable String otherRunId) implements VoteAnswer {}
 
     /** The master may have forgotten a vote, and gives none for so many ms. */
     record Young(long waitMillis) implements VoteAnswer {}
@@ -54,7 +54,8 @@ public sealed interface VoteAnswer {
                         reply.number(2) != 0,
                         !reply.text(3).equals("0"),
                         reply.text(3).length() > 1 ? reply.text(3) : null);
-            case "TAKEN" -> new Taken(reply.text(0), reply.number(1));
+            case "TAKEN" ->
+                new Taken(reply.text(0), reply.number(1), reply.values().size() > 3 ? reply.text(3) : null);
             case "YOUNG" -> new Young(reply.number(0));
             case "GONE" -> reply.values().isEmpty() ? Word.NONE : new Gone(reply.number(0));
             case "OTHER" -> new Other(reply.text(0));

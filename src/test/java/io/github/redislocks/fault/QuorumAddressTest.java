@@ -88,6 +88,12 @@ class QuorumAddressTest {
         }
     }
 
+    private static void assertNeverAcquires(RedisReentrantLock lock) {
+        for (int i = 0; i < OFTEN; i++) {
+            assertThat(acquires(lock)).isFalse();
+        }
+    }
+
     private static void awaitAge(RedisServer server, Duration age) {
         try (Jedis jedis = server.client()) {
             await().until(() ->
@@ -110,9 +116,7 @@ class QuorumAddressTest {
         String log = Logged.by(() -> {
             toC.retarget(masters.get(1));
             toC.cut();
-            for (int i = 0; i < OFTEN; i++) {
-                assertThat(acquires(victim)).isFalse();
-            }
+            assertNeverAcquires(victim);
         });
         assertThat(holder.isHeldByCurrentThread()).isTrue();
         assertThat(log).contains("is the same server as");
@@ -154,6 +158,27 @@ class QuorumAddressTest {
                     .during(LEASE.plusSeconds(1))
                     .atMost(Duration.ofSeconds(15))
                     .until(victim::isHeldByCurrentThread);
+        }
+    }
+
+    /** C only ever tells the victim that the holder has the vote, as it tells a thread that waits. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 3})
+    void addressThatLeadsToAnotherServer_ofAMasterThatGaveTheVictimNoVote_givesNoVoteForAWhile(
+            int restartDelaySeconds) {
+        RedisReentrantLock victim = connect(
+                restartDelaySeconds, masters.get(0).uri(), masters.get(1).uri(), toC.uri());
+        RedisReentrantLock holder = holderOfAAndC(restartDelaySeconds);
+        try (RedisServer other = RedisServer.start()) {
+            awaitAge(other, LEASE.plusSeconds(3));
+            assertNeverAcquires(victim);
+            String log = Logged.by(() -> {
+                toC.retarget(other);
+                toC.cut();
+                assertThat(acquires(victim)).isFalse();
+            });
+            assertThat(holder.isHeldByCurrentThread()).isTrue();
+            assertThat(log).contains("is another server than before");
         }
     }
 }

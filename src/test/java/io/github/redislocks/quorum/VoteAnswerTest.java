@@ -21,7 +21,8 @@ class VoteAnswerTest {
         assertThat(read("VOTED", 5L, 3L, 1L, 0L, 9L)).isEqualTo(new VoteAnswer.Voted(5, 3, true, false, null));
         assertThat(read("VOTED", 5L, 3L, 0L, 1L, 9L)).isEqualTo(new VoteAnswer.Voted(5, 3, false, true, null));
         assertThat(read("VOTED", 5L, 3L, 0L, "run", 9L)).isEqualTo(new VoteAnswer.Voted(5, 3, false, true, "run"));
-        assertThat(read("TAKEN", "a:1", 70L, 9L)).isEqualTo(new VoteAnswer.Taken("a:1", 70));
+        assertThat(read("TAKEN", "a:1", 70L, 9L)).isEqualTo(new VoteAnswer.Taken("a:1", 70, null));
+        assertThat(read("TAKEN", "a:1", 70L, 9L, "f0e1").otherRunId()).isEqualTo("f0e1");
         assertThat(read("YOUNG", 80L, 9L)).isEqualTo(new VoteAnswer.Young(80));
         assertThat(read("GONE", 4L)).isEqualTo(new VoteAnswer.Gone(4));
         assertThat(read("OTHER", "run")).isEqualTo(new VoteAnswer.Other("run"));

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.health.ServerRequirements;
 import io.github.redislocks.quorum.QuorumCalls;
+import io.github.redislocks.quorum.VoteAnswer;
 import io.github.redislocks.quorum.VotePoll;
 import io.github.redislocks.quorum.Withdrawal;
 import io.github.redislocks.redis.Call;
@@ -434,6 +435,8 @@ class QuorumScriptTest {
             assertThat(run(other, SECOND)).isEqualTo(new Reply("OTHER", List.of(runId(), micros.get())));
             Call own = each.vote(candidate("a:1", 0), each.nextBallot(), 10, new QuorumCalls.At(runId(), FOR_EVER));
             assertThat(run(own, SECOND).code()).isEqualTo("VOTED");
+            Call late = each.vote(candidate("b:1", 0), each.nextBallot(), 10, new QuorumCalls.At("0123", FOR_EVER));
+            assertThat(VoteAnswer.of(run(late, SECOND)).otherRunId()).isEqualTo(runId());
             release("a:1");
         }
     }

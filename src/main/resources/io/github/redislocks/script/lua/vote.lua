@@ -6,11 +6,12 @@
 --          votes, or '' for any, claim(ms), or '' for no place in line, suspect: as in acquire, or
 --          0, lapsed: only of a renewal, whose token is that of a hold, which must not have ended: the token of a later
 --          vote that ended here by its lease and is known to have come to nothing; or 0
--- returns  VOTED token after lost kept now, as a text if the lock was free, since a table costs Redis more: token is the one wanted or, if that was counted before, the next, and never one behind the server's time; after is
---          the token of the hold before, and lost is above 0 unless that was released; kept is 1 if the vote was there, or
---          the run id of this server if the vote was there and another server was named
---          | TAKEN owner pttl now | YOUNG wait(ms) now | GONE lapsed: the token of a later vote that ended by its lease,
---          or 0 | STALE | LATE now | OTHER run-id now
+-- returns  VOTED token after lost kept now, as a text if the lock was free, since a table costs Redis more: token is the one
+--          wanted or, if that was counted before, the next, and never one behind the server's time; after is the token of
+--          the hold before, and lost is above 0 unless that was released; kept is 1 if the vote was there, or the run id
+--          of this server if the vote was there and another server was named
+--          | TAKEN owner pttl now, and the run id of this server if another was named | YOUNG wait(ms) now
+--          | GONE lapsed: the token of a later vote that ended by its lease, or 0 | STALE | LATE now | OTHER run-id now
 local call = redis.call
 local time = call('time')
 local now = time[1] * 1000000 + time[2]
@@ -54,12 +55,16 @@ end
 -- It would take longer to read what is not there.
 local held = redis.call('exists', lock) == 0 and {}
     or redis.call('hmget', lock, 'owner', 'attempt', 'ballot', 'token', 'after', 'lost')
+local trusted = ARGV[8] or ''
+local server = trusted ~= '' and redis.call('info', 'server')
+local other = server and not string.find(server, 'run_id:' .. trusted, 1, true)
+    and string.match(server, 'run_id:(%x+)')
 if held[1] and held[1] ~= owner then
     local pttl = redis.call('pttl', lock)
     if claim then
         line_up_for(claim)
     end
-    return {'TAKEN', held[1], pttl, now}
+    return {'TAKEN', held[1], pttl, now, other or nil}
 end
 
 local highest, last, lost = counted()
@@ -68,10 +73,6 @@ local holder = tonumber(held[2] or 0)
 if holder > attempt then
     return {'STALE'}
 end
-local trusted = ARGV[8] or ''
-local server = (uptime > 0 or trusted ~= '') and redis.call('info', 'server')
-local other = trusted ~= '' and not string.find(server, 'run_id:' .. trusted, 1, true)
-    and string.match(server, 'run_id:(%x+)')
 if held[1] then
     if holder == attempt then
         -- First: at maxmemory Redis refuses the others only as long as a script has not yet written.
@@ -93,6 +94,7 @@ if renewal and last >= wanted then
     end
 end
 if uptime > 0 then
+    server = server or redis.call('info', 'server')
     -- The difference of two times in whole seconds: it may tell a second too much. Found without a pattern, which would
     -- be tried at each character before.
     local from = string.find(server, 'uptime_in_seconds:', 1, true)
