@@ -173,6 +173,17 @@ class MovedReleasesTest extends FakeTime {
     }
 
     @Test
+    void release_isSaidAgainOnce() {
+        lock.lock();
+        replicate();
+        lock.unlock();
+        int before = releases();
+        failOver();
+        assertThat(releases() - before).isEqualTo(1);
+        isFreeAndWasReleasedInOrder();
+    }
+
+    @Test
     void releases_thatAreSaidAgain_areTheLastAndLimited() {
         for (int i = 0; i < 700; i++) {
             lock.lock();

@@ -27,7 +27,7 @@ public final class Holds {
      */
     private @Nullable Hold[] removed = new Hold[REMEMBERED];
 
-    private @Nullable Hold[] removedBefore = removed;
+    private @Nullable Hold[] removedBefore = {};
 
     /** The calling thread's hold of the lock, valid or lost; null if there is none. */
     @Nullable
