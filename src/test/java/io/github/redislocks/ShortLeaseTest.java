@@ -70,4 +70,30 @@ class ShortLeaseTest extends FakeTime {
         enough.countDown();
         whileTimePasses(() -> true, far::close);
     }
+
+    @ParameterizedTest
+    @ValueSource(ints = {300, 600, 1_000})
+    void shortLease_nearby_outlastsAConnectionThatDiesInSilence(int leaseMillis) {
+        AtomicInteger silent = new AtomicInteger();
+        RedisLocks near = RedisLocks.on(
+                new DistantRedis(server, clock, 1) {
+                    @Override
+                    protected boolean isHeard(long timeoutNanos) {
+                        return silent.getAndUpdate(left -> Math.max(0, left - 1)) == 0;
+                    }
+                },
+                Settings.DEFAULTS,
+                LossListener.to(losses::add),
+                clock);
+        clients.add(near);
+        RedisReentrantLock brief = near.lock("brief", LockOptions.defaults().lease(Duration.ofMillis(leaseMillis)));
+        brief.lock();
+        pass(2L * leaseMillis);
+        silent.set(1);
+        pass(2L * leaseMillis);
+        assertThat(silent).hasValue(0);
+        assertThat(losses).isEmpty();
+        assertThat(brief.isHeldByCurrentThread()).isTrue();
+        whileTimePasses(() -> true, near::close);
+    }
 }

@@ -36,10 +36,14 @@ public final class BatchSender implements Runnable {
     private static final int PIPELINE = 32;
 
     /**
-     * The least time to wait for answers, unless the command timeout is shorter. A timeout cuts the connection of all
-     * holds, which a short lease of one of them must not do.
+     * The least time to wait for answers, in times of the last pipeline: enough to connect anew. A timeout cuts the
+     * connection of all holds, which a short lease of one of them must not do again and again.
      */
-    private static final long MIN_TIMEOUT_NANOS = 750_000_000;
+    private static final int LEAST_TRIPS = 8;
+    /** The bounds of that time. */
+    private static final long NEAR_TIMEOUT_NANOS = 100_000_000;
+
+    private static final long FAR_TIMEOUT_NANOS = 750_000_000;
     /**
      * For each time this long that a pipeline took, the next one may be longer by PIPELINE, MAX_FACTOR times at most.
      */
@@ -62,6 +66,8 @@ public final class BatchSender implements Runnable {
     private volatile long usedNanos;
     /** The size of the next pipeline; used by the sender's thread only. */
     private long pipeline = PIPELINE;
+    /** The least time to wait for the next batch; of the same thread. */
+    private long leastNanos = FAR_TIMEOUT_NANOS;
 
     /**
      * Makes a sender; {@code onFree} is run each time it can take a batch again, or leaves a pending command to others.
@@ -213,7 +219,7 @@ public final class BatchSender implements Runnable {
     private void send(Work current) {
         long timeout = commandTimeoutNanos;
         for (Job job : current.jobs) {
-            timeout = Math.min(timeout, Math.max(MIN_TIMEOUT_NANOS, job.patienceNanos()));
+            timeout = Math.min(timeout, Math.max(leastNanos, job.patienceNanos()));
         }
         List<Job> rest = current.jobs;
         boolean answered = true;
@@ -259,6 +265,7 @@ public final class BatchSender implements Runnable {
         List<Outcome> outcomes = outcomes(calls, timeout);
         long took = clock.nanoTime() - sent;
         pipeline = PIPELINE * (1 + Math.min(MAX_FACTOR, took / FAR_NANOS));
+        leastNanos = Math.max(NEAR_TIMEOUT_NANOS, Math.min(FAR_TIMEOUT_NANOS, LEAST_TRIPS * took));
         boolean answered = false;
         boolean silent = false;
         for (int i = 0; i < jobs.size(); i++) {

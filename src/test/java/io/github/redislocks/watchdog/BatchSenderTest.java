@@ -240,13 +240,34 @@ class BatchSenderTest {
         assertThat(pipelines).containsExactly(96, 512, 1);
     }
 
+    private long timeout(long patienceNanos) {
+        send(true, List.of(new Question(1, patienceNanos), new Question(1, 1_700 * MILLI)));
+        assertThat(pings.get(pings.size() - 1)).isEqualTo(timeouts.get(timeouts.size() - 1));
+        return timeouts.get(timeouts.size() - 1);
+    }
+
     @Test
     void answers_areWaitedForAsLongAsTheyAreWorthIt_butLongEnoughForADistantServer() {
+        assertThat(timeout(5 * MILLI)).as("nothing is known").isEqualTo(750 * MILLI);
+        assertThat(timeout(5 * MILLI)).as("near").isEqualTo(100 * MILLI);
+        assertThat(timeout(300 * MILLI)).isEqualTo(300 * MILLI);
+        Function<List<Call>, List<Outcome>> quick = server;
+        server = calls -> {
+            clock.advanceMillis(30);
+            return quick.apply(calls);
+        };
+        assertThat(timeout(300 * MILLI)).isEqualTo(300 * MILLI);
+        assertThat(timeout(5 * MILLI)).as("eight round trips").isEqualTo(240 * MILLI);
+        server = calls -> {
+            clock.advanceMillis(240);
+            return all(calls, AWAY);
+        };
+        timeout(5 * MILLI);
+        assertThat(timeout(5 * MILLI)).as("after a silence").isEqualTo(750 * MILLI);
+        assertThat(timeout(1_500 * MILLI)).isEqualTo(1_500 * MILLI);
+        timeouts.clear();
         send(false, questions(1));
-        send(false, List.of(new Question(1, 1_500 * MILLI), new Question(1, 1_700 * MILLI)));
-        send(true, List.of(new Question(1, 5 * MILLI), new Question(1, 1_700 * MILLI)));
-        assertThat(timeouts).containsExactly(TIMEOUT, 1_500 * MILLI, 750 * MILLI);
-        assertThat(pings).containsExactly(750 * MILLI);
+        assertThat(timeouts).containsExactly(TIMEOUT);
     }
 
     @Test
