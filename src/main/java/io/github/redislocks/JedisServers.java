@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.quorum.QuorumMasters;
 import io.github.redislocks.redis.Redis;
@@ -126,7 +127,7 @@ public final class JedisServers {
             return masters.open(clientId, settings, restartDelay, threads);
         }
         if (restartDelay != null) {
-            throw new IllegalArgumentException("restartDelay is " + restartDelay
+            throw new IllegalArgumentException("restartDelay is " + Shown.of(restartDelay)
                     + ", and only the masters of a quorum delay their votes: leave it out, or name a quorum.");
         }
         RedisUri named = known().named(clientId);

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Shown;
 import java.time.Duration;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -63,8 +64,8 @@ public final class LeaderOptions {
 
     static Duration checkDrain(Duration time) {
         if (Objects.requireNonNull(time, "drain").isNegative() || time.compareTo(MAX_DRAIN) > 0) {
-            throw new IllegalArgumentException("The drain is " + time + ": it must lie between 0 and " + MAX_DRAIN
-                    + ". Use Duration.ZERO to wait for nothing.");
+            throw new IllegalArgumentException("The drain is " + Shown.of(time) + ": it must lie between 0 and "
+                    + Shown.of(MAX_DRAIN) + ". Use Duration.ZERO to wait for nothing.");
         }
         return time;
     }
@@ -96,6 +97,6 @@ public final class LeaderOptions {
 
     @Override
     public String toString() {
-        return "LeaderOptions[" + lock + ", interrupt=" + interrupt + ", drain=" + drain + ']';
+        return "LeaderOptions[" + lock + ", interrupt=" + interrupt + ", drain=" + Shown.of(drain) + ']';
     }
 }

@@ -149,7 +149,10 @@ public final class Leadership implements AutoCloseable {
             agenda.clock().parkUntil(this, deadline);
         }
         if (!ended.isDone()) {
-            LOG.warn("The work of the leader of \"{}\" has not ended within {}: the lock stays held", name, drain);
+            LOG.warn(
+                    "The work of the leader of \"{}\" has not ended within {}: the lock stays held",
+                    name,
+                    Shown.of(drain));
         }
         return ended.isDone();
     }

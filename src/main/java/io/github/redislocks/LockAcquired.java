@@ -88,7 +88,7 @@ public final class LockAcquired {
 
     @Override
     public String toString() {
-        return "LockAcquired[lockName=" + Shown.of(lockName) + ", token=" + token + ", waited=" + waited
+        return "LockAcquired[lockName=" + Shown.of(lockName) + ", token=" + token + ", waited=" + Shown.of(waited)
                 + ", previousHolderLost=" + previousHolderLost + (local ? ", local" : "") + ']';
     }
 }

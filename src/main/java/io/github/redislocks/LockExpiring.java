@@ -73,6 +73,6 @@ public final class LockExpiring {
     @Override
     public String toString() {
         return "LockExpiring[lockName=" + Shown.of(lockName) + ", token=" + token + ", owner=" + owner + ", endsIn="
-                + endsIn + ']';
+                + Shown.of(endsIn) + ']';
     }
 }

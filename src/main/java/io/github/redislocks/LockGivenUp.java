@@ -122,7 +122,8 @@ public final class LockGivenUp {
 
     @Override
     public String toString() {
-        return "LockGivenUp[lockName=" + Shown.of(lockName) + ", reason=" + reason + ", lasted=" + lasted
-                + ", acquisitions=" + acquisitions + (sinceRecall == null ? "" : ", sinceRecall=" + sinceRecall) + ']';
+        return "LockGivenUp[lockName=" + Shown.of(lockName) + ", reason=" + reason + ", lasted=" + Shown.of(lasted)
+                + ", acquisitions=" + acquisitions
+                + (sinceRecall == null ? "" : ", sinceRecall=" + Shown.of(sinceRecall)) + ']';
     }
 }

@@ -77,6 +77,7 @@ public final class LockNotAcquired {
 
     @Override
     public String toString() {
-        return "LockNotAcquired[lockName=" + Shown.of(lockName) + ", waited=" + waited + ", outcome=" + outcome + ']';
+        return "LockNotAcquired[lockName=" + Shown.of(lockName) + ", waited=" + Shown.of(waited) + ", outcome="
+                + outcome + ']';
     }
 }

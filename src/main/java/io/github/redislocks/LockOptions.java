@@ -1,9 +1,11 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -70,20 +72,26 @@ public final class LockOptions {
         Duration lease = values.lease;
         Duration maxHold = values.maxHold;
         if (!values.renewed && lease != null && maxHold != null && !maxHold.isZero() && lease.compareTo(maxHold) > 0) {
-            throw new IllegalArgumentException("The fixedLease is " + lease + ", and the maxHold of the same options "
-                    + maxHold + ": a hold cannot last longer than its maxHold. Name a fixedLease of at most that, or"
-                    + " no maxHold, since nobody renews a fixed lease.");
+            throw new IllegalArgumentException(
+                    "The fixedLease is " + Shown.of(lease) + ", and the maxHold of the same options "
+                            + Shown.of(maxHold)
+                            + ": a hold cannot last longer than its maxHold. Name a fixedLease of at most that, or"
+                            + " no maxHold, since nobody renews a fixed lease.");
         }
-        boolean kept = values.residency != null && !values.residency.isZero();
+        Duration residency = Objects.requireNonNullElse(values.residency, Duration.ZERO);
+        boolean kept = !residency.isZero();
         if (kept && values.fair) {
-            throw new IllegalArgumentException("The residency is " + values.residency + ", of a fair lock: the threads"
-                    + " of a client that keeps a lock go before those of others, and a fair lock serves all by their"
-                    + " arrival. Name no residency, or fair(false).");
+            throw new IllegalArgumentException(
+                    "The residency is " + Shown.of(residency) + ", of a fair lock: the threads"
+                            + " of a client that keeps a lock go before those of others, and a fair lock serves all by their"
+                            + " arrival. Name no residency, or fair(false).");
         }
         if (kept && maxHold != null && !maxHold.isZero()) {
-            throw new IllegalArgumentException("The residency is " + values.residency + ", and the maxHold of the same"
-                    + " options " + maxHold + ": what a client keeps is renewed whoever has it, so no hold would end by"
-                    + " itself. Name only one of them.");
+            throw new IllegalArgumentException(
+                    "The residency is " + Shown.of(residency) + ", and the maxHold of the same"
+                            + " options " + Shown.of(maxHold)
+                            + ": a client renews what it keeps, whichever thread has it, so no hold would end by"
+                            + " itself. Name only one of them.");
         }
         this.values = values;
     }
@@ -277,7 +285,7 @@ public final class LockOptions {
             text.append(text.charAt(text.length() - 1) == '[' ? "" : ", ")
                     .append(name)
                     .append('=')
-                    .append(value);
+                    .append(value instanceof Duration time ? Shown.of(time) : value);
         }
     }
 }

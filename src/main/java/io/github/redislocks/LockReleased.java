@@ -76,7 +76,7 @@ public final class LockReleased {
 
     @Override
     public String toString() {
-        return "LockReleased[lockName=" + Shown.of(lockName) + ", token=" + token + ", held=" + held
-                + (keptFor.isZero() ? "" : ", keptFor=" + keptFor) + ']';
+        return "LockReleased[lockName=" + Shown.of(lockName) + ", token=" + token + ", held=" + Shown.of(held)
+                + (keptFor.isZero() ? "" : ", keptFor=" + Shown.of(keptFor)) + ']';
     }
 }

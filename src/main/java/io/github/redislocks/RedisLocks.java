@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import io.github.redislocks.concurrent.Agenda;
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.engine.AsyncAcquisitions;
 import io.github.redislocks.engine.EagerClasses;
@@ -396,8 +397,8 @@ public final class RedisLocks implements Locks {
     @Override
     public void close(Duration drain) {
         if (Objects.requireNonNull(drain, "drain").isNegative()) {
-            throw new IllegalArgumentException(
-                    "The drain is " + drain + ": it must not be negative. Use close() to wait for no holder.");
+            throw new IllegalArgumentException("The drain is " + Shown.of(drain)
+                    + ": it must not be negative. Use close() to wait for no holder.");
         }
         candidates.wrapUp();
         client.close(TimeUnit.NANOSECONDS.convert(drain));
@@ -725,8 +726,8 @@ public final class RedisLocks implements Locks {
          */
         public Builder connectWithin(Duration time) {
             if (Objects.requireNonNull(time, "connectWithin").isNegative() || time.compareTo(MAX_CONNECT) > 0) {
-                throw new IllegalArgumentException("connectWithin is " + time + ": it must lie between 0 and "
-                        + MAX_CONNECT + ". Use Duration.ZERO to fail at once.");
+                throw new IllegalArgumentException("connectWithin is " + Shown.of(time) + ": it must lie between 0 and "
+                        + Shown.of(MAX_CONNECT) + ". Use Duration.ZERO to fail at once.");
             }
             this.connectWithin = time;
             return this;

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.concurrent.Shown;
 import java.time.Duration;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -62,6 +63,6 @@ public final class RedisOutage {
 
     @Override
     public String toString() {
-        return "RedisOutage[server=" + server + ", failure=" + failure + ", lasted=" + lasted + ']';
+        return "RedisOutage[server=" + server + ", failure=" + failure + ", lasted=" + Shown.of(lasted) + ']';
     }
 }

@@ -31,7 +31,7 @@ class LockOptionsTest extends FakeTime {
                         .localReentry(false)
                         .relockAfterLoss(false)
                         .fair(true))
-                .hasToString("LockOptions[fixedLease=PT1M, retryFor=PT0S, localReentry=false, relockAfterLoss=false,"
+                .hasToString("LockOptions[fixedLease=60 s, retryFor=0 s, localReentry=false, relockAfterLoss=false,"
                         + " fair=true]");
     }
 
@@ -39,13 +39,13 @@ class LockOptionsTest extends FakeTime {
     void values_thatCannotWork_areRefusedAtOnce() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> PLAIN.lease(Duration.ofMillis(99)))
-                .withMessageContaining("PT0.099S");
+                .withMessageContaining("99 ms");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> PLAIN.fixedLease(Duration.ofHours(25)))
-                .withMessageContaining("PT25H");
+                .withMessageContaining("25 h");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> PLAIN.retryFor(Duration.ofSeconds(-1)))
-                .withMessageContaining("PT-1S");
+                .withMessageContaining("-1 s");
     }
 
     /** Once with a client that keeps the lock: there a thread locks without a request. */
@@ -203,20 +203,20 @@ class LockOptionsTest extends FakeTime {
     @Test
     void maxHold_isAValue_andZeroIsOne() {
         assertThat(PLAIN.maxHold(MINUTE)).isEqualTo(PLAIN.maxHold(MINUTE)).isNotEqualTo(PLAIN);
-        assertThat(PLAIN.maxHold(Duration.ZERO)).isNotEqualTo(PLAIN).hasToString("LockOptions[maxHold=PT0S]");
+        assertThat(PLAIN.maxHold(Duration.ZERO)).isNotEqualTo(PLAIN).hasToString("LockOptions[maxHold=0 s]");
         assertThat(PLAIN.maxHold(MINUTE)
                         .fair(true)
                         .lease(MINUTE)
                         .retryFor(MINUTE)
                         .localReentry(true))
-                .hasToString("LockOptions[lease=PT1M, retryFor=PT1M, localReentry=true, fair=true, maxHold=PT1M]");
+                .hasToString("LockOptions[lease=60 s, retryFor=60 s, localReentry=true, fair=true, maxHold=60 s]");
     }
 
     @Test
     void fixedLease_longerThanTheMaxHoldOfTheSameOptions_isRefused() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> PLAIN.fixedLease(Duration.ofSeconds(61)).maxHold(MINUTE))
-                .withMessageContaining("The fixedLease is PT1M1S, and the maxHold of the same options PT1M");
+                .withMessageContaining("The fixedLease is 61 s, and the maxHold of the same options 60 s");
         LockOptions limited = PLAIN.maxHold(MINUTE);
         assertThatIllegalArgumentException().isThrownBy(() -> limited.fixedLease(Duration.ofSeconds(61)));
         limited.fixedLease(MINUTE);

@@ -146,7 +146,7 @@ class MaxHoldTest extends FakeTime {
         });
         assertThat(log)
                 .containsOnlyOnce(WARNING)
-                .contains("\"job\"", Long.toString(lock.fencingToken()), "maxHold is PT1M", "name a longer maxHold")
+                .contains("\"job\"", Long.toString(lock.fencingToken()), "maxHold is 60 s", "name a longer maxHold")
                 .contains("thread " + Thread.currentThread().getName());
         lock.unlock();
     }

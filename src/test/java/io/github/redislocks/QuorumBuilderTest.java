@@ -52,8 +52,8 @@ class QuorumBuilderTest {
                         .quorum(THREE)
                         .restartDelay(Duration.ofSeconds(29))
                         .build())
-                .withMessageContaining("PT29S")
-                .withMessageContaining("PT30S");
+                .withMessageContaining("29 s")
+                .withMessageContaining("30 s");
     }
 
     @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.redis.Script;
 import io.github.redislocks.script.Scripts;
@@ -230,9 +231,9 @@ class TokenMemoryTest extends FakeTime {
         RedisLocks.Builder builder = RedisLocks.builder().lease(lease).tokenMemory(memory);
         assertThatThrownBy(builder::build)
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("tokenMemory is " + memory)
-                .hasMessageContaining("between " + least)
-                .hasMessageContaining("PT27H46M40S");
+                .hasMessageContaining("tokenMemory is " + Shown.of(memory))
+                .hasMessageContaining("between " + Shown.of(least))
+                .hasMessageContaining("100000 s");
         RedisLocks.Builder quorum = RedisLocks.builder()
                 .quorum("redis://a", "redis://b", "redis://c")
                 .restartDelay(Duration.ofMinutes(2))

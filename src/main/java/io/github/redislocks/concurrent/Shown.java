@@ -1,7 +1,11 @@
 package io.github.redislocks.concurrent;
 
+import java.math.BigDecimal;
+import java.time.Duration;
+
 /**
- * Text of users, such as the name of a lock or a thread, for logs, messages and terminals, which it must not control.
+ * Text of users, such as the name of a lock or a thread, for logs, messages and terminals, which it must not control;
+ * and times.
  */
 public final class Shown {
 
@@ -19,5 +23,18 @@ public final class Shown {
             }
         }
         return shown.toString();
+    }
+
+    /** A time with its unit, such as {@code 24 h}, {@code 90 s} or {@code 1.5 ms}. */
+    public static String of(Duration time) {
+        if (time.getNano() != 0) {
+            return BigDecimal.valueOf(time.getSeconds(), -3)
+                            .add(BigDecimal.valueOf(time.getNano(), 6))
+                            .stripTrailingZeros()
+                            .toPlainString()
+                    + " ms";
+        }
+        boolean isOfHours = !time.isZero() && time.getSeconds() % 3_600 == 0;
+        return isOfHours ? time.toHours() + " h" : time.getSeconds() + " s";
     }
 }

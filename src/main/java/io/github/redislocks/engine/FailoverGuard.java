@@ -4,6 +4,7 @@ import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.concurrent.Backoff;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.health.ServerRequirements;
 import io.github.redislocks.health.UnavailableMessages;
@@ -105,7 +106,7 @@ public final class FailoverGuard {
     }
 
     private static void tellOfWaiting(LockUnavailableException e, Duration connectWithin) {
-        Loggers.CONNECTION.warn("{} It is waited for, for {} at most.", e.getMessage(), connectWithin);
+        Loggers.CONNECTION.warn("{} It is waited for, for {} at most.", e.getMessage(), Shown.of(connectWithin));
     }
 
     private static void tellOfGoingOn(LockUnavailableException e) {

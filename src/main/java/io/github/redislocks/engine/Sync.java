@@ -61,8 +61,8 @@ public final class Sync extends LockObject {
         long memory = engine.memoryMillis();
         if (millis > memory) {
             throw new IllegalArgumentException(
-                    "The lease is " + lease + ", and a master that restarts gives no votes for "
-                            + Duration.ofMillis(memory)
+                    "The lease is " + Shown.of(lease) + ", and a master that restarts gives no votes for "
+                            + Shown.of(Duration.ofMillis(memory))
                             + " only, in which the votes that it has forgotten must have ended. Name a"
                             + " lease of at most that, or set a longer restartDelay in all clients.");
         }

@@ -251,7 +251,7 @@ public final class EventNotifier {
                         event.token(),
                         event.owner(),
                         left.toMillis(),
-                        Duration.ofMillis(maxHoldMillis));
+                        Shown.of(Duration.ofMillis(maxHoldMillis)));
             }
         });
         if (isHeard()) {

@@ -1,5 +1,6 @@
 package io.github.redislocks.quorum;
 
+import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.connect.RedisUri;
@@ -81,14 +82,15 @@ public record QuorumMasters(List<RedisUri> all) {
         Duration delay = restartDelay == null ? settings.lease() : restartDelay;
         boolean tooShort = !delay.isZero() && delay.compareTo(settings.lease()) < 0;
         if (tooShort || delay.compareTo(Settings.MAX_LEASE) > 0) {
-            throw new IllegalArgumentException("restartDelay is " + delay + ": it must be at least the lease, "
-                    + settings.lease() + ", and at most " + Settings.MAX_LEASE
-                    + ". Use Duration.ZERO only if a master that restarts has forgotten nothing.");
+            throw new IllegalArgumentException(
+                    "restartDelay is " + Shown.of(delay) + ": it must be at least the lease, "
+                            + Shown.of(settings.lease()) + ", and at most " + Shown.of(Settings.MAX_LEASE)
+                            + ". Use Duration.ZERO only if a master that restarts has forgotten nothing.");
         }
         if (settings.tokenMemory().compareTo(Settings.leastTokenMemory(delay)) < 0
                 && !settings.tokenMemory().equals(Settings.DEFAULT_TOKEN_MEMORY)) {
-            throw new IllegalArgumentException("tokenMemory is " + settings.tokenMemory()
-                    + ", and restartDelay, the longest lease, " + delay
+            throw new IllegalArgumentException("tokenMemory is " + Shown.of(settings.tokenMemory())
+                    + ", and restartDelay, the longest lease, " + Shown.of(delay)
                     + ": it must be at least four times that. Name a longer"
                     + " one, or a shorter restartDelay.");
         }

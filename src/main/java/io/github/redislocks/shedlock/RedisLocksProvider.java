@@ -100,8 +100,8 @@ public final class RedisLocksProvider implements ExtensibleLockProvider {
     /** Throws if no lock can be kept for such a time. */
     static void ensureShort(Duration atLeast) {
         if (atLeast.compareTo(LONGEST_AT_LEAST) > 0) {
-            throw new IllegalArgumentException("lockAtLeastFor is " + atLeast
-                    + ": it must not be longer than 24 h, for which a lock can be kept. Have the task itself remember"
+            throw new IllegalArgumentException("lockAtLeastFor is " + atLeast.toMillis()
+                    + " ms: it must not be longer than 24 h, for which a lock can be kept. Have the task itself remember"
                     + " when it ran last.");
         }
     }

@@ -11,6 +11,7 @@ import java.lang.reflect.UndeclaredThrowableException;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
@@ -29,6 +30,7 @@ import org.springframework.context.expression.BeanFactoryResolver;
 import org.springframework.context.expression.MethodBasedEvaluationContext;
 import org.springframework.core.DefaultParameterNameDiscoverer;
 import org.springframework.core.MethodClassKey;
+import org.springframework.core.log.LogFormatUtils;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
@@ -132,13 +134,20 @@ final class LockedInterceptor implements MethodInterceptor {
             }
             Thread.currentThread().interrupt();
             throw new LockBusyException(
-                    name, "The thread was interrupted while it waited for the lock \"" + name + "\" of " + method, e);
+                    name,
+                    "The thread was interrupted while it waited for the lock " + shown(name) + " of " + method,
+                    e);
         }
+    }
+
+    /** In quotes, without line breaks and control characters: a name may have text of users. */
+    private static String shown(String name) {
+        return LogFormatUtils.formatValue(name, -1, true);
     }
 
     private static IllegalStateException refused(LockedMethod method, String name) {
         return new IllegalStateException(
-                "@Locked on " + method + " wants the lock \"" + name + "\" inside a transaction"
+                "@Locked on " + method + " wants the lock " + shown(name) + " inside a transaction"
                         + " that is open already. A lock must be taken before the transaction begins and released after it has"
                         + " been committed, else the next holder reads what was there before. Put @Locked on the method that"
                         + " begins the transaction, or around it; if a proxy around this one begins it, have that"
@@ -173,6 +182,15 @@ final class LockedInterceptor implements MethodInterceptor {
     private @Nullable Object callAtLeast(Call call, String name, List<String> others, Duration atLeast, boolean[] ran)
             throws Exception {
         LockedMethod method = call.method;
+        try {
+            // Now: after the work it would be too late. What has no fair locks keeps none.
+            FencedLock unused = call.source.fairLock(name);
+        } catch (UnsupportedOperationException e) {
+            throw new UnsupportedOperationException(
+                    "The atLeast of " + method + " needs a lock that is kept by nobody, which a quorum does not offer."
+                            + " Use a single server, Sentinel or a cluster for this method, or no atLeast.",
+                    e);
+        }
         LockHandle acquired = method.waitFor == null
                 ? call.source.acquire(name, method.options)
                 : call.source.tryAcquire(name, method.waitFor, method.options).orElse(null);
@@ -206,7 +224,10 @@ final class LockedInterceptor implements MethodInterceptor {
             return method.skipped();
         }
         throw new LockBusyException(
-                name, "The lock \"" + name + "\" of " + method + " was busy for " + method.waitFor, null);
+                name,
+                "The lock " + shown(name) + " of " + method + " was busy for "
+                        + Objects.requireNonNull(method.waitFor).toMillis() + " ms",
+                null);
     }
 
     private @Nullable Object proceedAndLeave(Call call, String name, long token, List<String> others) throws Exception {
@@ -242,8 +263,8 @@ final class LockedInterceptor implements MethodInterceptor {
             awaitEnd(future);
         } else if (work != null && LaterResults.isLater(work.getClass())) {
             throw new IllegalStateException("@Locked on " + method + " has returned a "
-                    + work.getClass().getName() + ", whose work begins or goes on after the lock \"" + lock
-                    + "\" was released. Use Locks.withLockAsync(…) in it; or have it do the work, and return what came"
+                    + work.getClass().getName() + ", whose work begins or goes on after the lock " + shown(lock)
+                    + " was released. Use Locks.withLockAsync(…) in it; or have it do the work, and return what came"
                     + " of it.");
         }
     }

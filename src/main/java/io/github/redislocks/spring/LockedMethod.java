@@ -75,7 +75,10 @@ final class LockedMethod {
         this.options = leased == null ? plain : leased;
         this.atLeast = duration("atLeast", resolve.apply(locked.atLeast()), time -> time);
         check(
-                atLeast == null || (!atLeast.isNegative() && atLeast.toDays() < 1 && isRefusedInTransaction()),
+                atLeast == null
+                        || (!atLeast.isNegative()
+                                && atLeast.compareTo(Duration.ofHours(24)) <= 0
+                                && isRefusedInTransaction()),
                 "has an atLeast of " + locked.atLeast()
                         + ", which must lie between 0 and 24h, and cannot be combined with"
                         + " UNLOCK_AFTER_COMPLETION, since the end of the transaction releases the lock then.");

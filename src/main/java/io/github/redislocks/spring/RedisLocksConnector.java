@@ -73,13 +73,14 @@ final class RedisLocksConnector implements DisposableBean {
         customizers.forEach(customizer -> customizer.customize(builder));
         if (properties.drain().isNegative()) {
             throw new WrongPropertyAnalyzer.WrongProperty(
-                    "The property redis-locks.drain is " + properties.drain() + ": it must not be negative.",
+                    "The property redis-locks.drain is " + properties.drain().toMillis()
+                            + " ms: it must not be negative.",
                     "Use 0 to wait for no holder.",
                     null);
         }
-        RedisLocks locks = builder.build();
-        connected.complete(locks);
-        return locks;
+        // Of the values together, each of which can work alone.
+        set("*", builder, all -> connected.complete(all.build()));
+        return connected.join();
     }
 
     /** Does something with the locks once they are made, which may be when the first bean that needs them is. */

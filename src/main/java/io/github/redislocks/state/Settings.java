@@ -1,5 +1,6 @@
 package io.github.redislocks.state;
 
+import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.redis.Acks;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -125,7 +126,7 @@ public final class Settings {
 
     /** A copy with another lease for acquisitions that name none. */
     public Settings withLease(Duration lease) {
-        checkLease(lease, "The default is " + DEFAULT_LEASE + ", renewed for as long as a hold lasts.");
+        checkLease(lease, "The default is " + Shown.of(DEFAULT_LEASE) + ", renewed for as long as a hold lasts.");
         return with(values -> values.lease = lease);
     }
 
@@ -139,8 +140,9 @@ public final class Settings {
     public Settings withCommandTimeout(Duration time) {
         if (Objects.requireNonNull(time, "commandTimeout").compareTo(LEAST_TIMEOUT) < 0
                 || time.compareTo(MAX_COMMAND_TIMEOUT) > 0) {
-            throw new IllegalArgumentException("The command timeout is " + time + ": it must lie between 1 ms and "
-                    + MAX_COMMAND_TIMEOUT + ". The default is " + DEFAULT_COMMAND_TIMEOUT + ".");
+            throw new IllegalArgumentException("The command timeout is " + Shown.of(time)
+                    + ": it must lie between 1 ms and " + Shown.of(MAX_COMMAND_TIMEOUT) + ". The default is "
+                    + Shown.of(DEFAULT_COMMAND_TIMEOUT) + ".");
         }
         return with(values -> values.commandTimeout = time);
     }
@@ -170,8 +172,9 @@ public final class Settings {
     /** A copy with a time for which no lock is acquired after a failover that the client has seen. */
     public Settings withFailoverGrace(Duration time) {
         if (Objects.requireNonNull(time, "failoverGrace").isNegative() || time.compareTo(MAX_LEASE) > 0) {
-            throw new IllegalArgumentException("failoverGrace is " + time + ": it must lie between 0 and " + MAX_LEASE
-                    + ". Name the longest lease in use, such as " + values.lease + ", or Duration.ZERO for none.");
+            throw new IllegalArgumentException("failoverGrace is " + Shown.of(time) + ": it must lie between 0 and "
+                    + Shown.of(MAX_LEASE) + ". Name the longest lease in use, such as " + Shown.of(values.lease)
+                    + ", or Duration.ZERO for none.");
         }
         return with(values -> values.failoverGrace = time);
     }
@@ -237,25 +240,28 @@ public final class Settings {
         Duration commandTimeout = values.commandTimeout;
         Duration longest = lease.compareTo(DEFAULT_COMMAND_TIMEOUT) < 0 ? DEFAULT_COMMAND_TIMEOUT : lease;
         if (commandTimeout.compareTo(longest) > 0) {
-            throw new IllegalArgumentException("The command timeout is " + commandTimeout + ", and the lease " + lease
-                    + ": an answer that comes after the lease is worth nothing, and unlock() would wait for it. Name a"
-                    + " command timeout of " + longest + " or less, or a longer lease.");
+            throw new IllegalArgumentException(
+                    "The command timeout is " + Shown.of(commandTimeout) + ", and the lease " + Shown.of(lease)
+                            + ": an answer that comes after the lease is worth nothing, and unlock() would wait for it. Name a"
+                            + " command timeout of " + Shown.of(longest) + " or less, or a longer lease.");
         }
         if (!values.residency.isZero() && !values.maxHold.isZero()) {
-            throw new IllegalArgumentException("residency is " + values.residency + ", and maxHold " + values.maxHold
-                    + ": what a client keeps is renewed whoever has it, so no hold would end by itself. Name only one of"
-                    + " them, or the other in the LockOptions of single locks.");
+            throw new IllegalArgumentException(
+                    "residency is " + Shown.of(values.residency) + ", and maxHold " + Shown.of(values.maxHold)
+                            + ": a client renews what it keeps, whichever thread has it, so no hold would end by itself. Name only one of"
+                            + " them, or the other in the LockOptions of single locks.");
         }
         Duration grace = values.failoverGrace;
         if (!grace.isZero() && grace.compareTo(lease) < 0) {
-            throw new IllegalArgumentException("failoverGrace is " + grace + ", and the lease " + lease
-                    + ": a hold that the new master does not know would outlast it. Name the longest lease in use, or"
-                    + " Duration.ZERO for none.");
+            throw new IllegalArgumentException(
+                    "failoverGrace is " + Shown.of(grace) + ", and the lease " + Shown.of(lease)
+                            + ": a hold that the new master does not know would outlast it. Name the longest lease in use, or"
+                            + " Duration.ZERO for none.");
         }
         Duration timeout = values.replicaAcksTimeout;
         if (values.replicaAcks > 0 && (timeout.compareTo(LEAST_TIMEOUT) < 0 || timeout.compareTo(commandTimeout) > 0)) {
-            throw new IllegalArgumentException("The timeout of replicaAcks is " + timeout
-                    + ": it must lie between 1 ms and the command timeout, which is " + commandTimeout
+            throw new IllegalArgumentException("The timeout of replicaAcks is " + Shown.of(timeout)
+                    + ": it must lie between 1 ms and the command timeout, which is " + Shown.of(commandTimeout)
                     + ". A replica needs about a round trip from its master.");
         }
         checkTokenMemory(values.tokenMemory, lease);
@@ -266,9 +272,10 @@ public final class Settings {
         Duration least = leastTokenMemory(lease);
         boolean isDefault = memory.equals(DEFAULT_TOKEN_MEMORY);
         if (!isDefault && (memory.compareTo(least) < 0 || memory.compareTo(DEFAULT_TOKEN_MEMORY) > 0)) {
-            throw new IllegalArgumentException("tokenMemory is " + memory + ": it must lie between " + least
-                    + ", which is a minute or four leases, and " + DEFAULT_TOKEN_MEMORY
-                    + ". It should be more than any clock of Redis may be set back, or two of them differ.");
+            throw new IllegalArgumentException(
+                    "tokenMemory is " + Shown.of(memory) + ": it must lie between " + Shown.of(least)
+                            + ", which is a minute or four leases, and " + Shown.of(DEFAULT_TOKEN_MEMORY)
+                            + ". It should be more than any clock of Redis may be set back, or two of them differ.");
         }
     }
 
@@ -284,8 +291,8 @@ public final class Settings {
     /** Checks a time for which {@code lock()} goes on trying, and returns it. */
     public static Duration checkRetryFor(Duration time) {
         if (Objects.requireNonNull(time, "retryFor").isNegative() || time.compareTo(MAX_LEASE) > 0) {
-            throw new IllegalArgumentException("retryFor is " + time + ": it must lie between 0 and " + MAX_LEASE
-                    + ". Use Duration.ZERO to give up at the first failure.");
+            throw new IllegalArgumentException("retryFor is " + Shown.of(time) + ": it must lie between 0 and "
+                    + Shown.of(MAX_LEASE) + ". Use Duration.ZERO to give up at the first failure.");
         }
         return time;
     }
@@ -294,8 +301,9 @@ public final class Settings {
     public static Duration checkMaxHold(Duration time) {
         Objects.requireNonNull(time, "maxHold");
         if (!time.isZero() && (time.compareTo(MIN_LEASE) < 0 || time.compareTo(LONGEST_MAX_HOLD) > 0)) {
-            throw new IllegalArgumentException("maxHold is " + time + ": it must lie between " + MIN_LEASE + " and "
-                    + LONGEST_MAX_HOLD + ". Use Duration.ZERO to have holds renewed for as long as their work takes.");
+            throw new IllegalArgumentException("maxHold is " + Shown.of(time) + ": it must lie between "
+                    + Shown.of(MIN_LEASE) + " and " + Shown.of(LONGEST_MAX_HOLD)
+                    + ". Use Duration.ZERO to have holds renewed for as long as their work takes.");
         }
         return time;
     }
@@ -304,9 +312,11 @@ public final class Settings {
     public static Duration checkResidency(Duration time) {
         Objects.requireNonNull(time, "residency");
         if (!time.isZero() && (time.compareTo(LEAST_RESIDENCY) < 0 || time.compareTo(MAX_LEASE) > 0)) {
-            throw new IllegalArgumentException("residency is " + time + ": it must lie between " + LEAST_RESIDENCY
-                    + " and " + MAX_LEASE + ". Name about the time between two uses of a lock by one process, such as"
-                    + " PT1S, or Duration.ZERO to release each lock at its unlock().");
+            throw new IllegalArgumentException(
+                    "residency is " + Shown.of(time) + ": it must lie between " + Shown.of(LEAST_RESIDENCY)
+                            + " and " + Shown.of(MAX_LEASE)
+                            + ". Name about the time between two uses of a lock by one process, such as"
+                            + " 1 s, or Duration.ZERO to release each lock at its unlock().");
         }
         return time;
     }
@@ -314,8 +324,9 @@ public final class Settings {
     private static void checkSlow(String name, Duration time) {
         Objects.requireNonNull(time, name);
         if (!time.isZero() && (time.compareTo(LEAST_SLOW) < 0 || time.compareTo(MAX_LEASE) > 0)) {
-            throw new IllegalArgumentException(name + " is " + time + ": it must lie between " + LEAST_SLOW + " and "
-                    + MAX_LEASE + ". Name a time that is longer than usual, or Duration.ZERO to log none.");
+            throw new IllegalArgumentException(name + " is " + Shown.of(time) + ": it must lie between "
+                    + Shown.of(LEAST_SLOW) + " and " + Shown.of(MAX_LEASE)
+                    + ". Name a time that is longer than usual, or Duration.ZERO to log none.");
         }
     }
 
@@ -327,8 +338,8 @@ public final class Settings {
     private static long checkLease(Duration lease, String remedy) {
         Objects.requireNonNull(lease, "lease");
         if (lease.compareTo(MIN_LEASE) < 0 || lease.compareTo(MAX_LEASE) > 0) {
-            throw new IllegalArgumentException("The lease is " + lease + ": it must lie between " + MIN_LEASE + " and "
-                    + MAX_LEASE + ". " + remedy);
+            throw new IllegalArgumentException("The lease is " + Shown.of(lease) + ": it must lie between "
+                    + Shown.of(MIN_LEASE) + " and " + Shown.of(MAX_LEASE) + ". " + remedy);
         }
         return lease.toMillis();
     }
@@ -337,8 +348,9 @@ public final class Settings {
     public static long checkKept(Duration sinceAcquired) {
         Objects.requireNonNull(sinceAcquired, "sinceAcquired");
         if (sinceAcquired.isNegative() || sinceAcquired.compareTo(MAX_LEASE) > 0) {
-            throw new IllegalArgumentException("sinceAcquired is " + sinceAcquired + ": it must lie between 0 and "
-                    + MAX_LEASE + ". Count it from when the lock was acquired, or release() to free the lock at once.");
+            throw new IllegalArgumentException(
+                    "sinceAcquired is " + Shown.of(sinceAcquired) + ": it must lie between 0 and " + Shown.of(MAX_LEASE)
+                            + ". Count it from when the lock was acquired, or release() to free the lock at once.");
         }
         return sinceAcquired.plusNanos(999_999).toMillis();
     }

@@ -104,9 +104,9 @@ public final class InMemoryLocks implements AutoCloseable {
      */
     public void advance(Duration time) {
         if (Objects.requireNonNull(time, "time").isNegative() || time.compareTo(MOST) > 0) {
-            throw new IllegalArgumentException(
-                    "The time to advance is " + time + ": it must lie between 0 and " + MOST + ", since clocks"
-                            + " do not go back. Advance by what is left until the moment that you want to see.");
+            throw new IllegalArgumentException("The time to advance is " + Shown.of(time)
+                    + ": it must lie between 0 and " + Shown.of(MOST) + ", since clocks"
+                    + " do not go back. Advance by what is left until the moment that you want to see.");
         }
         settle();
         long end = this.time.nanos() + time.toNanos();

@@ -338,24 +338,24 @@ class MessageTest {
         RedisLocks.Builder builder = RedisLocks.builder();
         says(
                 () -> builder.lease(Duration.ofMillis(1)).build(),
-                "The lease is PT0.001S",
-                "between PT0.1S and PT24H",
-                "The default is PT30S");
+                "The lease is 1 ms",
+                "between 100 ms and 24 h",
+                "The default is 30 s");
         says(
                 () -> RedisLocks.builder()
                         .commandTimeout(Duration.ofSeconds(Long.MAX_VALUE))
                         .build(),
-                "The command timeout is PT2562047788015215H30M7S",
-                "between 1 ms and PT1M",
-                "The default is PT1S");
+                "The command timeout is 9223372036854775807 s",
+                "between 1 ms and 60 s",
+                "The default is 1 s");
         says(
                 () -> RedisLocks.builder()
                         .lease(Duration.ofSeconds(3))
                         .commandTimeout(Duration.ofSeconds(5))
                         .build(),
-                "The command timeout is PT5S, and the lease PT3S",
+                "The command timeout is 5 s, and the lease 3 s",
                 "an answer that comes after the lease is worth nothing",
-                "Name a command timeout of PT3S or less, or a longer lease");
+                "Name a command timeout of 3 s or less, or a longer lease");
         connectSays(
                 "redis://127.0.0.1:port",
                 "\"redis://127.0.0.1:***\"",

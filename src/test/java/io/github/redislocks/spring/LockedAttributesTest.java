@@ -51,6 +51,18 @@ class LockedAttributesTest {
             return memory.client();
         }
 
+        /** As far as the lock of a quorum goes, which nobody can keep. */
+        @Bean(defaultCandidate = false)
+        Locks quorum(RedisLocks locks) {
+            return (Locks) Proxy.newProxyInstance(
+                    Locks.class.getClassLoader(), new Class<?>[] {Locks.class}, (proxy, method, arguments) -> {
+                        if (method.getName().equals("fairLock")) {
+                            throw new UnsupportedOperationException("A quorum offers no fair locks");
+                        }
+                        return method.invoke(locks, arguments);
+                    });
+        }
+
         @Bean(defaultCandidate = false)
         Locks mocked() {
             return (Locks) Proxy.newProxyInstance(
@@ -130,6 +142,14 @@ class LockedAttributesTest {
                     locks.reentrantLock("order:" + id).isHeldByCurrentThread());
         }
 
+        @Locked(value = "job", locks = "quorum", atLeast = "50s")
+        public void byQuorum() {
+            runs.incrementAndGet();
+        }
+
+        @Locked(value = "user:#{#p0}", waitFor = "1ms")
+        public void forUser(String name) {}
+
         @Locked(value = "job", locks = "second")
         public boolean bySecond() {
             return beans.getBean("second", Locks.class).reentrantLock("job").isHeldByCurrentThread();
@@ -191,6 +211,28 @@ class LockedAttributesTest {
         assertThat(runs).hasValue(1);
         assertThat(another.tryLock()).isTrue();
         another.unlock();
+    }
+
+    @Test
+    void atLeast_onAQuorum_failsBeforeTheMethodRuns() {
+        assertThatThrownBy(job::byQuorum)
+                .isInstanceOf(UnsupportedOperationException.class)
+                .hasMessageContaining("Job.byQuorum()")
+                .hasMessageContaining("which a quorum does not offer");
+        assertThat(runs).hasValue(0);
+    }
+
+    @Test
+    void nameWithALineBreak_isShownOnOneLine() {
+        String name = "a\nWARN all is lost\u001b[31m";
+        FencedLock busy = elsewhere.reentrantLock("user:" + name);
+        busy.lock();
+        assertThatThrownBy(() -> job.forUser(name))
+                .isInstanceOf(LockBusyException.class)
+                .message()
+                .doesNotContain("\n", "\u001b")
+                .contains("user:a", "was busy for 1 ms");
+        busy.unlock();
     }
 
     @Test

@@ -372,7 +372,7 @@ class LockedTest {
                 Arguments.of(WithSkippedInt.class, "returns int"),
                 Arguments.of(WithEndlessSkip.class, "no waitFor"),
                 Arguments.of(WithTextToken.class, "a token is a long"),
-                Arguments.of(WithShortLease.class, "PT0.001S"),
+                Arguments.of(WithShortLease.class, "1 ms"),
                 Arguments.of(WithWrongTime.class, "\"soon\""));
     }
 }

@@ -236,17 +236,17 @@ class RedisLocksAutoConfigurationTest {
             value = {
                 "url            | http://localhost    | must begin with redis://",
                 "key-prefix     | {x}                 | {x}",
-                "lease          | 1ms                 | PT0.1S",
-                "retry-for      | 25h                 | PT25H",
-                "command-timeout| 0                   | PT0S",
+                "lease          | 1ms                 | 100 ms",
+                "retry-for      | 25h                 | 25 h",
+                "command-timeout| 0                   | 0 s",
                 "max-connections| 0                   | 0",
                 "replica-acks   | -1                  | -1",
                 "max-resident   | 0                   | maxResident is 0",
-                "failover-grace | 25h                 | PT25H",
-                "max-hold       | 1ms                 | PT0.001S",
-                "slow-wait      | 1ms                 | slowWait is PT0.001S",
-                "slow-hold      | 25h                 | slowHold is PT25H",
-                "connect-within | 25h                 | PT25H",
+                "failover-grace | 25h                 | 25 h",
+                "max-hold       | 1ms                 | 1 ms",
+                "slow-wait      | 1ms                 | slowWait is 1 ms",
+                "slow-hold      | 25h                 | slowHold is 25 h",
+                "connect-within | 25h                 | 25 h",
                 "quorum         | redis://localhost:1 | 1"
             })
     void property_thatCannotWork_failsByItsName(String name, String value, String said) {
@@ -280,6 +280,11 @@ class RedisLocksAutoConfigurationTest {
             assertThat(analysis.getDescription()).contains("redis-locks." + property.replaceAll("=.*", ""));
             assertThat(analysis.getAction()).contains(action);
         });
+        runner.withPropertyValues("redis-locks.command-timeout=20s", "redis-locks.lease=10s")
+                .run(context -> assertThat(analyzer.analyze(context.getStartupFailure()))
+                        .extracting(FailureAnalysis::getDescription)
+                        .asString()
+                        .contains("The command timeout is 20 s, and the lease 10 s"));
     }
 
     @Test
@@ -308,17 +313,17 @@ class RedisLocksAutoConfigurationTest {
     void drain_negative_isRefused() {
         runner.withPropertyValues(NOWHERE, "redis-locks.drain=-1s")
                 .run(context ->
-                        assertThat(messages(context.getStartupFailure())).contains("redis-locks.drain is PT-1S"));
+                        assertThat(messages(context.getStartupFailure())).contains("redis-locks.drain is -1000 ms"));
     }
 
     @Test
     void propertiesThatBuildChecks_reachTheBuilder() {
         runner.withPropertyValues(NOWHERE, "redis-locks.token-memory=1s")
                 .run(context ->
-                        assertThat(messages(context.getStartupFailure())).contains("tokenMemory is PT1S"));
+                        assertThat(messages(context.getStartupFailure())).contains("tokenMemory is 1 s"));
         runner.withPropertyValues(NOWHERE, "redis-locks.restart-delay=1s")
                 .run(context ->
-                        assertThat(messages(context.getStartupFailure())).contains("restartDelay is PT1S"));
+                        assertThat(messages(context.getStartupFailure())).contains("restartDelay is 1 s"));
         runner.withPropertyValues(
                         "redis-locks.quorum=redis://localhost:1,redis://localhost:2,redis://localhost:3",
                         "redis-locks.watch-deletions=true")
