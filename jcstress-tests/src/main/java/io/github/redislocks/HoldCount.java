@@ -3,6 +3,7 @@ package io.github.redislocks;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Owner;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.Expect;
@@ -154,7 +155,8 @@ public class HoldCount {
                     // By a leave, since the holder would be told of a force.
                     long attempt = Long.parseLong(call.args().get(1));
                     redis.run(
-                            Scripts.leave(Tampered.keysOf(call), call.args().get(0), attempt, true, null, false),
+                            Scripts.leave(
+                                    Tampered.keysOf(call), new Owner(call.args().get(0)), attempt, true, null, false),
                             timeout);
                 }
                 return reply;

@@ -180,7 +180,7 @@ public class LossRacesInterrupt {
 
         <E extends Exception> void run(HandleRun<E> action) throws E {
             try {
-                HandledWork.<Object, E>call(handle, true, held -> {
+                HandledWork.<Object, E>call(handle, RedisLockHandle::firstNews, held -> {
                     action.run(held);
                     return name;
                 });
