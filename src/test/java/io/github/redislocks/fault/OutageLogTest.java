@@ -9,6 +9,7 @@ import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.fixture.ClusterServers;
 import io.github.redislocks.fixture.FaultyProxy;
 import io.github.redislocks.fixture.Logged;
@@ -407,7 +408,7 @@ class OutageLogTest {
         for (Duration wrong : List.of(Duration.ofMillis(-1), Duration.ofDays(2))) {
             assertThatThrownBy(() -> RedisLocks.builder().connectWithin(wrong))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContaining("connectWithin is " + wrong)
+                    .hasMessageContaining("connectWithin is " + Shown.of(wrong))
                     .hasMessageContaining("between 0 and 24 h")
                     .hasMessageContaining("Duration.ZERO");
         }
