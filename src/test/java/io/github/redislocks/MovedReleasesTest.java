@@ -14,17 +14,8 @@ import org.junit.jupiter.api.Test;
 class MovedReleasesTest extends FakeTime {
 
     private static final String FENCE = KEY + ":fence";
-    private static final String RESTORING = """
-            redis.call('del', KEYS[1])
-            for i = 2, #ARGV, 2 do
-                redis.call('hset', KEYS[1], ARGV[i], ARGV[i + 1])
-            end
-            redis.call('pexpire', KEYS[1], 30000)
-            redis.call('set', KEYS[2], ARGV[1], 'px', 100000000)
-            return 1
-            """;
+    private static final Script RESTORE = Script.load(MovedReleasesTest.class, "restore");
 
-    private final Script restore = new Script("restore", RESTORING, "0000000000000000000000000000000000000000");
     /** What the new server knows of the lock. */
     private final List<String> known = new ArrayList<>();
 
@@ -38,7 +29,7 @@ class MovedReleasesTest extends FakeTime {
 
     /** Makes the server what the replica knows. */
     private void promote() {
-        server.run(new Call(restore, List.of(KEY, FENCE), known), 1_000_000_000);
+        server.run(new Call(RESTORE, List.of(KEY, FENCE), known), 1_000_000_000);
         assertThat(server.hash(KEY)).isNotEmpty();
     }
 

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** What becomes of many rows, of long texts, and of a terminal that has less room. */
+/** Tables with many rows, with long texts, and on a terminal that has less room. */
 class TableTest {
 
     @Test

@@ -21,7 +21,7 @@ import java.util.concurrent.locks.LockSupport;
 /** A thread of an application, which does one thing after the other with the locks. */
 final class Caller {
 
-    /** What a caller may do, as often as the others. */
+    /** An operation of a caller; all are about equally frequent, but for the last two. */
     enum Operation {
         LOCK,
         LOCK_AGAIN,
