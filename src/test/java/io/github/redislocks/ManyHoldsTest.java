@@ -154,9 +154,6 @@ class ManyHoldsTest extends FakeTime {
         WeakReference<Owner> owner =
                 new WeakReference<>(locks.client().holds.all().iterator().next().owner);
         lock.unlock();
-        // The client remembers what was released lately, for a failover; no thread does.
-        locks.client().holds.forgetRemoved();
-        locks.client().holds.forgetRemoved();
         await().until(() -> {
             System.gc();
             return owner.refersTo(null);

@@ -65,7 +65,7 @@ public final class Renewals implements Task {
     private final Doubts doubts = new Doubts();
     /** How often Redis had become another server when the last walk began. */
     private int lastFailoverEpoch;
-    /** When the holds that had been removed were last forgotten. */
+    /** When the releases that are remembered were last forgotten. */
     private long forgotNanos;
 
     /** Continues the work on a hold that its thread cannot do itself. */
@@ -77,8 +77,8 @@ public final class Renewals implements Task {
         /** Ends in Redis, in the background, a hold that the thread left behind. */
         void leaveLater(Hold hold);
 
-        /** Releases a hold once more, in the background, at a server that may not have received its release. */
-        void releaseAgain(Hold hold);
+        /** Sends a release once more, in the background, to a server that may not have received it. */
+        void releaseAgain(Holds.Released released);
     }
 
     /** Makes the task; {@code remembered} is the number of losses that are remembered. */
@@ -225,11 +225,11 @@ public final class Renewals implements Task {
         // Last: an error there must not keep holds from being renewed.
         endProlonged();
         if (moved) {
-            holds.removed().forEach(rescue::releaseAgain);
+            holds.released().forEach(rescue::releaseAgain);
         }
         if (now - forgotNanos >= settings.leaseMillis() * 1_000_000) {
             forgotNanos = now;
-            holds.forgetRemoved();
+            holds.forgetReleased();
         }
         // A hold may have ended meanwhile.
         return next <= 0 ? now : next;

@@ -6,6 +6,7 @@ import io.github.redislocks.redis.Request;
 import io.github.redislocks.redis.Script;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Residence;
@@ -370,10 +371,26 @@ public final class Scripts {
 
     /** Ends a hold, and keeps the lock taken by nobody until its time after the beginning of the hold. */
     public static Call releaseAfter(Hold hold) {
+        return releaseAfter(hold.keys(), hold.owner.id, hold.attempt, hold.owner.keepsMillis());
+    }
+
+    private static Call releaseAfter(LockKeys keys, String ownerId, long attempt, long keptMillis) {
+        return new Call(RELEASE_AFTER, keys.all(), List.of(ownerId, Long.toString(attempt), Long.toString(keptMillis)));
+    }
+
+    /** A release once more, without a successor. */
+    public static Call releaseAgain(Holds.Released released) {
+        if (released.keptMillis() > 0) {
+            return releaseAfter(released.keys(), released.ownerId(), released.attempt(), released.keptMillis());
+        }
+        String attempt = Long.toString(released.attempt());
         return new Call(
-                RELEASE_AFTER,
-                hold.keys().all(),
-                List.of(hold.owner.id, Long.toString(hold.attempt), Long.toString(hold.owner.keepsMillis())));
+                new Request.Release(released.ownerId(), released.attempt()),
+                RELEASE,
+                released.keys().all(),
+                released.lastToken() == 0
+                        ? List.of(released.ownerId(), attempt)
+                        : List.of(released.ownerId(), attempt, "", "", "", "", "", "" + released.lastToken()));
     }
 
     /** {@code returned}: whether the caller had the attempt's hold, so that its end counts as a loss. */

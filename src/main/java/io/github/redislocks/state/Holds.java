@@ -17,17 +17,25 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Holds {
 
-    /** How many of the holds that were removed are remembered; a power of two. */
+    /** How many releases are remembered; a power of two. */
     private static final int REMEMBERED = 256;
 
     private final Cache<HoldKey, Hold> cache = Caffeine.newBuilder().build();
     /**
-     * The holds that were removed last, and those of the time before. Threads write without a lock: one may overwrite
-     * the hold of another, and a hold that is forgotten costs at most the rest of its lease, after a failover.
+     * The last releases, and those of the time before. Threads write without a lock: one may overwrite the release of
+     * another, and a release that is forgotten costs at most the rest of its lease, after a failover.
      */
-    private @Nullable Hold[] removed = new Hold[REMEMBERED];
+    private @Nullable Released[] released = new Released[REMEMBERED];
 
-    private @Nullable Hold[] removedBefore = {};
+    private @Nullable Released[] releasedBefore = {};
+
+    /**
+     * What a server needs to know of a hold that was released. Unlike the hold, it does not refer to the thread.
+     *
+     * @param keptMillis how long after its beginning the hold keeps the lock taken; 0 if it does not
+     * @param lastToken the last token given out under the hold, if there were others than its own; else 0
+     */
+    public record Released(LockKeys keys, String ownerId, long attempt, long keptMillis, long lastToken) {}
 
     /** The calling thread's hold of the lock, valid or lost; null if there is none. */
     @Nullable
@@ -51,19 +59,25 @@ public final class Holds {
 
     /** Removes a hold that its thread has unlocked, and restores the lost hold below it, if there is one. */
     public void remove(Hold hold) {
-        removed[(int) hold.attempt & (REMEMBERED - 1)] = hold;
+        if (hold.isReleasing() && !hold.isLocal()) {
+            long lastToken = hold.owner instanceof Residence residence && residence.lastToken() > hold.token
+                    ? residence.lastToken()
+                    : 0;
+            released[(int) hold.attempt & (REMEMBERED - 1)] =
+                    new Released(hold.keys(), hold.owner.id, hold.attempt, hold.owner.keepsMillis(), lastToken);
+        }
         replace(hold, hold.below);
     }
 
-    /** Holds that were removed lately. */
-    public Stream<Hold> removed() {
-        return Stream.of(removedBefore, removed).flatMap(Stream::of).filter(Objects::nonNull);
+    /** The releases of the last moments. */
+    public Stream<Released> released() {
+        return Stream.of(releasedBefore, released).flatMap(Stream::of).filter(Objects::nonNull);
     }
 
-    /** Forgets the holds that had been removed when this was called last. */
-    public void forgetRemoved() {
-        removedBefore = removed;
-        removed = new Hold[REMEMBERED];
+    /** Forgets the releases that had been remembered when this was called last. */
+    public void forgetReleased() {
+        releasedBefore = released;
+        released = new Released[REMEMBERED];
     }
 
     /** Removes a lost hold, and those below it, whose thread will not ask for it any more. */

@@ -323,16 +323,12 @@ public final class Handoff implements Renewals.Rescue {
     @Override
     public void leaveLater(Hold hold) {
         Call call = Scripts.leave(hold.keys(), hold.owner, hold.attempt, true, null, false);
-        watchdog.run(new HoldEnd(hold, call));
+        watchdog.run(new HoldEnd(hold.lock(), hold.longestLeaseMillis(), call));
     }
 
     @Override
-    public void releaseAgain(Hold hold) {
-        if (hold.isReleasing() && !hold.isLocal()) {
-            boolean keeps = hold.owner.keepsMillis() > 0;
-            Call call = keeps ? Scripts.releaseAfter(hold) : Scripts.release(hold, null, false, false);
-            watchdog.run(new HoldEnd(hold, call));
-        }
+    public void releaseAgain(Holds.Released released) {
+        watchdog.run(new HoldEnd(released.keys().lock(), settings.leaseMillis(), Scripts.releaseAgain(released)));
     }
 
     /** Repeats a release that was not answered in time, in the background, until it is answered. */
@@ -418,8 +414,8 @@ public final class Handoff implements Renewals.Rescue {
 
         private final Call call;
 
-        HoldEnd(Hold hold, Call call) {
-            super(clock, hold.lock(), untilNanos(hold.longestLeaseMillis()));
+        HoldEnd(String lock, long leaseMillis, Call call) {
+            super(clock, lock, untilNanos(leaseMillis));
             this.call = call;
         }
 
@@ -441,7 +437,7 @@ public final class Handoff implements Renewals.Rescue {
         private final @Nullable Attempt successor;
 
         Release(Hold hold, Call call, @Nullable Attempt successor) {
-            super(hold, call);
+            super(hold.lock(), hold.longestLeaseMillis(), call);
             this.hold = hold;
             this.successor = successor;
         }

@@ -52,7 +52,6 @@ class RenewalsTest {
             new Losses(clock, (keys, attempt) -> turnsEnded.add(attempt), new EventNotifier(List.of()), () -> woken++);
     private final List<Hold> rescued = new ArrayList<>();
     private final List<Hold> left = new ArrayList<>();
-    private final List<Hold> again = new ArrayList<>();
     private boolean leavesFail;
     private final Renewals.Rescue rescue = new Renewals.Rescue() {
         @Override
@@ -69,9 +68,7 @@ class RenewalsTest {
         }
 
         @Override
-        public void releaseAgain(Hold hold) {
-            again.add(hold);
-        }
+        public void releaseAgain(Holds.Released released) {}
     };
     private final Renewals renewals = renewals(Settings.DEFAULTS, Renewals.LOSSES);
     /** What was due in the last walk, by the key of its first hold. */
