@@ -156,16 +156,16 @@ class QuorumTest {
         one.lock.unlock();
         await().atMost(SOON).until(() -> masters.votes().isEmpty());
         int votes = one.nodes.get(4).log().count("vote");
-        runsNow(renewal, 4);
+        runsNow(one, renewal, 4);
         await().atMost(SOON)
                 .until(() -> one.nodes.get(4).log().count("vote") > votes
                         && masters.votes().isEmpty());
     }
 
     /** Lets a call run that was held on its way to a node, perhaps for longer than its caller waits. */
-    private void runsNow(HeldCalls held, int node) {
+    private static void runsNow(QuorumTwins.Client client, HeldCalls held, int node) {
         held.release();
-        held.abandoned().forEach(call -> one.nodes.get(node).runLate(call));
+        held.abandoned().forEach(call -> client.nodes.get(node).runLate(call));
     }
 
     @Test
@@ -417,6 +417,51 @@ class QuorumTest {
                 .containsOnly(Long.toString(late.lock.fencingToken()));
     }
 
+    /** The client does not know that A's clock is ahead, and A gives its vote when the others have decided. */
+    private QuorumTwins.Client holdOfWhichAHasAnotherToken(Clock clock) {
+        QuorumTwins.Client holder = masters.connect(clock);
+        masters.server('A').stepMillis(60_000);
+        HeldCalls vote = holder.nodes.get(0).hold(script("vote"));
+        holder.lock.lock();
+        vote.awaitParked(1, SOON);
+        runsNow(holder, vote, 0);
+        await().atMost(SOON).until(() -> masters.votes().equals("ABCDE"));
+        assertThat(tokenAt('A')).isGreaterThan(holder.lock.fencingToken());
+        return holder;
+    }
+
+    private long tokenAt(char master) {
+        return Long.parseLong(masters.server(master).hash(KEY).get("token"));
+    }
+
+    @Test
+    void lock_withAnotherTokenAtOneMaster_isSeenAndForcedByAMajorityWithThatMaster() {
+        QuorumTwins.Client holder = holdOfWhichAHasAnotherToken(new FakeClock());
+        two.reachOnly("ABC");
+        assertThat(two.lock.isLocked()).isTrue();
+        assertThat(two.lock.forceUnlock()).isTrue();
+        assertThat(masters.votes()).isEqualTo("DE");
+        assertThat(two.lock.isLocked()).isFalse();
+        long before = holder.lock.fencingToken();
+        two.lock.lock();
+        assertThat(two.lock.fencingToken()).isGreaterThan(before);
+        assertThat(two.lock.previousHolderLost()).isTrue();
+    }
+
+    @Test
+    void lock_withAnotherTokenAtOneMaster_hasOneTokenAfterARenewal() {
+        QuorumTwins.Client holder = holdOfWhichAHasAnotherToken(Clock.SYSTEM);
+        long token = holder.lock.fencingToken();
+        await().atMost(SOON).until(() -> tokenAt('A') == token);
+        two.reachOnly("ABC");
+        assertThat(two.locks.inspect("job").holder().orElseThrow().token()).isEqualTo(token);
+        holder.lock.unlock();
+        await().atMost(SOON).until(() -> masters.votes().isEmpty());
+        two.lock.lock();
+        assertThat(two.lock.fencingToken()).isGreaterThan(token);
+        assertThat(two.lock.previousHolderLost()).isFalse();
+    }
+
     @Test
     void tokens_overChangingMajorities_grow() {
         List<Long> tokens = new ArrayList<>();
@@ -474,7 +519,7 @@ class QuorumTest {
         late.awaitParked(1, SOON);
         one.lock.unlock();
         await().atMost(SOON).until(() -> !masters.votes().contains("A"));
-        runsNow(late, 4);
+        runsNow(one, late, 4);
         await().atMost(SOON)
                 .until(() -> one.nodes.get(4).log().count("vote") > 0
                         && masters.votes().isEmpty());

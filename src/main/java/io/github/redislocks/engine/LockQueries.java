@@ -25,7 +25,6 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
-import java.util.OptionalLong;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -119,31 +118,31 @@ public final class LockQueries {
             attempts.checkOpen();
             return residence.holding() != null;
         }
-        return Inspections.token(look(keys, Scripts.locked(keys))).isPresent();
+        return Inspections.held(look(keys, Scripts.locked(keys))) != null;
     }
 
     public boolean forceUnlock(LockKeys keys) {
-        OptionalLong seen = Inspections.token(look(keys, Scripts.locked(keys)));
-        if (seen.isEmpty()) {
+        Inspections.Held seen = Inspections.held(look(keys, Scripts.locked(keys)));
+        if (seen == null) {
             return false;
         }
-        long token = seen.getAsLong();
         Reply forced = ask(
                 keys,
-                Scripts.force(keys, token),
+                Scripts.force(keys, seen),
                 "was not forced open",
                 "It may have been: ask isLocked() when Redis is back.");
         if (!Answer.isGone(forced)) {
-            endHere(keys, token);
-            losses.forced(keys, token, clientId);
+            endHere(keys, seen);
+            losses.forced(keys, seen.token(), clientId);
         }
         return true;
     }
 
     /** Ends the hold at once if this client has it, rather than at its next renewal. */
-    private void endHere(LockKeys keys, long token) {
+    private void endHere(LockKeys keys, Inspections.Held seen) {
         for (Hold hold : holds.all()) {
-            if (hold.lock().equals(keys.lock()) && hold.token == token) {
+            boolean same = hold.attempt == seen.attempt() && hold.owner.id.equals(seen.owner());
+            if (same && hold.lock().equals(keys.lock())) {
                 losses.lose(hold, LockLost.Reason.TAKEN);
             }
         }

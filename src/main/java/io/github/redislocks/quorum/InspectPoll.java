@@ -16,16 +16,19 @@ public final class InspectPoll extends Poll {
 
     private final Call call;
     private final String held;
+    private final int names;
     private final int ofHolder;
 
     /**
-     * @param held the code of an answer that names the holder, first of its values
+     * @param held the code of an answer that tells of a holder
+     * @param names how many values name the holder, the first ones
      * @param ofHolder how many values tell of the holder; what is behind them is that of the node that tells most
      */
-    public InspectPoll(int nodes, Call call, String held, int ofHolder) {
+    public InspectPoll(int nodes, Call call, String held, int names, int ofHolder) {
         super(nodes);
         this.call = call;
         this.held = held;
+        this.names = names;
         this.ofHolder = ofHolder;
     }
 
@@ -39,7 +42,7 @@ public final class InspectPoll extends Poll {
     public Result judge(Heard heard) {
         for (Reply reply : heard.replies(held)) {
             List<Reply> same = heard.replies(held).stream()
-                    .filter(other -> other.text(0).equals(reply.text(0)))
+                    .filter(other -> named(other).equals(named(reply)))
                     .toList();
             if (same.size() >= majority) {
                 // A master that joined late has not counted the re-entries.
@@ -55,6 +58,10 @@ public final class InspectPoll extends Poll {
         }
         List<Object> nobody = new ArrayList<>(List.of("", 0L, 0L, 0L).subList(0, ofHolder));
         return Result.of(merged(new Reply("FREE", nobody), heard));
+    }
+
+    private List<?> named(Reply holder) {
+        return holder.values().subList(0, names);
     }
 
     private Reply merged(Reply holder, Heard heard) {

@@ -40,9 +40,6 @@ public final class QuorumCalls {
     /** Of a vote. */
     private static final int ALL_ARGUMENTS = 11;
 
-    /** In place of the owner of a vote that is ended by its token. */
-    private static final String WHOEVER = "";
-
     private final int nodes;
     private final long restartDelayMillis;
     private final AtomicLong ballots = new AtomicLong();
@@ -138,15 +135,21 @@ public final class QuorumCalls {
             return ending(call, ending);
         }
         if (request instanceof Request.Force force) {
-            Call withdrawal = withdraw(
-                    new Withdrawal(call.keys(), WHOEVER, force.token(), 0, Withdrawal.End.LOST, Withdrawal.Place.KEEP));
+            // By its owner: the masters may have different tokens for it until it is renewed.
+            Call withdrawal = withdraw(new Withdrawal(
+                    call.keys(),
+                    force.owner(),
+                    force.attempt(),
+                    Long.MAX_VALUE,
+                    Withdrawal.End.LOST,
+                    Withdrawal.Place.KEEP));
             return new MajorityPoll(nodes, withdrawal, Set.of("ENDED"), "FREED", Long.MAX_VALUE);
         }
         if (request instanceof Request.Plain plain) {
             return switch (plain) {
                 case CHECK -> MajorityPoll.ofAll(nodes, call);
-                case LOCKED -> new InspectPoll(nodes, call, "LOCKED", 0);
-                case INSPECT -> new InspectPoll(nodes, call, "HELD", 4);
+                case LOCKED -> new InspectPoll(nodes, call, "LOCKED", 2, 0);
+                case INSPECT -> new InspectPoll(nodes, call, "HELD", 1, 4);
                 case HELD, RELEASE_INNER -> new MajorityPoll(nodes, call, Set.of("OK"), "OK", Long.MAX_VALUE);
             };
         }

@@ -96,8 +96,8 @@ public sealed interface Request {
      */
     record Leave(String owner, long attempt, boolean returned) implements Ending {}
 
-    /** Ends the hold with this token, whichever owner has it. */
-    record Force(long token) implements Request {}
+    /** Ends the hold of an attempt without its owner. */
+    record Force(String owner, long attempt) implements Request {}
 
     /** Requests that a quorum sends to each of its masters unchanged; the reply of a majority counts. */
     enum Plain implements Request {

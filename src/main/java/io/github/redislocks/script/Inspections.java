@@ -10,16 +10,19 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /** Reads the replies to inspections of a lock. */
 public final class Inspections {
 
     private Inspections() {}
 
-    /** The token of the hold that {@link Scripts#locked} has found. */
-    public static OptionalLong token(Reply reply) {
-        return reply.is("LOCKED") ? OptionalLong.of(reply.number(0)) : OptionalLong.empty();
+    /** A hold that {@link Scripts#locked} has found. */
+    public record Held(String owner, long attempt, long token) {}
+
+    /** The hold that {@link Scripts#locked} has found, or null. */
+    public static @Nullable Held held(Reply reply) {
+        return reply.is("LOCKED") ? new Held(reply.text(0), reply.number(1), reply.number(2)) : null;
     }
 
     public static LockInspection of(String lockName, Reply reply) {

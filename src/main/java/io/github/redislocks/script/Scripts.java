@@ -417,8 +417,9 @@ public final class Scripts {
                 .dated(3, attempt::mayRunUntilMicros);
     }
 
-    public static Call force(LockKeys keys, long token) {
-        return new Call(new Request.Force(token), FORCE, keys.all(), List.of(Long.toString(token)));
+    public static Call force(LockKeys keys, Inspections.Held seen) {
+        Request request = new Request.Force(seen.owner(), seen.attempt());
+        return new Call(request, FORCE, keys.all(), List.of(Long.toString(seen.token())));
     }
 
     /** Whether a hold is still there. */

@@ -3,6 +3,7 @@ package io.github.redislocks.testkit;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.script.Answer;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
@@ -101,7 +102,11 @@ final class TestClient {
      */
     boolean lose(LockKeys keys, InMemoryRedis operator) {
         Hold hold = hold(keys);
-        if (hold == null || Answer.isGone(operator.run(Scripts.force(keys, hold.token), TimeUnit.SECONDS.toNanos(1)))) {
+        if (hold == null) {
+            return false;
+        }
+        Inspections.Held seen = new Inspections.Held(hold.owner.id, hold.attempt, hold.token);
+        if (Answer.isGone(operator.run(Scripts.force(keys, seen), TimeUnit.SECONDS.toNanos(1)))) {
             return false;
         }
         client.renewals.askAtOnce(hold.attempt, hold.token);

@@ -19,15 +19,15 @@ class InspectPollTest extends ThreeMasters {
     private static final Reply NOBODY = new Reply("FREE", List.of("", 0L, 0L, 0L, 0L, 0L));
 
     private final Call call = Scripts.inspect(keys);
-    private final Poll inspect = new InspectPoll(3, call, "HELD", 4);
-    private final Poll locked = new InspectPoll(3, call, "LOCKED", 0);
+    private final Poll inspect = new InspectPoll(3, call, "HELD", 1, 4);
+    private final Poll locked = new InspectPoll(3, call, "LOCKED", 2, 0);
 
     private static Reply held(String owner, long holds, long waiters) {
         return new Reply("HELD", List.of(owner, holds, 5L, 1_000L, waiters, 0L));
     }
 
-    private static Reply locked(long token) {
-        return new Reply("LOCKED", List.of(token));
+    private static Reply locked(String attempt, long token) {
+        return new Reply("LOCKED", List.of("a:1", attempt, Long.toString(token)));
     }
 
     private static Poll.@Nullable Result judge(Poll poll, boolean closed, @Nullable Reply... replies) {
@@ -60,16 +60,20 @@ class InspectPollTest extends ThreeMasters {
     }
 
     @Test
-    void token_isWhatAMajorityNames() {
-        assertThat(result(locked, FREE, locked(5), locked(5)).outcome()).isEqualTo(Outcome.of(locked(5)));
-        assertThat(result(locked, FREE, locked(5), locked(6)).outcome()).isEqualTo(Outcome.of(FREE));
+    void hold_isThatOfTheAttemptThatAMajorityNames_whateverItsTokens() {
+        for (long other : new long[] {5, 6}) {
+            assertThat(result(locked, FREE, locked("1", 5), locked("1", other)).outcome())
+                    .isEqualTo(Outcome.of(locked("1", 5)));
+        }
+        assertThat(result(locked, FREE, locked("1", 5), locked("2", 6)).outcome())
+                .isEqualTo(Outcome.of(FREE));
     }
 
     @Test
     void answer_thatMayStillChangeIt_isWaitedFor() {
-        assertThat(judge(locked, false, FREE, locked(5), null)).isNull();
-        assertThat(judge(locked, true, FREE, locked(5), null).outcome()).isEqualTo(Outcome.of(FREE));
-        assertThat(judge(locked, true, locked(5), null, null).outcome().failure())
+        assertThat(judge(locked, false, FREE, locked("1", 5), null)).isNull();
+        assertThat(judge(locked, true, FREE, locked("1", 5), null).outcome()).isEqualTo(Outcome.of(FREE));
+        assertThat(judge(locked, true, locked("1", 5), null, null).outcome().failure())
                 .isInstanceOf(RedisException.Unanswered.class)
                 .hasMessageStartingWith("a look at the lock needs 2 of 3 masters");
     }

@@ -174,7 +174,7 @@ class PollTest extends ThreeMasters {
 
     @Test
     void pollThatSaysNothingElse_waitsForAllAsLongAsItsCallerAndAsksAll() {
-        Poll poll = new InspectPoll(3, call, "LOCKED", 0);
+        Poll poll = new InspectPoll(3, call, "LOCKED", 2, 0);
         assertThat(poll.patienceNanos()).isEqualTo(Long.MAX_VALUE);
         assertThat(poll.stragglersNanos(1)).isEqualTo(Long.MAX_VALUE);
         assertThat(poll.concerns(node)).isTrue();

@@ -154,7 +154,8 @@ final class LineModel {
             case "reenter" -> reenter(args);
             case "release_inner" -> releaseInner(args);
             case "held" -> mine(args) ? reply("OK", 1L) : reply("GONE");
-            case "locked" -> held == null ? reply("FREE") : reply("LOCKED", Long.toString(held.token));
+            case "locked" ->
+                held == null ? reply("FREE") : reply("LOCKED", held.owner, held.attempt, Long.toString(held.token));
             case "inspect" -> inspect(number(args.get(0)));
             default -> throw new IllegalArgumentException(script);
         };

@@ -234,6 +234,28 @@ class QuorumScriptTest {
         assertThat(vote("c:1", 15).number(0)).as("greater than all").isEqualTo(21);
     }
 
+    @Test
+    void renewal_ofAVoteWithAGreaterToken_leavesItThatOfTheHold() {
+        vote("b:1", 20);
+        withdraw("b:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP);
+        long ballot = calls.nextBallot();
+        VotePoll.Candidate candidate = candidate("a:1", 0);
+        Call vote = calls.vote(candidate, ballot, TOKENS + 10, at(FOR_EVER));
+        assertThat(run(vote, SECOND).number(0)).as("greater than all").isEqualTo(21);
+        assertThat(renew("a:1", 10).number(0)).isEqualTo(10);
+        assertThat(held("token")).isEqualTo("10");
+        assertThat(fence()).as("the greatest is counted all the same").isEqualTo("21 10 1");
+        Call greater = calls.vote(candidate, ballot, TOKENS + 15, at(FOR_EVER));
+        for (Call late : List.of(vote, greater)) {
+            assertThat(run(late, SECOND).code()).isEqualTo("VOTED");
+            assertThat(held("token")).as("a late copy changes nothing").isEqualTo("10");
+            assertThat(fence()).isEqualTo("21 10 1");
+        }
+        release("a:1");
+        assertThat(fence()).isEqualTo("21 10 0");
+        assertThat(vote("c:1", 15)).as("of a later hold").isEqualTo(voted(22, 10, 0));
+    }
+
     /** A holder whose other votes were never gone: then the later one cannot have been of a hold. */
     @Test
     void renewal_behindALaterVoteThatLapsed_isGivenIfThatCameToNothing() {
@@ -581,12 +603,10 @@ class QuorumScriptTest {
     }
 
     @Test
-    void withdrawal_byToken_endsThatVoteWhoeverHasIt() {
-        vote("a:1", 10);
-        Withdrawal other = new Withdrawal(keys.all(), "", TOKENS + 9, 0, Withdrawal.End.LOST, Withdrawal.Place.KEEP);
-        assertThat(run(calls.withdraw(other), SECOND).code()).isEqualTo("GONE");
-        Withdrawal that = new Withdrawal(keys.all(), "", TOKENS + 10, 0, Withdrawal.End.LOST, Withdrawal.Place.KEEP);
-        assertThat(run(calls.withdraw(that), SECOND).code()).isEqualTo("ENDED");
+    void withdrawal_ofAForcedHold_endsItWhateverItsBallot_andNoOther() {
+        vote(7, 3, 10, 0);
+        assertThat(withdraw(6, Long.MAX_VALUE, Withdrawal.End.LOST).code()).isEqualTo("GONE");
+        assertThat(withdraw(7, Long.MAX_VALUE, Withdrawal.End.LOST).code()).isEqualTo("ENDED");
         assertThat(redis.hash(keys.lock())).isEmpty();
     }
 }

@@ -1,9 +1,9 @@
--- Reports whether the lock is held, and the token of its hold.
+-- Reports whether the lock is held, by whom, and the token of its hold.
 -- KEYS     lock
 -- ARGV     none
--- returns  LOCKED token | FREE
-local token = redis.call('hget', KEYS[1], 'token')
-if token then
-    return {'LOCKED', token}
+-- returns  LOCKED owner attempt token | FREE
+local held = redis.call('hmget', KEYS[1], 'owner', 'attempt', 'token')
+if held[3] then
+    return {'LOCKED', held[1] or '', held[2] or '0', held[3]}
 end
 return {'FREE'}

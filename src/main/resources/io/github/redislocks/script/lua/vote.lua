@@ -77,11 +77,12 @@ if held[1] then
     if holder == attempt then
         -- First: at maxmemory Redis refuses the others only as long as a script has not yet written.
         extend(lock, lease)
-        token = math.max(wanted, tonumber(held[4]))
-        count(math.max(highest, token), token, EXPIRED, redis.call('pttl', lock))
-        redis.call('hset', lock, 'token', string.format('%.0f', token))
-        if tonumber(held[3]) < ballot then
-            redis.call('hset', lock, 'ballot', ballot)
+        token = tonumber(held[4])
+        if tonumber(held[3]) <= ballot then
+            -- A hold has one token: a renewal brings it to a server that had counted further. What is late changes none.
+            token = renewal and wanted or math.max(wanted, token)
+            count(math.max(highest, token), token, EXPIRED, redis.call('pttl', lock))
+            redis.call('hset', lock, 'token', string.format('%.0f', token), 'ballot', ARGV[3])
         end
         return {'VOTED', token, tonumber(held[5]), tonumber(held[6]), other or 1, now}
     end

@@ -1,6 +1,6 @@
 -- Ends a vote of a node of a quorum, and tells the first that waits that it should ask.
 -- KEYS     lock, queue, waiters, fence
--- ARGV     owner, attempt, ballot: a later vote stays; or '', token, any number: the vote with that token, whoever has it;
+-- ARGV     owner, attempt, ballot: a later vote stays,
 --          how: released (in good order), lost (its hold was once returned to its caller) or unheld (it never was),
 --          place: keep the owner's place in line; or hush: keep it and tell nobody, as another has the lock; left out:
 --          drop it
@@ -8,12 +8,7 @@
 local owner, ballot, how = ARGV[1], tonumber(ARGV[3]), ARGV[4]
 local call = redis.call
 local held = call('hmget', KEYS[1], 'owner', 'attempt', 'ballot', 'token')
-local mine
-if owner == '' then
-    mine = held[4] == ARGV[2]
-else
-    mine = held[1] == owner and held[2] == ARGV[2] and tonumber(held[3]) <= ballot
-end
+local mine = held[1] == owner and held[2] == ARGV[2] and tonumber(held[3]) <= ballot
 if mine then
     local token = held[4]
     if how == 'released' and call('get', KEYS[4]) == token .. ' ' .. token .. ' 1' then
