@@ -13,6 +13,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
@@ -434,7 +435,8 @@ class AnyErrorTest extends FakeTime {
         next.start();
         await().until(() -> clock.isParked(next));
         Hold hold = locks.client().holds.all().iterator().next();
-        server.another().run(Scripts.force(LockKeys.of("redis-locks", "job"), hold.token), 1_000_000_000);
+        Inspections.Held seen = new Inspections.Held(hold.owner.id, hold.attempt, hold.token);
+        server.another().run(Scripts.force(LockKeys.of("redis-locks", "job"), seen), 1_000_000_000);
         CountDownLatch goOn = watchdogHeldUp();
         assertThat(hold.lose(LockLost.Reason.TAKEN)).isTrue();
         assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
