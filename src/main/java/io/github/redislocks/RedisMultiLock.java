@@ -9,7 +9,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Several locks on Redis as one; {@link RedisLocks#multiLock} makes it. Its holds are those of the calling thread.
@@ -44,7 +43,7 @@ public final class RedisMultiLock implements MultiLock {
         return names;
     }
 
-    private boolean acquire(@Nullable WaitLimit limit) throws InterruptedException {
+    private boolean acquire(WaitLimit limit) throws InterruptedException {
         Hold[] held = several.acquire(null, limit, true);
         while (held != null && held.length == 0) {
             held = several.acquire(null, limit, true);
@@ -69,7 +68,7 @@ public final class RedisMultiLock implements MultiLock {
     @Override
     public boolean tryLock() {
         try {
-            return acquire(null);
+            return acquire(several.limitOfTry());
         } catch (InterruptedException e) {
             throw new AssertionError("tryLock() does not end by an interrupt", e);
         }

@@ -123,7 +123,8 @@ public final class RedisReentrantLock implements FencedLock {
 
     /**
      * Acquires the lock if it becomes free within the given time. Never returns false early, and ends within 200 ms
-     * after that time even if Redis hangs.
+     * after that time even if Redis hangs. A time of zero or less takes a free lock only, and waits for the answer to
+     * that as long as Redis answers others, for one command timeout at most.
      *
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
      * @throws IllegalStateException if the {@link RedisLocks} is closed

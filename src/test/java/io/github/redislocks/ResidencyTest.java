@@ -19,6 +19,7 @@ import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -28,6 +29,7 @@ import java.util.concurrent.locks.Lock;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A client that keeps its locks for 10 s, and one that keeps none. */
@@ -573,21 +575,89 @@ class ResidencyTest extends FakeTime {
         lock.unlock();
     }
 
-    @Test
-    void tryOfSeveralWithoutTime_hasKeptOnesGivenUp() throws Exception {
+    /** The ways to try once, with each of which a client that does not keep the lock has it if nobody uses it. */
+    private enum Try {
+        UNTIMED,
+        NO_TIME,
+        NO_TIME_WITH_LEASE,
+        FAIR_WITHOUT_TIME,
+        HANDLE,
+        SEVERAL,
+        SEVERAL_WITHOUT_TIME,
+        SEVERAL_HANDLES;
+
+        /** Tries, and releases what it has. */
+        boolean by(RedisLocks client) throws InterruptedException {
+            return switch (this) {
+                case UNTIMED -> of(client.reentrantLock("job"), Lock::tryLock);
+                case NO_TIME -> of(client.reentrantLock("job"), lock -> lock.tryLock(0, TimeUnit.SECONDS));
+                case NO_TIME_WITH_LEASE ->
+                    of(client.reentrantLock("job"), lock -> lock.tryLock(Duration.ZERO, Duration.ofSeconds(5)));
+                case FAIR_WITHOUT_TIME -> of(client.fairLock("job"), lock -> lock.tryLock(-1, TimeUnit.SECONDS));
+                case HANDLE -> has(client.tryAcquire("job", Duration.ZERO));
+                case SEVERAL -> of(client.multiLock("free", "job", "job2"), Lock::tryLock);
+                case SEVERAL_WITHOUT_TIME ->
+                    of(client.multiLock("free", "job", "job2"), lock -> lock.tryLock(0, TimeUnit.SECONDS));
+                case SEVERAL_HANDLES -> has(client.tryAcquireAll(List.of("free", "job", "job2"), Duration.ZERO));
+            };
+        }
+
+        private interface Trial<T> {
+            boolean of(T lock) throws InterruptedException;
+        }
+
+        private static <T extends Lock> boolean of(T lock, Trial<T> trial) throws InterruptedException {
+            return trial.of(lock) && unlocked(lock);
+        }
+
+        private static boolean has(Optional<? extends AutoCloseable> handle) {
+            return handle.isPresent() && isClosed(handle.get());
+        }
+
+        private static boolean isClosed(AutoCloseable held) {
+            try {
+                held.close();
+                return true;
+            } catch (Exception e) {
+                throw new AssertionError(e);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Try.class)
+    void tryOfAnyKind_takesWhatIsKept_andNotWhatIsUsed(Try way) throws Exception {
         RedisReentrantLock second = locks.reentrantLock("job2");
         for (RedisLocks client : List.of(others, locks)) {
-            MultiLock several = client.multiLock("free", "job", "job2");
             use();
             second.lock();
             second.unlock();
-            // True if both are given up before the second request comes.
-            elsewhere(() -> several.tryLock(0, TimeUnit.SECONDS) && unlocked(several))
-                    .get(20, TimeUnit.SECONDS);
-            pass(500);
-            assertThat(server.keys()).as("%s", client).allMatch(key -> key.endsWith(":fence"));
+            assertThat(elsewhere(() -> way.by(client)).get(20, TimeUnit.SECONDS))
+                    .as("kept, by %s", client)
+                    .isTrue();
+            lock.lock();
+            assertThat(elsewhere(() -> way.by(client)).get(20, TimeUnit.SECONDS))
+                    .as("used, by %s", client)
+                    .isFalse();
+            lock.unlock();
         }
-        assertThat(others.tryAcquireAll(List.of("free", "job"), Duration.ZERO)).isPresent();
+        assertThat(losses).isEmpty();
+    }
+
+    /** A try does not wait, so it wants nothing any more when the lock is free. */
+    @ParameterizedTest
+    @EnumSource(Try.class)
+    void tryOfAnyKind_thatFindsALockUsed_leavesItKept(Try way) throws Exception {
+        use();
+        pass(1_500);
+        lock.lock();
+        // The answer to the second comes after whatever the first has said.
+        for (int i = 0; i < 2; i++) {
+            assertThat(elsewhere(() -> way.by(others)).get(20, TimeUnit.SECONDS))
+                    .isFalse();
+        }
+        lock.unlock();
+        assertThat(isKept()).isTrue();
     }
 
     private static boolean unlocked(Lock held) {

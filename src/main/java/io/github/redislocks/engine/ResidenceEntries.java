@@ -149,7 +149,7 @@ final class ResidenceEntries {
         StackSpace.ensure();
         boolean waited = false;
         if (!limit.waits()) {
-            Residence.Found found = residence.tryTurnOrSay(settings.commandTimeoutNanos());
+            Residence.Found found = residence.tryTurnOrSay(limit.timeoutNanos(began, settings.commandTimeoutNanos()));
             if (found != Residence.Found.TURN) {
                 // A thread that waits in Redis for the lock does not have it, and this one does not wait behind it.
                 return found == Residence.Found.HOLDER

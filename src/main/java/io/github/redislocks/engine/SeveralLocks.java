@@ -88,15 +88,20 @@ public final class SeveralLocks {
         return WaitLimit.within(clock.nanoTime(), waitNanos, own.retryForNanos());
     }
 
+    /** The limit of a try that asks for each once. */
+    public WaitLimit limitOfTry() {
+        return WaitLimit.forAnswer(clock.nanoTime(), own.commandTimeoutNanos(), own.retryForNanos());
+    }
+
     /**
      * Acquires all, or none.
      *
      * @param owner the handle that wants them, or null for the calling thread, which enters once more what it has
-     * @param limit how long to wait for all of them together, or null to ask for each once
+     * @param limit how long to wait for all of them together
      * @param renewed whether the watchdog renews them; if not, the lease of each counts from when the last was had
      * @return the holds in the order of the parts; null if one was busy; or {@link #LOST}
      */
-    public Hold @Nullable [] acquire(@Nullable HandleOwner owner, @Nullable WaitLimit limit, boolean renewed)
+    public Hold @Nullable [] acquire(@Nullable HandleOwner owner, WaitLimit limit, boolean renewed)
             throws InterruptedException {
         StackSpace.ensure();
         Hold[] had = new Hold[parts.size()];
@@ -106,7 +111,7 @@ public final class SeveralLocks {
                 return null;
             }
             all = areHeld(had);
-            boolean again = limit != null && limit.remaining(clock.nanoTime()) > 0;
+            boolean again = limit.waits() && limit.remaining(clock.nanoTime()) > 0;
             return all ? had : again ? LOST : null;
         } catch (Error e) {
             strand(had);
@@ -119,7 +124,7 @@ public final class SeveralLocks {
         }
     }
 
-    private boolean acquire(Hold[] had, @Nullable HandleOwner owner, @Nullable WaitLimit limit, boolean renewed)
+    private boolean acquire(Hold[] had, @Nullable HandleOwner owner, WaitLimit limit, boolean renewed)
             throws InterruptedException {
         long began = clock.nanoTime();
         if (mayTakeTogether(owner)) {
@@ -127,33 +132,27 @@ public final class SeveralLocks {
             if (answer instanceof Answer.Granted) {
                 return true;
             }
-            boolean ends = limit == null || limit.remaining(clock.nanoTime()) <= 0;
+            boolean ends = !limit.waits() || limit.remaining(clock.nanoTime()) <= 0;
             if (ends && answer instanceof Answer.OneBusy busy) {
                 entries.notTaken(parts.get(busy.index()), began);
                 return false;
             }
-            if (ends && !hasTimeToAsk(limit, began)) {
-                entries.notAnswered(parts.get(0), began, limit != null);
+            boolean timed = !limit.barges();
+            boolean goesOn = timed && !limit.waits() && entries.isAnswered(parts.get(0), began);
+            if (ends && !goesOn && !hasTimeToAsk(limit)) {
+                entries.notAnswered(parts.get(0), began, timed);
                 return false;
             }
         }
-        WaitLimit first = limit == null ? limitOfOne(began) : limit.next(clock.nanoTime());
-        return acquireEach(had, new Request(owner, limit, renewed), first);
+        return acquireEach(had, new Request(owner, limit, renewed));
     }
 
     /** What is asked for, as by {@link #acquire(HandleOwner, WaitLimit, boolean)}. */
-    private record Request(
-            @Nullable HandleOwner owner, @Nullable WaitLimit limit, boolean renewed) {}
-
-    /** Of a request to a lock that is asked for once. */
-    private WaitLimit limitOfOne(long beganNanos) {
-        return WaitLimit.forAnswer(beganNanos, own.commandTimeoutNanos(), own.retryForNanos());
-    }
+    private record Request(@Nullable HandleOwner owner, WaitLimit limit, boolean renewed) {}
 
     /** Whether an answer to a first request for one of them could still come in time. */
-    private boolean hasTimeToAsk(@Nullable WaitLimit limit, long beganNanos) {
-        WaitLimit present = limit == null ? limitOfOne(beganNanos) : limit;
-        return present.timeoutNanos(clock.nanoTime(), own.commandTimeoutNanos()) > 0;
+    private boolean hasTimeToAsk(WaitLimit limit) {
+        return limit.timeoutNanos(clock.nanoTime(), own.commandTimeoutNanos()) > 0;
     }
 
     /** Whether one request may take all: a thread that has any of them enters that once more. */
@@ -169,7 +168,7 @@ public final class SeveralLocks {
         return true;
     }
 
-    private Answer takeTogether(Hold[] had, @Nullable HandleOwner handle, @Nullable WaitLimit limit, boolean renewed) {
+    private Answer takeTogether(Hold[] had, @Nullable HandleOwner handle, WaitLimit limit, boolean renewed) {
         long began = clock.nanoTime();
         List<LockKeys> locks = new ArrayList<>(parts.size());
         for (Sync part : parts) {
@@ -177,7 +176,7 @@ public final class SeveralLocks {
         }
         Owner owner = handle == null ? owners.caller() : handle;
         Attempt.Request request = new Attempt.Request(own.leaseMillis(), renewed, false, own.maxHoldMillis());
-        Answer answer = together.take(locks, owner, request, byNanos(limit) - began, had);
+        Answer answer = together.take(locks, owner, request, limit, had);
         for (int i = 0; i < had.length; i++) {
             if (had[i] != null) {
                 entries.taken(parts.get(i), had[i], began);
@@ -190,15 +189,16 @@ public final class SeveralLocks {
         return answer;
     }
 
-    private boolean acquireEach(Hold[] had, Request request, WaitLimit first) throws InterruptedException {
+    private boolean acquireEach(Hold[] had, Request request) throws InterruptedException {
         HandleOwner owner = request.owner();
         WaitLimit limit = request.limit();
         int last = had.length - 1;
         for (int i = 0; i <= last; i++) {
             long now = clock.nanoTime();
-            WaitLimit each = i == 0 ? first : limit == null ? limitOfOne(now) : limit.next(now);
+            // The request for all counts in the time of a tryLock() for the first.
+            WaitLimit each = i == 0 && limit.barges() ? limit : limit.next(now);
             Sync part = parts.get(i);
-            if (i > 0 && !hasTimeToAsk(each, now)) {
+            if (i > 0 && !hasTimeToAsk(each)) {
                 entries.notTaken(part, now);
                 return false;
             }
@@ -223,9 +223,9 @@ public final class SeveralLocks {
     }
 
     /** By when what follows the last acquisition is to be answered. */
-    private long byNanos(@Nullable WaitLimit limit) {
+    private long byNanos(WaitLimit limit) {
         long now = clock.nanoTime();
-        return now + (limit == null ? own.commandTimeoutNanos() : limit.timeoutNanos(now, own.commandTimeoutNanos()));
+        return now + limit.timeoutNanos(now, own.commandTimeoutNanos());
     }
 
     /** Whether all can be relied upon now. */
@@ -265,7 +265,7 @@ public final class SeveralLocks {
         return least;
     }
 
-    private void giveBack(@Nullable Hold[] had, @Nullable WaitLimit limit) {
+    private void giveBack(@Nullable Hold[] had, WaitLimit limit) {
         boolean done = false;
         try {
             List<Hold> ending = new ArrayList<>(had.length);

@@ -53,6 +53,8 @@ public final class Scripts {
 
     /** Of an attempt that does not wait, and whose client is told what a residence answers. */
     private static final String TRY = "try";
+    /** Of an attempt that does not wait, and has no residence told of it. */
+    private static final String SILENT = "silent";
 
     private static final String NO_PLACE = "";
     /** A placeholder for a time that is known only when the call is sent. */
@@ -85,17 +87,17 @@ public final class Scripts {
         return take(attempt, notAfter, false);
     }
 
-    /** As above; a try that finds a residence has its client asked. */
-    public static Call take(Attempt attempt, Call.NotAfter notAfter, boolean tries) {
+    /** As above; {@code asks}: whether an attempt that does not wait has the client of a residence asked. */
+    public static Call take(Attempt attempt, Call.NotAfter notAfter, boolean asks) {
         String number = Long.toString(attempt.number);
         String lease = lease(attempt.leaseMillis);
         return new Call(
                 Request.OfOneServer.TAKE,
                 TAKE,
                 List.of(attempt.keys.lock(), attempt.keys.fence()),
-                tries
-                        ? List.of(attempt.owner.id, number, lease, DATED, TRY)
-                        : List.of(attempt.owner.id, number, lease, DATED),
+                attempt.waits
+                        ? List.of(attempt.owner.id, number, lease, DATED)
+                        : List.of(attempt.owner.id, number, lease, DATED, asks ? TRY : SILENT),
                 null,
                 notAfter,
                 3);
@@ -110,8 +112,12 @@ public final class Scripts {
         return last.text;
     }
 
-    /** Takes the locks of attempts of one owner that want the same lease, if all are free and nobody waits. */
-    public static Call takeAll(List<Attempt> attempts, Call.NotAfter notAfter) {
+    /**
+     * Takes the locks of attempts of one owner that want the same lease, if all are free and nobody waits.
+     *
+     * @param recalls whether the clients of residences are to give them up, since the caller waits
+     */
+    public static Call takeAll(List<Attempt> attempts, Call.NotAfter notAfter, boolean recalls) {
         Attempt first = attempts.get(0);
         List<String> keys = new ArrayList<>(2 * attempts.size());
         List<String> args = new ArrayList<>(3 + attempts.size());
@@ -122,6 +128,9 @@ public final class Scripts {
             keys.add(attempt.keys.lock());
             keys.add(attempt.keys.fence());
             args.add(Long.toString(attempt.number));
+        }
+        if (!recalls) {
+            args.add(SILENT);
         }
         return new Call(Request.OfOneServer.TAKE_ALL, TAKE_ALL, keys, args).dated(2, notAfter);
     }
@@ -149,9 +158,10 @@ public final class Scripts {
                 withLastToken(attempt.owner, args));
     }
 
-    /** As above, dated by the clock of the server; a try that finds a residence has its client asked. */
-    public static Call acquire(Attempt attempt, Call.NotAfter notAfter, long lastLostAttempt) {
-        return acquire(attempt, 0, false, lastLostAttempt, TRY).dated(3, notAfter);
+    /** Asks for the lock once, by the clock of the server, and has the client of a residence asked. */
+    public static Call acquireOnce(Attempt attempt, Call.NotAfter notAfter, long lastLostAttempt) {
+        String mode = attempt.fair ? "queue " + TRY : TRY;
+        return acquire(attempt, 0, false, lastLostAttempt, mode).dated(3, notAfter);
     }
 
     /** As above, dated by the clock of the server to which the call is sent. */

@@ -196,7 +196,7 @@ public final class Attempt {
         this.renewed = request.renewed();
         this.maxHoldMillis = request.maxHoldMillis();
         this.waits = limit.waits();
-        this.fair = request.fair() && waits;
+        this.fair = request.fair() && !limit.barges();
         this.bearsOutages = limit.isTimed();
         this.retryForNanos = limit.retryForNanos();
         this.holds = 1;

@@ -36,20 +36,20 @@ public final class WaitLimit {
         return endless(Settings.DEFAULTS.retryForNanos());
     }
 
-    /** Waits for the given time or until an interrupt, through any outage. */
+    /** Waits for the given time or until an interrupt, through any outage; without time, for one answer. */
     public static WaitLimit within(long now, long nanos, long retryForNanos) {
         long deadline = now + Math.max(0, nanos);
-        return new WaitLimit(true, true, now, deadline < 0 ? Long.MAX_VALUE : deadline, retryForNanos);
+        return new WaitLimit(true, nanos > 0, now, deadline < 0 ? Long.MAX_VALUE : deadline, retryForNanos);
     }
 
-    /** Waits for one reply, whether the lock is busy or not; an interrupt does not end the wait. */
+    /** Waits for one answer, whether the lock is busy or not; an interrupt does not end the wait. */
     public static WaitLimit forAnswer(long now, long nanos, long retryForNanos) {
         return new WaitLimit(false, false, now, now + nanos, retryForNanos);
     }
 
-    /** The limit for the next of several locks: a limit without time begins anew for each, since it only asks. */
+    /** The limit for the next request: a try that does not wait has the time of an answer for each. */
     public WaitLimit next(long now) {
-        return deadlineNanos == beganNanos ? within(now, 0, retryForNanos) : this;
+        return waits ? this : new WaitLimit(interruptible, false, now, now + deadlineNanos - beganNanos, retryForNanos);
     }
 
     /** When the call of a timed limit began. */
@@ -62,6 +62,11 @@ public final class WaitLimit {
         return waits;
     }
 
+    /** Whether the caller takes a free fair lock although others stand in line, as {@code tryLock()} does. */
+    public boolean barges() {
+        return !waits && !interruptible;
+    }
+
     /** Whether an interrupt ends the wait. */
     public boolean isInterruptible() {
         return interruptible;
@@ -72,7 +77,7 @@ public final class WaitLimit {
         if (!isTimed()) {
             return commandTimeoutNanos;
         }
-        long grace = waits ? Timing.GRACE_MILLIS * 1_000_000 : 0;
+        long grace = barges() ? 0 : Timing.GRACE_MILLIS * 1_000_000;
         return Math.min(commandTimeoutNanos, deadlineNanos - now + grace);
     }
 

@@ -106,7 +106,7 @@ public final class Acquisitions {
         static final long ENDED = -1;
 
         final Attempt attempt;
-        private final WaitLimit limit;
+        private WaitLimit limit;
         private final Settlements.Settlement settlement;
         private boolean fastPath;
         private boolean tookFree;
@@ -122,6 +122,8 @@ public final class Acquisitions {
         private long askAtNanos;
         /** Whether a try has had the client of a residence asked. */
         private boolean tried;
+        /** Whether a try asks again: it was not answered in time, but others were; or it did not listen yet. */
+        private boolean triesAgain;
         /** Whether the mailbox was open when the last request was made. */
         private boolean listened;
 
@@ -239,7 +241,7 @@ public final class Acquisitions {
                 ask();
                 return 0;
             }
-            if (told == Told.DECLINED || limit.remaining(now) <= 0 || (grace > 0 && !limit.waits())) {
+            if (told == Told.DECLINED || leftNanos(now) <= 0 || (grace > 0 && !limit.waits())) {
                 if (attempt.leave(verdict)) {
                     giveUp(now);
                     return ENDED;
@@ -247,7 +249,12 @@ public final class Acquisitions {
                 return 0;
             }
             long pause = mayAsk ? Math.max(askAtNanos - now, grace) : settlement.pauseNanos(now);
-            return Math.max(0, Math.min(limit.remaining(now), pause));
+            return Math.max(0, Math.min(leftNanos(now), pause));
+        }
+
+        /** How much time there is; of a try without time, that of the answer for which it still waits. */
+        private long leftNanos(long now) {
+            return tried || triesAgain ? limit.timeoutNanos(now, settings.commandTimeoutNanos()) : limit.remaining(now);
         }
 
         /** Sees to it that a grant would be told. */
@@ -262,7 +269,7 @@ public final class Acquisitions {
 
         /** Whether to ask now: at least one request is sent, however little time is left. */
         private boolean wantsToAsk(long now) {
-            return told != Told.DECLINED && (!asked || limit.remaining(now) > 0);
+            return told != Told.DECLINED && (!asked || leftNanos(now) > 0);
         }
 
         private void giveUp(long now) {
@@ -296,8 +303,8 @@ public final class Acquisitions {
         /**
          * Whether an attempt that ends knows that the lock was busy: a reply said so; or another thread of this client
          * had the local turn all the time, and Redis is not away; or its own request got no reply while Redis answered
-         * other requests of this client, so that only its time was too short. A try that does not wait needs a reply of
-         * its own.
+         * other requests of this client, so that only its time was too short. {@code tryLock()} needs a reply of its
+         * own.
          */
         private boolean isKnownToBeBusy(long now) {
             if (wasToldBusy()) {
@@ -305,7 +312,7 @@ public final class Acquisitions {
             }
             Availability server = monitored.of(attempt.keys.lock());
             boolean hasSpoken = !asked || server.answeredSince(limit.beganNanos());
-            return limit.waits() && hasSpoken && server.age(now) == 0;
+            return !limit.barges() && hasSpoken && server.age(now) == 0;
         }
 
         void ask() {
@@ -333,6 +340,7 @@ public final class Acquisitions {
                 monitored.retried();
             }
             asked = true;
+            triesAgain = false;
             tookFree = false;
             attempt.asks();
         }
@@ -341,15 +349,15 @@ public final class Acquisitions {
         final Call call(ServerTimes.Date notAfter) {
             boolean listens = mailbox.isOpen();
             listened = listens;
-            if (!limit.waits() && listens && !tried) {
-                return (fastPath
-                                ? Scripts.take(attempt, notAfter, true)
-                                : Scripts.acquire(attempt, notAfter, losses.lastLostAttempt()))
-                        .with(settings.acks());
+            boolean tries = !limit.waits() && listens && !tried;
+            Call call;
+            if (fastPath) {
+                call = Scripts.take(attempt, notAfter, tries);
+            } else if (tries) {
+                call = Scripts.acquireOnce(attempt, notAfter, losses.lastLostAttempt());
+            } else {
+                call = Scripts.acquire(attempt, notAfter, limit.waits() && listens, losses.lastLostAttempt());
             }
-            Call call = fastPath
-                    ? Scripts.take(attempt, notAfter)
-                    : Scripts.acquire(attempt, notAfter, limit.waits() && listens, losses.lastLostAttempt());
             return call.with(settings.acks());
         }
 
@@ -385,6 +393,7 @@ public final class Acquisitions {
                     tried = true;
                     askAtNanos = Long.MAX_VALUE;
                 } else {
+                    triesAgain = true;
                     openMailbox();
                 }
             } else if (answer == Answer.Word.BUSY || answer == Answer.Word.RESIDENT) {
@@ -414,6 +423,12 @@ public final class Acquisitions {
                     || limit.isPast(outage)) {
                 attempt.decide(new Attempt.Failure(unavailable.notAcquired(
                         attempt.keys, Math.max(outage, now - attempt.beganNanos()), attempt.mayRun(), e)));
+            } else if (!limit.waits()
+                    && !wasToldBusy()
+                    && now - attempt.beganNanos() < settings.commandTimeoutNanos()
+                    && isKnownToBeBusy(now)) {
+                limit = limit.next(askAtNanos);
+                triesAgain = true;
             }
         }
 

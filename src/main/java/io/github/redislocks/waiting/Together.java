@@ -65,24 +65,26 @@ public final class Together {
      * Takes them if they are free, and waits for one reply at most. If not all are had, those that are among the holds
      * are still to be given back.
      *
-     * @param timeoutNanos how long to wait for the reply
+     * @param within whether the caller waits, and how long it waits for the reply
      * @param had where the holds are put
      * @return that all are granted; that another owner has one; or that it is not known so, and each has to be asked
      *     for
      */
     public Answer take(
-            List<LockKeys> locks, Owner owner, Attempt.Request request, long timeoutNanos, @Nullable Hold[] had) {
+            List<LockKeys> locks, Owner owner, Attempt.Request request, WaitLimit within, @Nullable Hold[] had) {
         List<Attempt> all = new ArrayList<>(locks.size());
         boolean done = false;
         try {
-            WaitLimit limit = WaitLimit.forAnswer(clock.nanoTime(), timeoutNanos, settings.retryForNanos());
+            long began = clock.nanoTime();
+            long timeoutNanos = within.timeoutNanos(began, settings.commandTimeoutNanos());
+            WaitLimit limit = WaitLimit.forAnswer(began, timeoutNanos, settings.retryForNanos());
             for (LockKeys keys : locks) {
                 Attempt attempt = attempts.make(keys, owner, request, limit);
                 all.add(attempt);
                 attempts.begin(attempt);
             }
             long sent = clock.nanoTime();
-            Answer answer = ask(all, sent, timeoutNanos);
+            Answer answer = ask(all, sent, timeoutNanos, within.waits());
             if (answer instanceof Answer.Granted granted) {
                 long deadline = sent + Timing.validityNanos(request.leaseMillis());
                 done = settle(
@@ -115,10 +117,10 @@ public final class Together {
         }
     }
 
-    private Answer ask(List<Attempt> all, long sent, long timeoutNanos) {
+    private Answer ask(List<Attempt> all, long sent, long timeoutNanos, boolean waits) {
         ServerTimes.Date notAfter = serverTimes.date(sent, timeoutNanos);
         try {
-            Reply reply = monitored.run(Scripts.takeAll(all, notAfter).with(settings.acks()), timeoutNanos);
+            Reply reply = monitored.run(Scripts.takeAll(all, notAfter, waits).with(settings.acks()), timeoutNanos);
             Answer answer = Answer.ofTakeAll(reply);
             for (Attempt attempt : all) {
                 attempt.answered(reply, notAfter);

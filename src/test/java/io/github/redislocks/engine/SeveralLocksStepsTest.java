@@ -114,7 +114,7 @@ class SeveralLocksStepsTest extends SteppedClient {
     @Test
     void busyLock_isNotWaitedForWithoutATime() throws InterruptedException {
         othersB.lock(LEASE, true);
-        assertThat(locks.acquire(null, null, true)).isNull();
+        assertThat(locks.acquire(null, locks.limitOfTry(), true)).isNull();
         assertThat(scripts()).containsExactly("take_all");
         assertThat(client.holds.all()).isEmpty();
     }
@@ -134,7 +134,7 @@ class SeveralLocksStepsTest extends SteppedClient {
     void locksOneByOne_withoutATime_areGivenBackIfOneIsBusy() throws InterruptedException {
         lines = false;
         othersB.lock(LEASE, true);
-        assertThat(locks.acquire(null, null, true)).isNull();
+        assertThat(locks.acquire(null, locks.limitOfTry(), true)).isNull();
         assertThat(scripts()).containsExactly("acquire", "acquire");
         assertThat(commands()).contains("release");
         assertThat(a.held()).isNull();
@@ -145,7 +145,7 @@ class SeveralLocksStepsTest extends SteppedClient {
         a.lock(LEASE, true);
         Hold held = a.held();
         othersB.lock(LEASE, true);
-        assertThat(locks.acquire(null, null, true)).isNull();
+        assertThat(locks.acquire(null, locks.limitOfTry(), true)).isNull();
         assertThat(count("take_all")).isZero();
         assertThat(count("reenter")).isEqualTo(1);
         assertThat(a.held()).isSameAs(held);
@@ -269,7 +269,7 @@ class SeveralLocksStepsTest extends SteppedClient {
             clock.advanceMillis(2_000);
             return unanswered();
         });
-        assertThatThrownBy(() -> locks.acquire(null, null, true))
+        assertThatThrownBy(() -> locks.acquire(null, locks.limitOfTry(), true))
                 .isInstanceOf(LockUnavailableException.class)
                 .hasMessageContaining("\"a\"");
         assertThat(count("take_all")).isEqualTo(1);
@@ -279,7 +279,7 @@ class SeveralLocksStepsTest extends SteppedClient {
     @Test
     void requestForAllThatIsNotAnswered_whileThereIsTime_isFollowedByOneForEach() throws InterruptedException {
         fail(1, "take_all", SteppedClient::unanswered);
-        assertThat(locks.acquire(null, null, true)).hasSize(2);
+        assertThat(locks.acquire(null, locks.limitOfTry(), true)).hasSize(2);
         fail(1, "take_all", SteppedClient::unanswered);
         assertThat(locks.acquire(null, within(1_000), true)).hasSize(2);
     }
@@ -309,7 +309,7 @@ class SeveralLocksStepsTest extends SteppedClient {
         first.unlock();
         told.clear();
         othersB.lock(LEASE, true);
-        assertThat(locks.acquire(null, null, true)).isNull();
+        assertThat(locks.acquire(null, locks.limitOfTry(), true)).isNull();
         assertThat(told).containsExactly("BUSY b");
         othersB.unlock();
         told.clear();
@@ -319,7 +319,7 @@ class SeveralLocksStepsTest extends SteppedClient {
         told.clear();
         othersB.lock(LEASE, true);
         lines = false;
-        assertThat(locks.acquire(null, null, true)).isNull();
+        assertThat(locks.acquire(null, locks.limitOfTry(), true)).isNull();
         assertThat(told).containsExactly("acquired a", "BUSY b", "released a");
         heard.mailbox.close();
     }
@@ -360,7 +360,7 @@ class SeveralLocksStepsTest extends SteppedClient {
         Hold held = a.held();
         othersB.lock(LEASE, true);
         fail(1, "release_inner", SeveralLocksStepsTest::error);
-        assertThatThrownBy(() -> locks.acquire(null, null, true)).isInstanceOf(OutOfMemoryError.class);
+        assertThatThrownBy(() -> locks.acquire(null, locks.limitOfTry(), true)).isInstanceOf(OutOfMemoryError.class);
         assertThat(held.count()).isEqualTo(1);
         assertThat(held.stranded).isFalse();
     }

@@ -96,7 +96,21 @@ class LineScriptTest {
         redis.holdMessages();
         assertThat(take("b:1", "2").code()).isEqualTo("RESIDENT");
         run(List.of(keys.lock(), keys.fence()), "take", "b:1", "3", "30000", FOR_EVER, "try");
+        run(List.of(keys.lock(), keys.fence()), "take", "b:1", "4", "30000", FOR_EVER, "silent");
         assertThat(redis.heldMessages()).containsExactly("1 recall " + keys.lock(), "1 try 3 b " + keys.lock());
+    }
+
+    @Test
+    void acquireOnce_ofALockThatAClientKeeps_hasTheClientAnswer_alsoInOrder() {
+        take("a:r1", "1");
+        listen("a");
+        redis.holdMessages();
+        for (String mode : List.of("barge", "queue", "try", "queue try")) {
+            assertThat(run("acquire", "b:1", "2", "30000", FOR_EVER, "", "0", mode)
+                            .code())
+                    .isEqualTo("RESIDENT");
+        }
+        assertThat(redis.heldMessages()).containsExactly("1 try 2 b " + keys.lock(), "1 try 2 b " + keys.lock());
     }
 
     @Test
@@ -265,8 +279,10 @@ class LineScriptTest {
         enqueue("b:1", "1");
         run("release", "a:1", "1");
         redis.del(keys.fence());
-        Reply reply = run("acquire", "c:1", "1", "30000", FOR_EVER, "", "0", "queue");
-        assertThat(reply).isEqualTo(new Reply("BUSY", List.of(0L, micros.get())));
+        for (String mode : List.of("queue", "queue try")) {
+            Reply reply = run("acquire", "c:1", "1", "30000", FOR_EVER, "", "0", mode);
+            assertThat(reply).isEqualTo(new Reply("BUSY", List.of(0L, micros.get())));
+        }
     }
 
     @Test

@@ -84,7 +84,7 @@ class TakeAllScriptTest {
         for (LockKeys keys : locks) {
             attempts.add(attempt(keys, firstAttempt + attempts.size(), leaseMillis));
         }
-        return run(Scripts.takeAll(attempts, server -> notAfter).dated(2, server -> notAfter));
+        return run(Scripts.takeAll(attempts, server -> notAfter, true).dated(2, server -> notAfter));
     }
 
     private Reply takeAll(long firstAttempt) {

@@ -12,6 +12,7 @@ import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
@@ -314,6 +315,37 @@ class AcquisitionsTest {
     void timeOfOneThatWaits_isEnoughForOneRequestAtLeast() throws InterruptedException {
         answer(List.of(AcquisitionsTest::ok));
         assertThat(contend(WaitLimit.within(clock.nanoTime(), 0, 0), true)).isNotNull();
+    }
+
+    /** The answer to a request comes too late, and those to others come. */
+    private Reply slow(Call call) {
+        clock.advanceMillis(100);
+        answers.add(held -> new Reply("HELD", List.of()));
+        client.monitored.run(Scripts.locked(keys), 1_000 * MILLI);
+        throw new RedisException.Unanswered("slow", true, null);
+    }
+
+    @Test
+    void tryWithoutTime_thatIsNotAnsweredWhileOthersAre_asksAgain() throws InterruptedException {
+        answer(List.of(this::slow));
+        otherwise = AcquisitionsTest::ok;
+        assertThat(contend(WaitLimit.within(clock.nanoTime(), 0, 0), true)).isNotNull();
+    }
+
+    @Test
+    void tryWithoutTime_thatIsNeverAnsweredWhileOthersAre_endsAfterACommandTimeout() throws InterruptedException {
+        otherwise = this::slow;
+        long began = clock.nanoTime();
+        assertThat(contend(WaitLimit.within(began, 0, 0), true)).isNull();
+        assertThat(clock.nanoTime() - began).isBetween(1_000 * MILLI, 1_300 * MILLI);
+    }
+
+    @Test
+    void tryWithoutTime_thatIsNotAnswered_norAreOthers_endsWithOneRequest() {
+        otherwise = AcquisitionsTest::away;
+        assertThatThrownBy(() -> contend(WaitLimit.within(clock.nanoTime(), 0, 0), true))
+                .isInstanceOf(LockUnavailableException.class);
+        assertThat(asked).hasSize(1);
     }
 
     @Test

@@ -2,8 +2,9 @@
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, lease(ms), notAfter(µs), claim(ms), or '' for no place,
 --          suspect: the highest attempt of the client whose hold was lost after the caller had it, mode: barge takes a
---          free lock even if there are waiters; queue takes it only if no place is ahead; try is barge of an attempt that
---          does not wait, and whose client listens; then, of a residence, the last token that its client gave out
+--          free lock even if there are waiters; queue takes it only if no place is ahead; try is barge, and 'queue try'
+--          queue, of an attempt that does not wait, and whose client listens; then, of a residence, the last token that
+--          its client gave out
 -- returns  OK token lost now | BUSY pttl now | RESIDENT pttl now: a residence has the lock |
 --          QUEUED last-token pttl now | LATE now
 local owner, attempt, lease, claim = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[5])
@@ -17,7 +18,7 @@ end
 
 local call = redis.call
 local place = owner .. ':' .. attempt
-local try = ARGV[7] == 'try' and attempt .. ' ' .. string.match(owner, '^(.*):')
+local try = string.find(ARGV[7], 'try') and attempt .. ' ' .. string.match(owner, '^(.*):')
 local held = call('hmget', KEYS[1], 'owner', 'attempt', 'token', 'lost')
 
 --@include hold
@@ -77,7 +78,7 @@ else
     last = redis.call('get', fence)
 end
 
-if ARGV[7] == 'queue' and redis.call('exists', queue) == 1 then
+if string.find(ARGV[7], 'queue') and redis.call('exists', queue) == 1 then
     if claim then
         line_up(place, 1, claim)
     end

@@ -1,6 +1,7 @@
 -- Takes a lock that is free and has no waiters: the usual case, kept short. The fence says so: see line.lua.
 -- KEYS     lock, fence
--- ARGV     owner, attempt, lease(ms), notAfter(µs), and 'try' if the attempt does not wait and its client listens
+-- ARGV     owner, attempt, lease(ms), notAfter(µs); of an attempt that does not wait 'try', which asks the client of a
+--          residence whether a thread has the lock, or 'silent'
 -- returns  the token, which is the time | OK token 0 now, if the clock was set back | BUSY pttl now | RESIDENT pttl now: a
 --          residence has the lock | LINE now: acquire has to be used | LATE now
 local call = redis.call
@@ -38,13 +39,15 @@ local owner = call('hget', KEYS[1], 'owner')
 if owner and owner ~= ARGV[1] then
     local client = string.match(owner, '^(.*):r%d+$')
     if client then
-        -- As recall in hold.lua; before the attempt has a place, so that the client need not wait for that.
-        local try = ARGV[5] and ' try ' .. ARGV[2] .. ' ' .. string.match(ARGV[1], '^(.*):') .. ' ' or ' recall '
-        redis.pcall(
-            'publish',
-            string.match(KEYS[1], '^[^{]*') .. 'mailbox:' .. client,
-            call('hget', KEYS[1], 'attempt') .. try .. KEYS[1]
-        )
+        if ARGV[5] ~= 'silent' then
+            -- As recall in hold.lua; before the attempt has a place, so that the client need not wait for that.
+            local try = ARGV[5] and ' try ' .. ARGV[2] .. ' ' .. string.match(ARGV[1], '^(.*):') .. ' ' or ' recall '
+            redis.pcall(
+                'publish',
+                string.match(KEYS[1], '^[^{]*') .. 'mailbox:' .. client,
+                call('hget', KEYS[1], 'attempt') .. try .. KEYS[1]
+            )
+        end
         return {'RESIDENT', call('pttl', KEYS[1]), now}
     end
     return {'BUSY', call('pttl', KEYS[1]), now}

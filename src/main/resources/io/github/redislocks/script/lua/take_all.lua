@@ -1,9 +1,9 @@
 -- Takes several locks that are free and have no waiters, all or none. A fence says of its lock that it is so, as to take.
 -- KEYS     lock and fence of each
--- ARGV     owner, lease(ms), notAfter(µs), then the attempt for each lock
+-- ARGV     owner, lease(ms), notAfter(µs), then the attempt for each lock, and 'silent' if the caller does not wait
 -- returns  the token of all, which is the time | OK token 0 now, if an earlier copy took them | BUSY index now: another
---          owner has that one, counted from 0 | LINE now: one may have waiters, or clients that keep some were asked to
---          give them up, so each has to be asked for | LATE now; these three take none
+--          owner has that one, counted from 0 | LINE now: one may have waiters, or clients keep some, which are asked
+--          to give them up if the caller waits, so each has to be asked for | LATE now; these three take none
 local call, owner, lease = redis.call, ARGV[1], ARGV[2]
 local time = call('time')
 local now = time[1] * 1000000 + time[2]
@@ -38,9 +38,11 @@ for i = 1, count do
 end
 
 if kept then
-    -- As recall in hold.lua, of all at once.
-    for _, of in ipairs(kept) do
-        redis.pcall('publish', string.match(KEYS[1], '^[^{]*') .. 'mailbox:' .. of[1], of[2])
+    if not ARGV[4 + count] then
+        -- As recall in hold.lua, of all at once.
+        for _, of in ipairs(kept) do
+            redis.pcall('publish', string.match(KEYS[1], '^[^{]*') .. 'mailbox:' .. of[1], of[2])
+        end
     end
     return {'LINE', now}
 end
