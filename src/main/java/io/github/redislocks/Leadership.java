@@ -7,6 +7,7 @@ import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.engine.Candidacy;
+import io.github.redislocks.engine.RedisLockHandle;
 import io.github.redislocks.engine.Term;
 import java.time.Duration;
 import java.util.Objects;

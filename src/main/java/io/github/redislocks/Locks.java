@@ -1,6 +1,7 @@
 package io.github.redislocks;
 
 import io.github.redislocks.engine.HandledWork;
+import io.github.redislocks.engine.RedisLockHandle;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Objects;

@@ -8,6 +8,8 @@ import io.github.redislocks.engine.AsyncAcquisitions;
 import io.github.redislocks.engine.EagerClasses;
 import io.github.redislocks.engine.EndableFuture;
 import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.RedisLockHandle;
+import io.github.redislocks.engine.RedisMultiLockHandle;
 import io.github.redislocks.engine.SeveralLocks;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.events.LossCallback;

@@ -18,29 +18,14 @@ import java.util.concurrent.locks.Condition;
 public final class RedisMultiLock implements MultiLock {
 
     private final SeveralLocks several;
-    private final List<String> names;
 
     RedisMultiLock(SeveralLocks several) {
         this.several = several;
-        this.names = namesOf(several);
-    }
-
-    static List<String> namesOf(SeveralLocks several) {
-        return several.parts().stream().map(part -> part.keys().name()).toList();
-    }
-
-    /** The number of a name. */
-    static int indexOf(List<String> names, String name) {
-        int index = names.indexOf(name);
-        if (index < 0) {
-            throw new IllegalArgumentException("\"" + name + "\" is none of " + names + ": ask for one of these.");
-        }
-        return index;
     }
 
     @Override
     public List<String> names() {
-        return names;
+        return several.names();
     }
 
     private boolean acquire(WaitLimit limit) throws InterruptedException {
@@ -87,13 +72,13 @@ public final class RedisMultiLock implements MultiLock {
     @Override
     public Condition newCondition() {
         throw new UnsupportedOperationException("Several locks have no Condition: whoever waits would have to give up "
-                + names + " and to get all of them back. Wait in a Condition of one lock, of"
+                + names() + " and to get all of them back. Wait in a Condition of one lock, of"
                 + " reentrantLock(name).newCondition(), and take the others when it has been signalled.");
     }
 
     @Override
     public long fencingToken(String name) {
-        int index = indexOf(names, name);
+        int index = several.indexOf(name);
         ensureHeld();
         return several.parts().get(index).ensureHeld().token;
     }
@@ -127,7 +112,7 @@ public final class RedisMultiLock implements MultiLock {
     /** Names the locks, and says whether the calling thread holds them. Asks no server. */
     @Override
     public String toString() {
-        return "MultiLock " + Shown.of(names.toString())
+        return "MultiLock " + Shown.of(names().toString())
                 + (isHeldByCurrentThread() ? "[Locked by this thread]" : "[Not locked by this thread]");
     }
 }

@@ -76,8 +76,8 @@ class ArchitectureTest {
      * works.
      */
     private static final String TOLD_TO_USERS =
-            "io\\.github\\.redislocks\\.(Lock(Inspection|Summary|Listener|Lost|LostException|UnavailableException|Acquired|NotAcquired|Released|Expiring|Forced|GivenUp)"
-                    + "|LocksRenewed|RedisOutage|RedisRequestException|LockHandle|HandleCall|LeaderTerm|LeaderWork)(\\$.*)?";
+            "io\\.github\\.redislocks\\.(Lock(Event|Inspection|Summary|Listener|Lost|LostException|UnavailableException|Acquired|NotAcquired|Released|Expiring|Forced|GivenUp)"
+                    + "|LocksRenewed|RedisOutage|RedisRequestException|(Multi)?LockHandle|HandleCall|LeaderTerm|LeaderWork)(\\$.*)?";
 
     /**
      * The rooms from the ground up, and what each may know of the library besides itself. What users are told, such as

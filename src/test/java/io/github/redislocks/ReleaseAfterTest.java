@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.concurrent.Shown;
+import io.github.redislocks.engine.RedisLockHandle;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Settings;

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.RedisLockHandle;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;

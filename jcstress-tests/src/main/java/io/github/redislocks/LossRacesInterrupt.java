@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import io.github.redislocks.concurrent.Interruption;
 import io.github.redislocks.engine.HandledWork;
+import io.github.redislocks.engine.RedisLockHandle;
 import io.github.redislocks.state.Hold;
 import java.util.concurrent.ThreadLocalRandom;
 import org.openjdk.jcstress.annotations.Actor;

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.RedisLockHandle;
 import io.github.redislocks.state.Hold;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;

@@ -44,6 +44,7 @@ public final class SeveralLocks {
     public static final Hold[] LOST = {};
 
     private final List<Sync> parts;
+    private final List<String> names;
     private final Settings own;
     private final Clock clock;
     private final Owners owners;
@@ -63,6 +64,7 @@ public final class SeveralLocks {
             Handoff handoff,
             Watchdog watchdog) {
         this.parts = List.copyOf(parts);
+        this.names = parts.stream().map(part -> part.keys().name()).toList();
         this.own = own;
         this.clock = clock;
         this.owners = owners;
@@ -76,6 +78,19 @@ public final class SeveralLocks {
     /** Each lock, in the order of their names. */
     public List<Sync> parts() {
         return parts;
+    }
+
+    public List<String> names() {
+        return names;
+    }
+
+    /** The number of the lock with a name. */
+    public int indexOf(String name) {
+        int index = names.indexOf(name);
+        if (index < 0) {
+            throw new IllegalArgumentException("\"" + name + "\" is none of " + names + ": ask for one of these.");
+        }
+        return index;
     }
 
     /** Waits as long as it takes; an interrupt ends that, or not. */

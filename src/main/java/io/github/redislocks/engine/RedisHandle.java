@@ -1,0 +1,124 @@
+package io.github.redislocks.engine;
+
+import io.github.redislocks.LockLost;
+import io.github.redislocks.LockLostException;
+import io.github.redislocks.concurrent.StackSpace;
+import io.github.redislocks.state.HandleOwner;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+
+/** The common part of the handles of one lock and of several: an owner, the news of a loss, and one end. */
+abstract class RedisHandle {
+
+    private final LockClient client;
+    private final LossNews news = new LossNews();
+    private final HandleOwner owner;
+    private final AtomicBoolean ended = new AtomicBoolean();
+
+    RedisHandle(LockClient client) {
+        this.client = client;
+        // The library refers to this weakly, to see whether anybody still has it.
+        this.owner = client.owners.handle(this, news.first::complete);
+    }
+
+    /** Whether all that the handle has can be relied upon now. */
+    abstract boolean isValid();
+
+    /** Until when all can be relied upon, from now; 0 if something cannot. */
+    abstract long remainingNanos();
+
+    /**
+     * Releases all; called once.
+     *
+     * @param keptMillis how long after its acquisition the lock stays taken; 0 if not at all
+     * @throws LockLostException if something was lost
+     */
+    abstract void end(long keptMillis);
+
+    /** As {@link #end}, without waiting; onEnd: called with whether all was released and nothing lost. */
+    abstract void endLater(long keptMillis, Consumer<Boolean> onEnd);
+
+    public final HandleOwner handleOwner() {
+        return owner;
+    }
+
+    public final String owner() {
+        return owner.id;
+    }
+
+    final boolean isEnded() {
+        return ended.get();
+    }
+
+    final IllegalMonitorStateException over() {
+        return new IllegalMonitorStateException(this + ": a handle is for one possession, so acquire another.");
+    }
+
+    public final boolean isHeld() {
+        return !isEnded() && isValid();
+    }
+
+    public final Duration remainingLease() {
+        return isEnded() ? Duration.ZERO : Duration.ofNanos(remainingNanos());
+    }
+
+    public final CompletionStage<LockLost> lost() {
+        return news.forUsers(client);
+    }
+
+    /** The news of a loss as early as the library can have it, on a thread that runs no code of users. */
+    final CompletionStage<LockLost> firstNews() {
+        client.listen();
+        return news.first;
+    }
+
+    public final void close() {
+        StackSpace.ensure();
+        if (ended.compareAndSet(false, true)) {
+            end(0);
+        }
+    }
+
+    public final boolean release() {
+        return release(0);
+    }
+
+    final boolean release(long keptMillis) {
+        StackSpace.ensure();
+        if (!ended.compareAndSet(false, true)) {
+            return false;
+        }
+        try {
+            end(keptMillis);
+            return true;
+        } catch (LockLostException e) {
+            return false;
+        }
+    }
+
+    public final CompletionStage<Boolean> releaseAsync() {
+        return releaseAsync(0);
+    }
+
+    final CompletionStage<Boolean> releaseAsync(long keptMillis) {
+        CompletableFuture<Boolean> released = new CompletableFuture<>();
+        CompletionStage<Boolean> stage = released.minimalCompletionStage();
+        Consumer<Boolean> onEnd = new Consumer<>() {
+            @Override
+            public void accept(Boolean inGoodOrder) {
+                released.complete(inGoodOrder);
+            }
+        };
+        // An error behind this line would leave a hold that nobody can end, so the stack is checked before.
+        StackSpace.ensure();
+        if (ended.compareAndSet(false, true)) {
+            endLater(keptMillis, onEnd);
+        } else {
+            released.complete(false);
+        }
+        return stage;
+    }
+}
