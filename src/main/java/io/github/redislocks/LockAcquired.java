@@ -1,9 +1,9 @@
 package io.github.redislocks;
 
-import io.github.redislocks.concurrent.Shown;
 import java.time.Duration;
+import java.util.List;
+import java.util.Map;
 import java.util.Objects;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The event that a thread has acquired a lock: {@link LockListener#acquired}.
@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public final class LockAcquired {
+public final class LockAcquired extends LockEvent {
 
     private final String lockName;
     private final long token;
@@ -72,23 +72,12 @@ public final class LockAcquired {
     }
 
     @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof LockAcquired that
-                && token == that.token
-                && previousHolderLost == that.previousHolderLost
-                && local == that.local
-                && lockName.equals(that.lockName)
-                && waited.equals(that.waited);
-    }
-
-    @Override
-    public int hashCode() {
-        return Objects.hash(token, previousHolderLost, local, lockName, waited);
-    }
-
-    @Override
-    public String toString() {
-        return "LockAcquired[lockName=" + Shown.of(lockName) + ", token=" + token + ", waited=" + Shown.of(waited)
-                + ", previousHolderLost=" + previousHolderLost + (local ? ", local" : "") + ']';
+    List<Map.Entry<String, Object>> values() {
+        return List.of(
+                Map.entry("lockName", lockName),
+                Map.entry("token", token),
+                Map.entry("waited", waited),
+                Map.entry("previousHolderLost", previousHolderLost),
+                Map.entry("local", local));
     }
 }

@@ -1,9 +1,9 @@
 package io.github.redislocks;
 
-import io.github.redislocks.concurrent.Shown;
 import java.time.Duration;
+import java.util.List;
+import java.util.Map;
 import java.util.Objects;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The event that a hold will soon have lasted for its {@link RedisLocks.Builder#maxHold maxHold}, and is then lost:
@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public final class LockExpiring {
+public final class LockExpiring extends LockEvent {
 
     private final String lockName;
     private final long token;
@@ -57,22 +57,11 @@ public final class LockExpiring {
     }
 
     @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof LockExpiring that
-                && token == that.token
-                && lockName.equals(that.lockName)
-                && owner.equals(that.owner)
-                && endsIn.equals(that.endsIn);
-    }
-
-    @Override
-    public int hashCode() {
-        return Objects.hash(lockName, token, owner, endsIn);
-    }
-
-    @Override
-    public String toString() {
-        return "LockExpiring[lockName=" + Shown.of(lockName) + ", token=" + token + ", owner=" + owner + ", endsIn="
-                + Shown.of(endsIn) + ']';
+    List<Map.Entry<String, Object>> values() {
+        return List.of(
+                Map.entry("lockName", lockName),
+                Map.entry("token", token),
+                Map.entry("owner", owner),
+                Map.entry("endsIn", endsIn));
     }
 }

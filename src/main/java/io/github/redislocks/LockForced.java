@@ -1,8 +1,8 @@
 package io.github.redislocks;
 
-import io.github.redislocks.concurrent.Shown;
+import java.util.List;
+import java.util.Map;
 import java.util.Objects;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The event that a thread of this client has forced a lock open: {@link LockListener#forced}.
@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public final class LockForced {
+public final class LockForced extends LockEvent {
 
     private final String lockName;
     private final long token;
@@ -48,20 +48,7 @@ public final class LockForced {
     }
 
     @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof LockForced that
-                && token == that.token
-                && lockName.equals(that.lockName)
-                && by.equals(that.by);
-    }
-
-    @Override
-    public int hashCode() {
-        return Objects.hash(token, lockName, by);
-    }
-
-    @Override
-    public String toString() {
-        return "LockForced[lockName=" + Shown.of(lockName) + ", token=" + token + ", by=" + by + ']';
+    List<Map.Entry<String, Object>> values() {
+        return List.of(Map.entry("lockName", lockName), Map.entry("token", token), Map.entry("by", by));
     }
 }

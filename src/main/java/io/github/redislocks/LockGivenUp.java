@@ -1,7 +1,8 @@
 package io.github.redislocks;
 
-import io.github.redislocks.concurrent.Shown;
 import java.time.Duration;
+import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -18,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public final class LockGivenUp {
+public final class LockGivenUp extends LockEvent {
 
     /**
      * Why a client has given up a lock. If several apply, it is the first of them in this order.
@@ -106,24 +107,12 @@ public final class LockGivenUp {
     }
 
     @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof LockGivenUp that
-                && acquisitions == that.acquisitions
-                && reason == that.reason
-                && lockName.equals(that.lockName)
-                && lasted.equals(that.lasted)
-                && Objects.equals(sinceRecall, that.sinceRecall);
-    }
-
-    @Override
-    public int hashCode() {
-        return Objects.hash(lockName, reason, lasted, acquisitions, sinceRecall);
-    }
-
-    @Override
-    public String toString() {
-        return "LockGivenUp[lockName=" + Shown.of(lockName) + ", reason=" + reason + ", lasted=" + Shown.of(lasted)
-                + ", acquisitions=" + acquisitions
-                + (sinceRecall == null ? "" : ", sinceRecall=" + Shown.of(sinceRecall)) + ']';
+    List<Map.Entry<String, Object>> values() {
+        return List.of(
+                Map.entry("lockName", lockName),
+                Map.entry("reason", reason),
+                Map.entry("lasted", lasted),
+                Map.entry("acquisitions", acquisitions),
+                Map.entry("sinceRecall", sinceRecall == null ? "none" : sinceRecall));
     }
 }

@@ -1,10 +1,10 @@
 package io.github.redislocks;
 
-import io.github.redislocks.concurrent.Shown;
 import java.io.Serial;
 import java.io.Serializable;
+import java.util.List;
+import java.util.Map;
 import java.util.Objects;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A hold that ended without its owner's unlock.
@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public final class LockLost implements Serializable {
+public final class LockLost extends LockEvent implements Serializable {
 
     @Serial
     private static final long serialVersionUID = 1L;
@@ -64,23 +64,12 @@ public final class LockLost implements Serializable {
     }
 
     @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof LockLost that
-                && token == that.token
-                && lockName.equals(that.lockName)
-                && owner.equals(that.owner)
-                && reason == that.reason;
-    }
-
-    @Override
-    public int hashCode() {
-        return Objects.hash(lockName, token, owner, reason);
-    }
-
-    @Override
-    public String toString() {
-        return "LockLost[lockName=" + Shown.of(lockName) + ", token=" + token + ", owner=" + owner + ", reason="
-                + reason + ']';
+    List<Map.Entry<String, Object>> values() {
+        return List.of(
+                Map.entry("lockName", lockName),
+                Map.entry("token", token),
+                Map.entry("owner", owner),
+                Map.entry("reason", reason));
     }
 
     /**

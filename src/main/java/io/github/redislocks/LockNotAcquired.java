@@ -1,9 +1,9 @@
 package io.github.redislocks;
 
-import io.github.redislocks.concurrent.Shown;
 import java.time.Duration;
+import java.util.List;
+import java.util.Map;
 import java.util.Objects;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The event that a thread has given up acquiring a lock: {@link LockListener#notAcquired}.
@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public final class LockNotAcquired {
+public final class LockNotAcquired extends LockEvent {
 
     private final String lockName;
     private final Duration waited;
@@ -63,21 +63,7 @@ public final class LockNotAcquired {
     }
 
     @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof LockNotAcquired that
-                && lockName.equals(that.lockName)
-                && waited.equals(that.waited)
-                && outcome == that.outcome;
-    }
-
-    @Override
-    public int hashCode() {
-        return Objects.hash(lockName, waited, outcome);
-    }
-
-    @Override
-    public String toString() {
-        return "LockNotAcquired[lockName=" + Shown.of(lockName) + ", waited=" + Shown.of(waited) + ", outcome="
-                + outcome + ']';
+    List<Map.Entry<String, Object>> values() {
+        return List.of(Map.entry("lockName", lockName), Map.entry("waited", waited), Map.entry("outcome", outcome));
     }
 }

@@ -1,9 +1,9 @@
 package io.github.redislocks;
 
-import io.github.redislocks.concurrent.Shown;
 import java.time.Duration;
+import java.util.List;
+import java.util.Map;
 import java.util.Objects;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The event that a thread has released a lock: {@link LockListener#released}.
@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public final class LockReleased {
+public final class LockReleased extends LockEvent {
 
     private final String lockName;
     private final long token;
@@ -61,22 +61,11 @@ public final class LockReleased {
     }
 
     @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof LockReleased that
-                && token == that.token
-                && lockName.equals(that.lockName)
-                && held.equals(that.held)
-                && keptFor.equals(that.keptFor);
-    }
-
-    @Override
-    public int hashCode() {
-        return Objects.hash(token, lockName, held, keptFor);
-    }
-
-    @Override
-    public String toString() {
-        return "LockReleased[lockName=" + Shown.of(lockName) + ", token=" + token + ", held=" + Shown.of(held)
-                + (keptFor.isZero() ? "" : ", keptFor=" + Shown.of(keptFor)) + ']';
+    List<Map.Entry<String, Object>> values() {
+        return List.of(
+                Map.entry("lockName", lockName),
+                Map.entry("token", token),
+                Map.entry("held", held),
+                Map.entry("keptFor", keptFor));
     }
 }

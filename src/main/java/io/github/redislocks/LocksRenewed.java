@@ -1,6 +1,7 @@
 package io.github.redislocks;
 
-import org.jspecify.annotations.Nullable;
+import java.util.List;
+import java.util.Map;
 
 /**
  * The event that Redis has confirmed renewals of holds: {@link LockListener#renewed}. Renewals in quick succession are
@@ -14,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public final class LocksRenewed {
+public final class LocksRenewed extends LockEvent {
 
     private final long count;
 
@@ -33,17 +34,7 @@ public final class LocksRenewed {
     }
 
     @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof LocksRenewed that && count == that.count;
-    }
-
-    @Override
-    public int hashCode() {
-        return Long.hashCode(count);
-    }
-
-    @Override
-    public String toString() {
-        return "LocksRenewed[count=" + count + ']';
+    List<Map.Entry<String, Object>> values() {
+        return List.of(Map.entry("count", count));
     }
 }

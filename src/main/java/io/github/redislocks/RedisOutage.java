@@ -1,9 +1,9 @@
 package io.github.redislocks;
 
-import io.github.redislocks.concurrent.Shown;
 import java.time.Duration;
+import java.util.List;
+import java.util.Map;
 import java.util.Objects;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A period in which Redis does not answer: {@link LockListener#outageBegan} and {@link LockListener#outageEnded}.
@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public final class RedisOutage {
+public final class RedisOutage extends LockEvent {
 
     private final String server;
     private final String failure;
@@ -49,20 +49,7 @@ public final class RedisOutage {
     }
 
     @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof RedisOutage that
-                && server.equals(that.server)
-                && failure.equals(that.failure)
-                && lasted.equals(that.lasted);
-    }
-
-    @Override
-    public int hashCode() {
-        return Objects.hash(server, failure, lasted);
-    }
-
-    @Override
-    public String toString() {
-        return "RedisOutage[server=" + server + ", failure=" + failure + ", lasted=" + Shown.of(lasted) + ']';
+    List<Map.Entry<String, Object>> values() {
+        return List.of(Map.entry("server", server), Map.entry("failure", failure), Map.entry("lasted", lasted));
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -64,6 +65,15 @@ class EventEqualityTest {
                         () -> RedisOutage.of("b", "cut", SECOND),
                         () -> RedisOutage.of("a", "silent", SECOND),
                         () -> RedisOutage.of("a", "cut", Duration.ZERO)));
+    }
+
+    @Test
+    void event_asText_hasNamesUnitsAndNoControlCharacters() {
+        assertThat(LockAcquired.of("a\nb", 1, SECOND, true))
+                .hasToString(
+                        "LockAcquired[lockName=a\\u000ab, token=1, waited=1 s, previousHolderLost=true, local=false]");
+        assertThat(LockGivenUp.of("a", LockGivenUp.Reason.IDLE, Duration.ofMillis(1_500), 2))
+                .hasToString("LockGivenUp[lockName=a, reason=IDLE, lasted=1500 ms, acquisitions=2, sinceRecall=none]");
     }
 
     @ParameterizedTest

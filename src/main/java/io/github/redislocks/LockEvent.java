@@ -1,0 +1,44 @@
+package io.github.redislocks;
+
+import io.github.redislocks.concurrent.Shown;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An event that the library reports to a {@link LockListener}. Immutable; two events of one class are equal if they say
+ * the same.
+ *
+ * @since 0.1.0
+ */
+public abstract class LockEvent {
+
+    LockEvent() {}
+
+    /** The values of the event, each with its name. */
+    abstract List<Map.Entry<String, Object>> values();
+
+    @Override
+    public final boolean equals(@Nullable Object other) {
+        return other instanceof LockEvent that && getClass() == that.getClass() && values().equals(that.values());
+    }
+
+    @Override
+    public final int hashCode() {
+        return values().hashCode();
+    }
+
+    /** Names the class and what the event says, in one line. */
+    @Override
+    public final String toString() {
+        return values().stream()
+                .map(value -> value.getKey() + '=' + shown(value.getValue()))
+                .collect(Collectors.joining(", ", getClass().getSimpleName() + '[', "]"));
+    }
+
+    private static String shown(Object value) {
+        return value instanceof Duration time ? Shown.of(time) : Shown.of(String.valueOf(value));
+    }
+}
