@@ -17,8 +17,11 @@ public final class Shown {
         for (int i = 0; i < text.length(); i += Character.charCount(text.codePointAt(i))) {
             int c = text.codePointAt(i);
             switch (Character.getType(c)) {
-                case Character.CONTROL, Character.FORMAT, Character.LINE_SEPARATOR, Character.PARAGRAPH_SEPARATOR ->
-                    shown.append(String.format("\\u%04x", c));
+                case Character.CONTROL, Character.FORMAT, Character.LINE_SEPARATOR, Character.PARAGRAPH_SEPARATOR -> {
+                    for (char unit : Character.toChars(c)) {
+                        shown.append(String.format("\\u%04x", (int) unit));
+                    }
+                }
                 default -> shown.appendCodePoint(c);
             }
         }

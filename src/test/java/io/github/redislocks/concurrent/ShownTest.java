@@ -3,10 +3,20 @@ package io.github.redislocks.concurrent;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class ShownTest {
+
+    @Test
+    void of_textThatControlsATerminal_hasEscapesOfJava() {
+        assertThat(Shown.of("a\u001b[31m\n\u202e\u2028\u0085")).isEqualTo("a\\u001b[31m\\u000a\\u202e\\u2028\\u0085");
+        String tag = Character.toString(0xe0001);
+        assertThat(Shown.of(tag + '!')).isEqualTo("\\udb40\\udc01!").isNotEqualTo(Shown.of("\ue000" + "1!"));
+        String emoji = Character.toString(0x1f512);
+        assertThat(Shown.of(emoji)).as("a character that controls nothing").isEqualTo(emoji);
+    }
 
     @ParameterizedTest
     @CsvSource({

@@ -2,6 +2,7 @@ package io.github.redislocks.cli;
 
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.concurrent.Shown;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import picocli.AutoComplete;

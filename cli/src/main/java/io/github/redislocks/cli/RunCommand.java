@@ -3,6 +3,7 @@ package io.github.redislocks.cli;
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockOptions;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.concurrent.Shown;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;

@@ -1,5 +1,6 @@
 package io.github.redislocks.cli;
 
+import io.github.redislocks.concurrent.Shown;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;

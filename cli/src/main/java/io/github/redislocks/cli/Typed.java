@@ -1,5 +1,6 @@
 package io.github.redislocks.cli;
 
+import io.github.redislocks.concurrent.Shown;
 import java.util.Map;
 import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;

@@ -3,6 +3,7 @@ package io.github.redislocks.cli;
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockInspection.Holder;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.concurrent.Shown;
 import java.io.PrintWriter;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;

@@ -3,6 +3,7 @@ package io.github.redislocks.cli;
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.concurrent.Shown;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.time.Instant;
