@@ -35,12 +35,12 @@ final class EnclosingLocks {
         Enclosing same = of(source, lock.getName());
         int depth = same == null ? 1 : same.depth + 1;
         if (same != null && lock.getHoldCount() < depth) {
-            // It was taken anew, by this call, and not entered once more.
-            throw new LockLostException(LockLost.of(
-                    lock.getName(),
-                    same.token,
-                    "thread " + Thread.currentThread().getName(),
-                    LockLost.Reason.TAKEN));
+            // This call has taken the lock anew, instead of entering it once more.
+            Thread thread = Thread.currentThread();
+            // A virtual thread has no name as a rule.
+            String name = thread.getName().isEmpty() ? thread.toString().replaceFirst("/.*", "") : thread.getName();
+            throw new LockLostException(
+                    LockLost.of(lock.getName(), same.token, "thread " + name, LockLost.Reason.TAKEN));
         }
         INNERMOST.set(
                 new Enclosing(source, lock.getName(), lock.fencingToken(), depth, lock::ensureHeld, INNERMOST.get()));

@@ -40,7 +40,7 @@ final class InnerTransactions {
         return advice instanceof TransactionAspectSupport;
     }
 
-    /** As {@link OpenTransactions#beginsItsOwn}. */
+    /** Whether a method begins a transaction of its own even inside another, and so ends it under its lock. */
     static boolean beginsItsOwn(MethodInvocation invocation, Method method, Class<?> type, BeanFactory beans) {
         if (beans.containsBean(WOVEN)) {
             return isOfItsOwn(ANNOTATIONS, method, type);

@@ -10,6 +10,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
@@ -49,7 +50,9 @@ final class LockedAutoConfiguration {
     static LockedPostProcessor redisLocksLockedPostProcessor(ObjectProvider<Locks> locks, Environment environment) {
         return new LockedPostProcessor(
                 locks::getObject,
-                environment.getProperty("redis-locks.locked-order", Integer.class, Ordered.LOWEST_PRECEDENCE));
+                Binder.get(environment)
+                        .bind("redis-locks.locked-order", Integer.class)
+                        .orElse(Ordered.LOWEST_PRECEDENCE));
     }
 
     /** A class of its own, which is not loaded where there are no transactions. */

@@ -9,11 +9,9 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.lang.reflect.UndeclaredThrowableException;
 import java.time.Duration;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -30,9 +28,8 @@ import org.springframework.context.expression.BeanFactoryResolver;
 import org.springframework.context.expression.MethodBasedEvaluationContext;
 import org.springframework.core.DefaultParameterNameDiscoverer;
 import org.springframework.core.MethodClassKey;
+import org.springframework.core.MethodIntrospector;
 import org.springframework.core.log.LogFormatUtils;
-import org.springframework.util.ClassUtils;
-import org.springframework.util.ReflectionUtils;
 
 /** Runs {@link Locked} methods under their locks. */
 final class LockedInterceptor implements MethodInterceptor {
@@ -60,17 +57,11 @@ final class LockedInterceptor implements MethodInterceptor {
         return Proxy.isProxyClass(type) ? method : AopUtils.getMostSpecificMethod(method, type);
     }
 
-    /** Throws if any method of a class asks for a lock that it cannot have. */
-    void check(Class<?> type) {
-        Set<Class<?>> all = new LinkedHashSet<>(ClassUtils.getAllInterfacesForClassAsSet(type));
-        if (!Proxy.isProxyClass(type)) {
-            all.add(ClassUtils.getUserClass(type));
-        }
-        for (Class<?> each : all) {
-            for (Method method : ReflectionUtils.getAllDeclaredMethods(each)) {
-                Optional<LockedMethod> unused = find(method, type);
-            }
-        }
+    /** Whether any method of a class asks for a lock. Throws if one of them asks for a lock that it cannot have. */
+    boolean isNeededBy(Class<?> type) {
+        MethodIntrospector.MetadataLookup<LockedMethod> lookup =
+                method -> find(method, type).orElse(null);
+        return !MethodIntrospector.selectMethods(type, lookup).isEmpty();
     }
 
     @Override
@@ -111,7 +102,7 @@ final class LockedInterceptor implements MethodInterceptor {
         // Who has the lock took it before the transaction, or was let in.
         boolean inTransaction = OpenTransactions.isOpenFor(method.method, call.type)
                 && !lock.isHeldByCurrentThread()
-                && !OpenTransactions.beginsItsOwn(call.invocation, method.method, call.type, beans);
+                && !InnerTransactions.beginsItsOwn(call.invocation, method.method, call.type, beans);
         if (inTransaction && method.isRefusedInTransaction()) {
             throw refused(method, name);
         }
@@ -174,7 +165,7 @@ final class LockedInterceptor implements MethodInterceptor {
         } else if (!lock.tryLock(wait)) {
             return busy(call.method, lock.getName());
         }
-        OpenTransactions.unlockAfterCompletion(lock);
+        TransactionEnds.unlockAfterCompletion(lock);
         return work.call();
     }
 

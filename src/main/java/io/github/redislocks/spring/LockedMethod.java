@@ -1,6 +1,7 @@
 package io.github.redislocks.spring;
 
 import io.github.redislocks.LockOptions;
+import io.github.redislocks.Locks;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.time.Duration;
@@ -66,8 +67,8 @@ final class LockedMethod {
         this.names = Arrays.stream(locked.value()).map(resolve).map(this::name).toList();
         this.source = resolve.apply(locked.locks());
         check(
-                source.isEmpty() || beans.containsBean(source),
-                "names the locks \"" + source + "\", and there is no bean of that name.");
+                source.isEmpty() || (beans.containsBean(source) && beans.isTypeMatch(source, Locks.class)),
+                "names the locks \"" + source + "\", and no bean of that name makes locks.");
         this.waitFor = duration("waitFor", resolve.apply(locked.waitFor()), time -> time);
         check(waitFor == null || !waitFor.isNegative(), "has a negative waitFor. Write \"0\" for a free lock only.");
         LockOptions plain = LockOptions.defaults().fair(locked.fair());

@@ -6,11 +6,9 @@ import java.util.function.Supplier;
 import org.aopalliance.aop.Advice;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.Advisor;
-import org.springframework.aop.ClassFilter;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.autoproxy.AbstractBeanFactoryAwareAdvisingPostProcessor;
-import org.springframework.aop.support.DefaultPointcutAdvisor;
-import org.springframework.aop.support.StaticMethodMatcherPointcut;
+import org.springframework.aop.support.StaticMethodMatcherPointcutAdvisor;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.SmartInitializingSingleton;
@@ -36,7 +34,6 @@ final class LockedPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProc
     private final transient Supplier<? extends Locks> locks;
     private final int advisorOrder;
     private transient @Nullable BeanFactory factory;
-    private transient @Nullable LockedInterceptor interceptor;
 
     /** Order: of the advisor, as that of security or caches; the usual one is the lowest precedence. */
     LockedPostProcessor(Supplier<? extends Locks> locks, int order) {
@@ -52,11 +49,7 @@ final class LockedPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProc
     @Override
     public void setBeanFactory(BeanFactory beanFactory) {
         super.setBeanFactory(beanFactory);
-        LockedInterceptor around = new LockedInterceptor(locks, (ConfigurableBeanFactory) beanFactory);
-        DefaultPointcutAdvisor made = new DefaultPointcutAdvisor(new LockedMethods(around), around);
-        made.setOrder(advisorOrder);
-        advisor = made;
-        interceptor = around;
+        advisor = new LockedMethods(new LockedInterceptor(locks, (ConfigurableBeanFactory) beanFactory), advisorOrder);
         factory = beanFactory;
     }
 
@@ -106,16 +99,6 @@ final class LockedPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProc
         }
     }
 
-    /** All methods of a class are looked at, also if the first that is found can have its lock. */
-    @Override
-    protected boolean isEligible(Class<?> type) {
-        boolean eligible = super.isEligible(type);
-        if (eligible && interceptor != null) {
-            interceptor.check(type);
-        }
-        return eligible;
-    }
-
     /** Transaction managers that were made before this processor. */
     @Override
     public void afterSingletonsInstantiated() {
@@ -124,19 +107,19 @@ final class LockedPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProc
         }
     }
 
-    /** The methods with a lock. */
-    private static final class LockedMethods extends StaticMethodMatcherPointcut implements ClassFilter {
+    /** The methods with a lock, and what takes it. */
+    private static final class LockedMethods extends StaticMethodMatcherPointcutAdvisor {
 
-        private final LockedInterceptor interceptor;
+        private static final long serialVersionUID = 1;
 
-        LockedMethods(LockedInterceptor interceptor) {
+        private final transient LockedInterceptor interceptor;
+
+        LockedMethods(LockedInterceptor interceptor, int order) {
+            super(interceptor);
             this.interceptor = interceptor;
-            setClassFilter(this);
-        }
-
-        @Override
-        public boolean matches(Class<?> type) {
-            return AnnotationUtils.isCandidateClass(type, Locked.class);
+            setOrder(order);
+            setClassFilter(
+                    type -> AnnotationUtils.isCandidateClass(type, Locked.class) && interceptor.isNeededBy(type));
         }
 
         @Override

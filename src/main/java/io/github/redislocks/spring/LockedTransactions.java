@@ -90,6 +90,6 @@ public final class LockedTransactions {
             throw new IllegalStateException("No transaction is open whose end could unlock \"" + lock.getName()
                     + "\". Unlock it yourself, in a finally block.");
         }
-        OpenTransactions.unlockAfterCompletion(lock);
+        TransactionEnds.unlockAfterCompletion(lock);
     }
 }

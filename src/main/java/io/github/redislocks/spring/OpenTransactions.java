@@ -1,10 +1,7 @@
 package io.github.redislocks.spring;
 
-import io.github.redislocks.FencedLock;
 import java.lang.reflect.Method;
 import org.aopalliance.aop.Advice;
-import org.aopalliance.intercept.MethodInvocation;
-import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.ClassUtils;
@@ -36,22 +33,9 @@ final class OpenTransactions {
                         || InnerTransactions.isAnnotated(method, type));
     }
 
-    /** Whether a method begins a transaction of its own even inside another, and so ends it under its lock. */
-    static boolean beginsItsOwn(MethodInvocation invocation, Method method, Class<?> type, BeanFactory beans) {
-        return InnerTransactions.beginsItsOwn(invocation, method, type, beans);
-    }
-
     /** Whether an advice begins transactions. */
     static boolean begins(Advice advice) {
         return KNOWN && InnerTransactions.begins(advice);
-    }
-
-    /**
-     * Has a lock, which the calling thread has just taken, unlocked when the open transaction has ended; unlocks it at
-     * once if that fails.
-     */
-    static void unlockAfterCompletion(FencedLock lock) {
-        TransactionEnds.unlockAfterCompletion(lock);
     }
 
     /** If a bean is a transaction manager, has it commit nothing under a lock of a method that was lost. */

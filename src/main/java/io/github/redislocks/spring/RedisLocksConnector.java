@@ -3,12 +3,13 @@ package io.github.redislocks.spring;
 import io.github.redislocks.LockListener;
 import io.github.redislocks.RedisLocks;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.DisposableBean;
+import org.springframework.util.CollectionUtils;
+import org.springframework.util.StringUtils;
 
 /**
  * Connects, and closes with a drain. A bean of its own, on which that of the {@link RedisLocks} depends, so that Spring
@@ -36,9 +37,8 @@ final class RedisLocksConnector implements DisposableBean {
 
     /** The application's, as far as it can be one; null if it has none. */
     private @Nullable String clientName() {
-        String own = properties.clientName();
-        if (own != null && !own.isBlank()) {
-            return own;
+        if (StringUtils.hasText(properties.clientName())) {
+            return properties.clientName();
         }
         String name = application.replaceAll("[^A-Za-z0-9_-]", "-");
         return name.isEmpty() ? null : name.substring(0, Math.min(LONGEST_NAME, name.length()));
@@ -89,10 +89,8 @@ final class RedisLocksConnector implements DisposableBean {
     }
 
     private void servers(RedisLocks.Builder builder) {
-        String url = properties.url();
-        List<String> quorum = properties.quorum();
-        boolean isQuorum = quorum != null && !quorum.isEmpty();
-        boolean isUrl = url != null && !url.isBlank();
+        boolean isQuorum = !CollectionUtils.isEmpty(properties.quorum());
+        boolean isUrl = StringUtils.hasText(properties.url());
         if (isUrl && isQuorum) {
             throw new WrongPropertyAnalyzer.WrongProperty(
                     "The properties redis-locks.url and redis-locks.quorum are both set,"
@@ -101,17 +99,17 @@ final class RedisLocksConnector implements DisposableBean {
                     null);
         }
         if (isQuorum) {
-            set("quorum", quorum, uris -> builder.quorum(uris.toArray(String[]::new)));
+            set("quorum", properties.quorum(), uris -> builder.quorum(uris.toArray(String[]::new)));
         } else if (isUrl) {
-            set("url", url, builder::uri);
+            set("url", properties.url(), builder::uri);
         } else {
             builder.servers(otherwise.servers());
         }
     }
 
-    /** Sets a value unless it is null, and says which property it is of if it cannot work. */
+    /** Sets a value unless it is null or an empty text, and says which property it is of if it cannot work. */
     private static <T> void set(String name, @Nullable T value, Consumer<T> setter) {
-        if (value == null) {
+        if (value == null || value.toString().isBlank()) {
             return;
         }
         try {

@@ -15,7 +15,10 @@ final class TransactionEnds {
 
     private TransactionEnds() {}
 
-    /** As {@link OpenTransactions#unlockAfterCompletion}. */
+    /**
+     * Has a lock, which the calling thread has just taken, unlocked when the open transaction has ended; unlocks it at
+     * once if that fails.
+     */
     static void unlockAfterCompletion(FencedLock lock) {
         boolean registered = false;
         try {

@@ -272,6 +272,11 @@ class LockedAttributesTest {
         public void work() {}
     }
 
+    static class LocksOfAnotherType {
+        @Locked(value = "x", locks = "runs")
+        public void work() {}
+    }
+
     static class TokenOfSeveral {
         @Locked({"a", "b"})
         public void work(@FencingToken long token) {}
@@ -298,6 +303,7 @@ class LockedAttributesTest {
             value = {
                 "MisspeltVariable   | it names #ordre, which is no parameter; known are [#a0, #order, #p0,",
                 "UnknownLocks       | it names the locks \"nowhere\"",
+                "LocksOfAnotherType | it names the locks \"runs\"",
                 "TokenOfSeveral     | it has a @FencingToken and several names",
                 "WithoutAName       | it has no name",
                 "KeptForTooLong     | it has an atLeast of 25h",

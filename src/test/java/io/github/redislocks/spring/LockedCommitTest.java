@@ -4,12 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import io.github.redislocks.FencedLock;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.Locks;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.testkit.InMemoryLocks;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.FutureTask;
 import javax.sql.DataSource;
 import org.h2.jdbcx.JdbcConnectionPool;
 import org.junit.jupiter.api.AfterEach;
@@ -317,6 +319,20 @@ class LockedCommitTest {
         assertThat(counter.count(1)).isZero();
         shop.aroundSale(1, () -> shop.sell(1, false));
         assertThat(counter.count(1)).as("of a lock that is held").isOne();
+    }
+
+    @Test
+    void lossThatAMethodInsideFinds_ofAThreadWithoutAName_saysWhichThread() throws Exception {
+        FencedLock another = memory.newClient().reentrantLock("sale:1");
+        FutureTask<Throwable> thrown = new FutureTask<>(() -> catchThrowable(() -> shop.aroundSale(1, () -> {
+            another.forceUnlock();
+            shop.sell(1, false);
+        })));
+        new Thread(thrown, "").start();
+        assertThat(thrown.get())
+                .isInstanceOfSatisfying(
+                        LockLostException.class,
+                        lost -> assertThat(lost.loss().owner()).startsWith("thread Thread["));
     }
 
     @Test

@@ -25,6 +25,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -288,10 +289,28 @@ class RedisLocksAutoConfigurationTest {
     }
 
     @Test
-    void url_thatIsEmpty_countsAsNotSet() {
-        runner.withPropertyValues("redis-locks.url=", "redis-locks.client-name=", "spring.data.redis.port=1")
+    void text_thatIsEmpty_countsAsNotSet() {
+        runner.withPropertyValues(
+                        "redis-locks.url=",
+                        "redis-locks.client-name=",
+                        "redis-locks.key-prefix=",
+                        "spring.data.redis.port=1")
                 .run(context ->
                         assertThat(context.getBean(RedisLocks.class).toString()).contains("localhost:1"));
+    }
+
+    @Test
+    void lockedOrder_thatIsNoNumber_isShownAsDescriptionAndAction() {
+        List<FailureAnalyzer> analyzers = SpringFactoriesLoader.forDefaultResourceLocation()
+                .load(FailureAnalyzer.class, FailureHandler.handleMessage((message, failure) -> {}));
+        runner.withPropertyValues(NOWHERE, "redis-locks.locked-order=abc")
+                .run(context -> assertThat(analyzers)
+                        .extracting(analyzer -> analyzer.analyze(context.getStartupFailure()))
+                        .filteredOn(Objects::nonNull)
+                        .extracting(FailureAnalysis::getDescription)
+                        .singleElement()
+                        .asString()
+                        .contains("redis-locks.locked-order", "abc"));
     }
 
     private static String messages(Throwable failure) {
