@@ -265,7 +265,7 @@ public final class RedisLocks implements Locks {
     }
 
     /** Null if one of them was busy. Each try is of a handle of its own, which has lost nothing yet. */
-    private @Nullable MultiLockHandle acquireAll(SeveralLocks several, @Nullable WaitLimit limit, LockOptions options)
+    private @Nullable MultiLockHandle acquireAll(SeveralLocks several, WaitLimit limit, LockOptions options)
             throws InterruptedException {
         while (true) {
             RedisMultiLockHandle handle = new RedisMultiLockHandle(client, several);
