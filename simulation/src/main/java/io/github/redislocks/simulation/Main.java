@@ -1,10 +1,7 @@
 package io.github.redislocks.simulation;
 
-import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -14,8 +11,8 @@ import java.util.TreeSet;
 import java.util.jar.JarFile;
 
 /**
- * Runs schedules: {@code batch FIRST COUNT}, {@code hashes FIRST COUNT [down]}, {@code replay SEED [FILE]},
- * {@code shrink SEED}.
+ * Runs schedules: {@code batch FIRST COUNT}, {@code hashes FIRST COUNT [down]}, {@code replay SEED [FOLDER]},
+ * {@code shrink SEED}, {@code until MOST}.
  */
 public final class Main {
 
@@ -59,11 +56,10 @@ public final class Main {
                 switch (args[0]) {
                     case "batch" -> batch(first, Integer.parseInt(args[2]));
                     case "hashes" -> hashes(first, Integer.parseInt(args[2]), args.length > 3);
-                    case "replay" -> replay(first, args.length > 2 ? args[2] : null);
+                    case "replay" -> replay(first, args.length > 2 ? Path.of(args[2]) : folder(first));
                     case "shrink" -> shrink(input(first));
-                    case "planted" -> planted(first);
-                    default ->
-                        throw new IllegalArgumentException(args[0] + ": batch, hashes, replay, shrink or planted");
+                    case "until" -> until(first);
+                    default -> throw new IllegalArgumentException(args[0] + ": batch, hashes, replay, shrink or until");
                 };
         System.exit(failed ? 1 : 0);
     }
@@ -96,7 +92,7 @@ public final class Main {
         return new Scenario.Input(seed, Set.of(), OPERATIONS, CALLERS, -1);
     }
 
-    private static Result run(Scenario.Input input, PrintWriter trace) {
+    private static Result run(Scenario.Input input, Trace trace) {
         Runtime runtime = Runtime.getRuntime();
         if (runtime.totalMemory() - runtime.freeMemory() > COLLECT_BYTES) {
             System.gc();
@@ -151,41 +147,32 @@ public final class Main {
         return false;
     }
 
-    /**
-     * Puts one defect after the other into the scripts, and says with which seed it is found, if with one up to the
-     * given.
-     */
-    private static boolean planted(long most) {
-        int missed = 0;
-        for (Planted defect : Planted.ALL) {
-            InMemoryRedis.replaceScripts(defect.replacing());
-            Result result = run(input(1), null);
-            for (long seed = 2; seed <= most && !result.failed(); seed++) {
-                result = run(input(seed), null);
+    /** Runs one schedule after the other until one fails, up to the one of the given seed. */
+    private static boolean until(long most) {
+        for (long seed = 1; seed <= most; seed++) {
+            Result result = run(input(seed), null);
+            if (result.failed()) {
+                System.out.println(result.line());
+                System.out.println("seed " + seed + ": " + result.kind());
+                return true;
             }
-            missed += result.failed() ? 0 : 1;
-            System.out.printf(
-                    "%s: %s%n",
-                    defect.name(),
-                    result.failed() ? "seed " + result.input.seed() + ": " + result.kind() : "not found by " + most);
         }
-        System.out.printf("%d planted, %d found%n", Planted.ALL.size(), Planted.ALL.size() - missed);
-        return missed > 0;
+        System.out.println("not found by " + most);
+        return false;
     }
 
-    private static boolean replay(long seed, String file) {
-        try (PrintWriter trace = file == null ? null : new PrintWriter(file, StandardCharsets.UTF_8)) {
+    private static boolean replay(long seed, Path folder) {
+        try (Trace trace = new Trace(folder)) {
             Result result = run(input(seed), trace);
             System.out.println(result.line());
             result.scenario.plan().forEach(fault -> System.out.println("  " + fault));
+            System.out.println("its trace: " + trace);
             return result.failed();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
         }
     }
 
     /** Leaves out, one after the other, what a failure does not need. */
-    private static boolean shrink(Scenario.Input whole) throws IOException {
+    private static boolean shrink(Scenario.Input whole) {
         Result smallest = run(whole, null);
         if (!smallest.failed()) {
             System.out.println("does not fail: " + smallest.line());
@@ -206,15 +193,19 @@ public final class Main {
                 }
             }
         }
-        String file = "target/trace-" + whole.seed() + ".txt";
-        try (PrintWriter trace = new PrintWriter(file, StandardCharsets.UTF_8)) {
+        Path folder = folder(whole.seed());
+        try (Trace trace = new Trace(folder)) {
             run(smallest.input, trace);
         }
         System.out.println("after " + runs + " runs: " + smallest.input);
         smallest.scenario.plan().forEach(fault -> System.out.println("  " + fault));
         System.out.println(smallest.line());
-        System.out.println("its trace: " + file);
+        System.out.println("its trace: " + folder);
         return true;
+    }
+
+    private static Path folder(long seed) {
+        return Path.of("target", "trace-" + seed);
     }
 
     private static List<Scenario.Input> smaller(Result result) {

@@ -1,7 +1,6 @@
 package io.github.redislocks.simulation;
 
 import io.github.redislocks.simulation.boot.Simulated;
-import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.IdentityHashMap;
@@ -64,7 +63,7 @@ final class World implements Simulated.World {
     private final long[] pausedNanos = new long[CLIENTS];
     private final long[] drift = new long[CLIENTS];
     private final Coverage coverage;
-    private final PrintWriter trace;
+    private final Trace trace;
     private final boolean byPriority;
     private final int preemptOneIn;
     private final int[] runnable = new int[4096];
@@ -86,9 +85,9 @@ final class World implements Simulated.World {
      * Makes a world.
      *
      * @param preemptOneIn at how many points a thread is preempted once; 0: at none
-     * @param trace gets a line for each thing that happens, or null
+     * @param trace gets all that happens, or null
      */
-    World(long seed, boolean byPriority, int preemptOneIn, Coverage coverage, PrintWriter trace) {
+    World(long seed, boolean byPriority, int preemptOneIn, Coverage coverage, Trace trace) {
         Seeded seeds = new Seeded(seed);
         this.seed = seed;
         this.choices = seeds.another();
@@ -216,12 +215,27 @@ final class World implements Simulated.World {
             mix(text.charAt(i));
         }
         if (trace != null) {
-            trace.printf("%,14.3f ms  %-18s %s%n", now / 1e6, running == null ? "" : running.name, text);
+            trace.event(now, running == null ? "" : running.name, text);
         }
     }
 
     void event(String format, Object... args) {
         event(String.format(format, args));
+    }
+
+    /** Notes, for a picture, what became of a call of a process. */
+    void log(String process, String actor, String kind, String lock, long number, String what) {
+        if (trace != null) {
+            trace.log(process, now, actor, kind, lock, number, what);
+        }
+    }
+
+    /** Notes, for a picture, a fault that begins now; of a process, or, if that is empty, of all. */
+    void logFault(String process, String what, long nanos) {
+        if (trace != null) {
+            trace.log("nemesis", now, "nemesis", "STRIKE", process, 0, what);
+            trace.log("nemesis", now + nanos, "nemesis", "CEASE", process, 0, what);
+        }
     }
 
     /** The schedule has failed; the first failure counts. */
