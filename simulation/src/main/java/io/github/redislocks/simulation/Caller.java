@@ -1,6 +1,7 @@
 package io.github.redislocks.simulation;
 
 import io.github.redislocks.FencedLock;
+import io.github.redislocks.Leadership;
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockUnavailableException;
@@ -10,13 +11,16 @@ import io.github.redislocks.simulation.boot.Simulated;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.time.Duration;
-import java.util.Optional;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 
 /** A thread of an application, which does one thing after the other with the locks. */
 final class Caller {
@@ -37,6 +41,9 @@ final class Caller {
         LOCK_SEVERAL,
         TRY_SEVERAL,
         ACQUIRE_SEVERAL,
+        WAIT_FOR_A_THING,
+        GIVE_A_THING,
+        LEAD,
         END_WITH_THE_LOCK,
         FORCE,
         DELETE
@@ -53,6 +60,8 @@ final class Caller {
     private final String name;
     private final Seeded random;
     private String waitsFor;
+    private String needs;
+    private long needsSince;
 
     Caller(Scenario scenario, Client client, String name, Seeded random) {
         this.scenario = scenario;
@@ -67,6 +76,30 @@ final class Caller {
         return waitsFor;
     }
 
+    /** The lock under which the caller waits, in a Condition, for a thing of the store; or null. */
+    String needs() {
+        return needs;
+    }
+
+    /** Since when, by the true time. */
+    long needsSince() {
+        return needsSince;
+    }
+
+    /** Has a thread of the same process give a thing of the store. */
+    void isGiven(String lockName, Runnable done) {
+        Caller giver = new Caller(scenario, client, name + "'s giver", random.another());
+        world.thread(client.number, giver.name, () -> {
+                    giver.give(lockName);
+                    done.run();
+                })
+                .start();
+    }
+
+    private void give(String lockName) {
+        attempt(Operation.GIVE_A_THING, () -> give(lock(lockName)));
+    }
+
     /** Whether the process is stopped, for a time or for ever. */
     boolean isStopped() {
         return world.isPaused(client.number);
@@ -76,37 +109,70 @@ final class Caller {
         for (int i = 0; i < operations && !client.isClosed(); i++) {
             Operation operation = operation();
             Seeded numbers = random.another();
-            try {
-                world.event("%s: %s", name, operation);
-                act(operation, numbers);
-            } catch (LockLostException | LockUnavailableException | InterruptedException e) {
-                world.event("%s: %s", name, e.getClass().getSimpleName());
-            } catch (IllegalStateException e) {
-                if (!client.locks.isClosed()) {
-                    world.fail(name + ": " + text(e));
-                }
+            boolean goesOn = attempt(operation, () -> act(operation, numbers));
+            scenario.names.forEach(lockName -> log("NO", lockName));
+            if (!goesOn) {
                 return;
-            } catch (Throwable e) {
-                world.fail(name + ": " + text(e));
-            } finally {
-                waitsFor = null;
-                Thread.interrupted();
             }
             sleep(numbers.oneIn(3) ? numbers.between(1_000, 200 * MILLISECOND) : numbers.between(1_000, MILLISECOND));
         }
     }
 
+    /** Work that may end by one of the exceptions of a lock. */
+    private interface Work {
+        void run() throws InterruptedException;
+    }
+
+    /** Does something, and says whether the client can be used still. */
+    private boolean attempt(Operation operation, Work work) {
+        try {
+            world.event("%s: %s", name, operation);
+            work.run();
+        } catch (LockUnavailableException e) {
+            world.event("%s: %s", name, e.getClass().getSimpleName());
+            if (scenario.isWithoutFaults()) {
+                world.fail(name + ": unavailable without a fault: " + text(e));
+            }
+        } catch (LockLostException | InterruptedException e) {
+            world.event("%s: %s", name, e.getClass().getSimpleName());
+        } catch (IllegalStateException e) {
+            if (!client.locks.isClosed()) {
+                world.fail(name + ": " + text(e));
+            }
+            return false;
+        } catch (Throwable e) {
+            world.fail(name + ": " + text(e));
+        } finally {
+            waitsFor = null;
+            needs = null;
+            Thread.interrupted();
+        }
+        return true;
+    }
+
+    /** Notes, for a picture, that a call begins, or has ended; a call that has had a lock has ended before. */
+    private void log(String kind, String lockName) {
+        world.log(client.toString(), name, kind, lockName, 0, "");
+    }
+
+    private FencedLock lock(String lockName) {
+        return scenario.isFair() ? client.locks.fairLock(lockName) : client.locks.reentrantLock(lockName);
+    }
+
     private Operation operation() {
         Operation operation = random.of(Operation.values());
         boolean rare = operation == Operation.FORCE || operation == Operation.DELETE;
-        return rare && !random.oneIn(6) ? Operation.LOCK : operation;
+        boolean unsupported = scenario.server.isQuorum()
+                && (operation == Operation.WAIT_FOR_A_THING || operation == Operation.GIVE_A_THING);
+        return rare && !random.oneIn(6) || unsupported ? Operation.LOCK : operation;
     }
 
     private void act(Operation operation, Seeded numbers) throws InterruptedException {
         String lockName = scenario.names.get(numbers.oneIn(4) ? 1 : 0);
-        FencedLock lock = scenario.isFair() ? client.locks.fairLock(lockName) : client.locks.reentrantLock(lockName);
+        FencedLock lock = lock(lockName);
         Duration wait = Duration.ofNanos(numbers.between(MILLISECOND, 2 * SECOND));
         Duration lease = Duration.ofMillis(numbers.between(100, 3000));
+        log("ASK", lockName);
         switch (operation) {
             case LOCK, LOCK_AGAIN -> {
                 waitsFor = lockName;
@@ -143,9 +209,16 @@ final class Caller {
                 use(client.locks.acquire(lockName), numbers);
             }
             case TRY_ACQUIRE -> {
-                Optional<LockHandle> handle = client.locks.tryAcquire(lockName, wait);
-                if (handle.isPresent()) {
-                    use(handle.get(), numbers);
+                List<LockHandle> handles = new ArrayList<>();
+                if (timed(
+                        lockName,
+                        wait,
+                        LATE_NANOS,
+                        () -> client.locks
+                                .tryAcquire(lockName, wait)
+                                .map(handles::add)
+                                .isPresent())) {
+                    use(handles.get(0), numbers);
                 }
             }
             case ACQUIRE_ASYNC -> acquireAsync(lockName, SECOND * 20, numbers);
@@ -157,17 +230,33 @@ final class Caller {
             }
             case TRY_SEVERAL -> {
                 MultiLock both = several();
-                if (numbers.oneIn(2) ? both.tryLock() : both.tryLock(wait.toNanos(), TimeUnit.NANOSECONDS)) {
+                boolean waits = numbers.oneIn(2);
+                Duration most = waits ? wait : Duration.ZERO;
+                if (timed(
+                        null,
+                        most,
+                        waits ? LATE_NANOS : 600 * MILLISECOND,
+                        () -> waits ? both.tryLock(wait.toNanos(), TimeUnit.NANOSECONDS) : both.tryLock())) {
                     use(both, numbers);
                 }
             }
             case ACQUIRE_SEVERAL -> {
-                Optional<MultiLockHandle> both = client.locks.tryAcquireAll(scenario.names, wait);
-                if (both.isPresent()) {
+                List<MultiLockHandle> handles = new ArrayList<>();
+                if (timed(
+                        null,
+                        wait,
+                        LATE_NANOS,
+                        () -> client.locks
+                                .tryAcquireAll(scenario.names, wait)
+                                .map(handles::add)
+                                .isPresent())) {
                     sleep(numbers.between(1_000, 100 * MILLISECOND));
-                    both.get().release();
+                    handles.get(0).release();
                 }
             }
+            case WAIT_FOR_A_THING -> waitForAThing(lockName, lock);
+            case GIVE_A_THING -> give(lock);
+            case LEAD -> lead(lockName, numbers);
             case END_WITH_THE_LOCK ->
                 world.thread(client.number, name + "-ends", () -> {
                             try {
@@ -187,10 +276,7 @@ final class Caller {
                     scenario.server.endForcing(lockName);
                 }
             }
-            case DELETE -> {
-                scenario.server.broken(lockName);
-                scenario.server.redis.del(Server.lockKey(lockName));
-            }
+            case DELETE -> scenario.server.delete(lockName);
         }
     }
 
@@ -213,7 +299,10 @@ final class Caller {
         if (took > most) {
             world.fail(String.format("a try for %s took %.3f ms", wait, took / 1e6));
         }
-        if (!acquired && scenario.isWithoutFaults() && scenario.server.ownedUntil(lockName) < began) {
+        if (!acquired
+                && lockName != null
+                && scenario.isWithoutFaults()
+                && scenario.server.ownedUntil(lockName) < began) {
             world.fail("a try was told that " + lockName + " is busy, which nobody had");
         }
         return acquired;
@@ -244,43 +333,148 @@ final class Caller {
 
     private Ledger.Possession got(FencedLock lock) {
         waitsFor = null;
-        return scenario.ledger.acquired(
-                lock.getName(),
-                name,
-                () -> lock.isHeldByCurrentThread() && lock.getHoldCount() == 1,
-                lock::fencingToken);
+        return scenario.ledger.acquired(lock.getName(), name, client, isHeldOnce(lock), lock::fencingToken);
+    }
+
+    private static BooleanSupplier isHeldOnce(FencedLock lock) {
+        return () -> lock.isHeldByCurrentThread() && lock.getHoldCount() == 1;
     }
 
     private void use(FencedLock lock, Seeded numbers) throws InterruptedException {
         Ledger.Possession possession = got(lock);
         boolean held = true;
         try {
-            switch (numbers.below(10)) {
+            int use = numbers.below(10);
+            // A quorum has no Conditions.
+            switch (scenario.server.isQuorum() && (use == 6 || use == 7) ? 8 : use) {
                 case 0 -> sleep(numbers.between(SECOND, 6 * SECOND));
                 case 1, 2 -> sleep(numbers.between(MILLISECOND, 300 * MILLISECOND));
                 case 3, 4 -> sleep(numbers.between(1_000, MILLISECOND));
                 case 5 -> again(lock, numbers);
                 case 6 -> {
                     held = false;
-                    client.events.awaits();
+                    long nanos = numbers.between(MILLISECOND, 500 * MILLISECOND);
                     Condition condition = lock.newCondition("c");
-                    scenario.ledger.leaves(possession, lock::isHeldByCurrentThread);
-                    condition.await(numbers.between(MILLISECOND, 500 * MILLISECOND), TimeUnit.NANOSECONDS);
+                    await(lock, possession, () -> condition.await(nanos, TimeUnit.NANOSECONDS));
                     held = true;
-                    possession = got(lock);
                 }
                 case 7 -> lock.newCondition("c").signalAll();
                 case 8 -> lock.ensureHeld();
                 default -> {}
             }
+        } catch (InterruptedException e) {
+            held = true;
+            throw e;
         } finally {
             if (held) {
-                scenario.ledger.leaves(possession, lock::isHeldByCurrentThread);
-                lock.unlock();
-            } else if (lock.isHeldByCurrentThread()) {
-                // The await was interrupted, and has acquired the lock again.
-                lock.unlock();
+                unlock(lock, possession);
             }
+        }
+    }
+
+    private void unlock(FencedLock lock, Ledger.Possession possession) {
+        scenario.ledger.leaves(possession, lock::isHeldByCurrentThread);
+        try {
+            lock.unlock();
+            scenario.ledger.ended(possession, true);
+        } catch (LockLostException e) {
+            scenario.ledger.ended(possession, false);
+            throw e;
+        }
+    }
+
+    /**
+     * Gives a possession up in a Condition, and gets it back, unless an exception says that it is not held any more.
+     */
+    private void await(FencedLock lock, Ledger.Possession possession, Work waiting) throws InterruptedException {
+        client.events.awaits();
+        scenario.ledger.leaves(possession, lock::isHeldByCurrentThread);
+        try {
+            waiting.run();
+        } catch (InterruptedException e) {
+            scenario.ledger.cameBack(possession, isHeldOnce(lock), lock::fencingToken);
+            throw e;
+        } catch (Throwable e) {
+            if (lock.isHeldByCurrentThread()) {
+                world.fail(name + ": an await threw, and the lock is held: " + text(e));
+            }
+            throw e;
+        }
+        scenario.ledger.cameBack(possession, isHeldOnce(lock), lock::fencingToken);
+    }
+
+    /** Takes a thing of the store, and waits for one as long as there is none. */
+    private void waitForAThing(String lockName, FencedLock lock) throws InterruptedException {
+        waitsFor = lockName;
+        lock.lock();
+        Ledger.Possession possession = got(lock);
+        boolean held = true;
+        try {
+            Condition condition = lock.newCondition(Store.CONDITION);
+            while (scenario.store.isEmpty(lockName)) {
+                held = false;
+                needs = lockName;
+                needsSince = world.now();
+                await(lock, possession, condition::await);
+                needs = null;
+                held = true;
+            }
+            scenario.store.take(lockName);
+        } catch (InterruptedException e) {
+            held = true;
+            throw e;
+        } finally {
+            needs = null;
+            if (held) {
+                unlock(lock, possession);
+            }
+        }
+    }
+
+    /** Puts a thing into the store, and tells one that waits for it. */
+    private void give(FencedLock lock) {
+        waitsFor = lock.getName();
+        lock.lock();
+        Ledger.Possession possession = got(lock);
+        try {
+            scenario.store.add(lock.getName());
+            boolean told = false;
+            try {
+                lock.newCondition(Store.CONDITION).signal();
+                told = true;
+            } finally {
+                if (!told) {
+                    scenario.store.take(lock.getName());
+                }
+            }
+        } finally {
+            unlock(lock, possession);
+        }
+    }
+
+    /** Runs for leader for a time. Once that is closed in time, nothing of it goes on. */
+    private void lead(String lockName, Seeded numbers) {
+        Seeded terms = numbers.another();
+        AtomicInteger working = new AtomicInteger();
+        Leadership leadership = client.locks.leadership(lockName, term -> {
+            working.incrementAndGet();
+            try {
+                Ledger.Possession possession =
+                        scenario.ledger.acquired(lockName, name, client, term::isHeld, term::fencingToken);
+                if (terms.oneIn(2)) {
+                    term.awaitStopping(Duration.ofNanos(terms.between(MILLISECOND, SECOND)));
+                } else {
+                    sleep(terms.between(1_000, 100 * MILLISECOND));
+                }
+                scenario.ledger.leaves(possession, term::isHeld);
+            } finally {
+                working.decrementAndGet();
+            }
+        });
+        sleep(numbers.between(MILLISECOND, 2 * SECOND));
+        if (leadership.close(Duration.ofNanos(numbers.between(MILLISECOND, 2 * SECOND)))
+                && (working.get() > 0 || leadership.isLeader())) {
+            world.fail(name + ": a leadership is closed and leads");
         }
     }
 
@@ -300,16 +494,23 @@ final class Caller {
     private void use(LockHandle handle, Seeded numbers) {
         waitsFor = null;
         Ledger.Possession possession =
-                scenario.ledger.acquired(handle.name(), name, handle::isHeld, handle::fencingToken);
+                scenario.ledger.acquired(handle.name(), name, client, handle::isHeld, handle::fencingToken);
+        if (numbers.oneIn(2)) {
+            possession.asksForLoss();
+            handle.lost().thenAccept(loss -> possession.reportsLoss());
+        }
         try {
             sleep(numbers.oneIn(6) ? numbers.between(SECOND, 4 * SECOND) : numbers.between(1_000, 100 * MILLISECOND));
         } finally {
             scenario.ledger.leaves(possession, handle::isHeld);
-            switch (numbers.below(4)) {
-                case 0 -> handle.releaseAfter(Duration.ofMillis(numbers.between(1, 500)));
-                case 1 -> handle.releaseAsync();
+            switch (numbers.below(scenario.server.isQuorum() ? 3 : 4)) {
+                case 3 -> {
+                    Duration least = Duration.ofMillis(numbers.between(1, 500));
+                    scenario.ledger.ended(possession, handle.releaseAfter(least));
+                }
+                case 1 -> handle.releaseAsync().thenAccept(released -> scenario.ledger.ended(possession, released));
                 case 2 -> handle.close();
-                default -> handle.release();
+                default -> scenario.ledger.ended(possession, handle.release());
             }
         }
     }

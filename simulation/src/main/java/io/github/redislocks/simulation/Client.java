@@ -2,9 +2,12 @@ package io.github.redislocks.simulation;
 
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.quorum.Quorum;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Settings;
 import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -44,6 +47,12 @@ final class Client {
         }
     };
 
+    private static final Duration LEASE = Duration.ofSeconds(2);
+    private static final Duration TIMEOUT = Duration.ofMillis(300);
+    private static final Duration RETRY_FOR = Duration.ofSeconds(2);
+    /** No lease that callers name is longer. */
+    private static final Duration RESTART_DELAY = Duration.ofSeconds(3);
+
     final int number;
     final Events events;
     final RedisLocks locks;
@@ -53,16 +62,37 @@ final class Client {
     private boolean closed;
 
     /** Makes a client; a thread of that client has to do it. */
-    Client(World world, Server server, int number, List<Fault> plan, Options options, Seeded random, Runnable onKill) {
+    Client(Scenario scenario, int number, List<Fault> plan, Options options, Seeded random, Runnable onKill) {
+        World world = scenario.world;
+        Server server = scenario.server;
         this.world = world;
         this.number = number;
-        this.events = new Events(world, "c" + number, random.another(), options.slowListener(), options.resident());
-        Network network = new Network(world, server, number, plan, random);
-        network.onKill(onKill);
+        this.events = new Events(
+                world,
+                "c" + number,
+                random.another(),
+                options.slowListener(),
+                options.resident(),
+                name -> !scenario.isWithoutFaults() || server.wasBroken(name));
+        List<Network> networks = new ArrayList<>();
+        for (int i = 0; i < server.nodes.size(); i++) {
+            Network network = new Network(world, server, i, number, plan, random.another());
+            network.onKill(onKill);
+            networks.add(network);
+        }
+        Redis redis = networks.get(0);
+        if (server.isQuorum()) {
+            Settings settings = Settings.DEFAULTS
+                    .withLease(LEASE)
+                    .withCommandTimeout(TIMEOUT)
+                    .withRetryFor(RETRY_FOR);
+            Threads own = Threads.of(this::thread, "c" + number);
+            redis = new Quorum(networks, settings, RESTART_DELAY.toMillis(), own);
+        }
         RedisLocks.Builder builder = RedisLocks.builder()
-                .lease(Duration.ofSeconds(2))
-                .commandTimeout(Duration.ofMillis(300))
-                .retryFor(Duration.ofSeconds(2))
+                .lease(LEASE)
+                .commandTimeout(TIMEOUT)
+                .retryFor(RETRY_FOR)
                 .connectWithin(Duration.ofSeconds(10))
                 .clientName("c" + number)
                 .watchDeletions(options.watchDeletions())
@@ -76,7 +106,7 @@ final class Client {
             builder.maxHold(Duration.ofSeconds(3));
         }
         try {
-            this.locks = (RedisLocks) BUILD.invoke(builder, network, CLOCK);
+            this.locks = (RedisLocks) BUILD.invoke(builder, redis, CLOCK);
             this.parts = (LockClient) CLIENT.invoke(locks);
         } catch (ReflectiveOperationException e) {
             throw new LinkageError("The simulation and the library are of different versions", e);
@@ -85,6 +115,7 @@ final class Client {
 
     /** How all clients of a schedule are made. */
     record Options(
+            int nodes,
             boolean fair,
             boolean resident,
             boolean localReentry,
@@ -93,10 +124,12 @@ final class Client {
             boolean slowListener) {
 
         static Options of(Seeded random) {
-            boolean fair = random.oneIn(4);
+            int nodes = !random.oneIn(12) ? 1 : random.oneIn(3) ? 5 : 3;
+            boolean fair = nodes == 1 && random.oneIn(4);
             boolean maxHold = random.oneIn(8);
-            boolean resident = !maxHold && !fair && random.oneIn(3);
-            return new Options(fair, resident, random.oneIn(2), random.oneIn(4), maxHold, random.oneIn(4));
+            boolean resident = nodes == 1 && !maxHold && !fair && random.oneIn(3);
+            boolean watches = nodes == 1 && random.oneIn(4);
+            return new Options(nodes, fair, resident, random.oneIn(2), watches, maxHold, random.oneIn(4));
         }
     }
 
@@ -111,6 +144,11 @@ final class Client {
         closed = true;
     }
 
+    @Override
+    public String toString() {
+        return "c" + number;
+    }
+
     boolean isClosed() {
         return closed;
     }
@@ -118,6 +156,26 @@ final class Client {
     /** Whether a thread of the library still lives. */
     boolean hasThreads() {
         return threads.stream().anyMatch(Thread::isAlive);
+    }
+
+    /** Names the entries that this client still has in memory once none of its threads uses a lock; empty if none. */
+    String left() {
+        StringBuilder left = new StringBuilder();
+        for (Hold hold : parts.holds.all()) {
+            if (!hold.isLost()) {
+                left.append(" a hold of ").append(hold.keys().name());
+            }
+        }
+        if (parts.localQueue.size() > 0) {
+            left.append(" a local turn");
+        }
+        if (!parts.attempts.isEmpty()) {
+            left.append(" an attempt");
+        }
+        if (parts.watchdog.commands().iterator().hasNext()) {
+            left.append(" a command");
+        }
+        return left.isEmpty() ? "" : "c" + number + " has" + left;
     }
 
     /** The holds in Redis that this client takes for valid, by its own clock. */

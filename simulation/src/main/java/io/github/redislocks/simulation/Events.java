@@ -7,11 +7,13 @@ import io.github.redislocks.LockReleased;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
 
 /** The listener of one client: each possession is acquired first, and then released or lost, once. */
 final class Events implements LockListener {
 
-    private enum State {
+    /** The last event of a possession. */
+    enum State {
         ACQUIRED,
         RELEASED,
         LOST
@@ -22,11 +24,14 @@ final class Events implements LockListener {
     private final Seeded random;
     private final boolean slow;
     private final boolean resident;
+    private final Predicate<String> mayLose;
     private boolean awaits;
     private final Map<String, State> possessions = new LinkedHashMap<>();
 
-    Events(World world, String client, Seeded random, boolean slow, boolean resident) {
+    /** Makes a listener; {@code mayLose} says of which locks Redis may lose a hold. */
+    Events(World world, String client, Seeded random, boolean slow, boolean resident, Predicate<String> mayLose) {
         this.resident = resident;
+        this.mayLose = mayLose;
         this.world = world;
         this.client = client;
         this.random = random;
@@ -46,6 +51,10 @@ final class Events implements LockListener {
     @Override
     public void lost(LockLost event) {
         world.event("%s hears that %s was lost: %s", client, event.lockName(), event.reason());
+        boolean caused = event.reason() != LockLost.Reason.TAKEN && event.reason() != LockLost.Reason.UNCONFIRMED;
+        if (!caused && !mayLose.test(event.lockName())) {
+            world.fail(client + " hears that " + event.lockName() + " was lost without a cause: " + event.reason());
+        }
         told(event.lockName() + "/" + event.token(), State.LOST);
         if (slow && random.oneIn(3)) {
             LockSupport.parkNanos(random.between(1_000_000, 50_000_000));
@@ -55,13 +64,23 @@ final class Events implements LockListener {
     private void told(String possession, State next) {
         State before = possessions.put(possession, next);
         // A hold that came back from a Condition has another token, and nobody hears that it begins.
-        // A kept lock may be found to be deleted or forced after a thread has unlocked it, which is told then.
-        boolean late = next == State.LOST && before == State.RELEASED && resident;
-        boolean ends = late || before == State.ACQUIRED || before == null && awaits;
+        boolean ends = mayHearLate(before, next) || before == State.ACQUIRED || before == null && awaits;
         boolean expected = next == State.ACQUIRED ? before == null : ends;
         if (!expected) {
             world.fail(client + " hears " + next + " of " + possession + " after " + before);
         }
+    }
+
+    /**
+     * Whether a listener may hear this after that: a kept lock may be found to be lost after a thread has unlocked it.
+     */
+    boolean mayHearLate(State before, State next) {
+        return resident && before == State.RELEASED && next == State.LOST;
+    }
+
+    /** The last event of a possession; null if there was none. */
+    State endOf(String name, long token) {
+        return possessions.get(name + "/" + token);
     }
 
     /** From now on some possessions begin, or end, in a Condition, which no listener hears. */

@@ -8,11 +8,12 @@ import java.util.List;
  *
  * @param number its place in the plan
  * @param client whose request or message meets it
+ * @param node at which of the masters of a quorum
  * @param script the name of the script of that request; empty: any
  * @param nth the how-manyth such request or message meets it, from 0
  * @param nanos how much later, or for how long
  */
-record Fault(int number, Kind kind, int client, String script, int nth, long nanos) {
+record Fault(int number, Kind kind, int client, int node, String script, int nth, long nanos) {
 
     /** What can go wrong. */
     enum Kind {
@@ -29,10 +30,12 @@ record Fault(int number, Kind kind, int client, String script, int nth, long nan
         HALF_OPEN_SUBSCRIPTION,
         PAUSE_CLIENT,
         KILL_CLIENT,
+        /** From here on the address of a master leads to another one of the quorum. */
+        MOVE_ADDRESS,
         PAUSE_SERVER,
         FILL_MEMORY,
         CLOCK_BACK,
-        /** From here on exclusion is not promised to holds that were there before. */
+        /** Exclusion is not promised then to holds that were there before. As of the next two, but for a quorum. */
         CLOCK_FORWARD,
         FLUSH,
         RESTART_EMPTY;
@@ -41,10 +44,18 @@ record Fault(int number, Kind kind, int client, String script, int nth, long nan
             return this == DROP_MESSAGE || this == DELAY_MESSAGE;
         }
 
-        boolean breaksExclusion() {
-            return compareTo(CLOCK_FORWARD) >= 0;
+        boolean isAllowed(boolean quorum, boolean maybeUnsafe) {
+            return switch (this) {
+                case MOVE_ADDRESS -> quorum;
+                case RESTART_EMPTY -> quorum || maybeUnsafe;
+                case CLOCK_FORWARD, FLUSH -> maybeUnsafe;
+                default -> true;
+            };
         }
     }
+
+    /** So many requests a client sends to a server before it is made. */
+    private static final int CONNECTING = 4;
 
     private static final long MILLISECOND = 1_000_000;
     private static final long SECOND = 1_000_000_000;
@@ -63,29 +74,43 @@ record Fault(int number, Kind kind, int client, String script, int nth, long nan
         "take",
         "heartbeat",
         "await",
-        "signal"
+        "rejoin",
+        "signal",
+        "reenter",
+        "subscribe"
     };
 
+    private static final String[] QUORUM_TARGETS = {"", "", "", "vote", "withdraw", "check"};
+
+    /** Whether all clients meet it. */
+    boolean isOfServer() {
+        return kind.compareTo(Kind.PAUSE_SERVER) >= 0;
+    }
+
     /** The plan of a seed. */
-    static List<Fault> plan(long seed, int clients) {
+    static List<Fault> plan(long seed, int clients, boolean quorum) {
         Seeded random = new Seeded(seed * 31 + 7);
         List<Fault> plan = new ArrayList<>();
         int count = random.below(8);
         boolean maybeUnsafe = random.oneIn(6);
         while (plan.size() < count) {
             Kind kind = random.of(Kind.values());
-            Fault fault = fault(plan.size(), kind, random, clients);
-            if (maybeUnsafe || !kind.breaksExclusion()) {
+            Fault fault = fault(plan.size(), kind, random, clients, quorum ? QUORUM_TARGETS : TARGETS);
+            if (kind.isAllowed(quorum, maybeUnsafe)) {
                 plan.add(fault);
             }
         }
         return plan;
     }
 
-    private static Fault fault(int number, Kind kind, Seeded random, int clients) {
-        String script = kind.isOfMessages() ? "" : random.of(TARGETS);
+    private static Fault fault(int number, Kind kind, Seeded random, int clients, String[] targets) {
+        String script = kind.isOfMessages() || kind == Kind.MOVE_ADDRESS ? "" : random.of(targets);
         int nth = random.below(script.isEmpty() ? 60 : 8);
-        return new Fault(number, kind, random.below(clients), script, nth, nanos(kind, random));
+        if (kind == Kind.MOVE_ADDRESS) {
+            // A client that is made refuses two addresses of one server.
+            nth += CONNECTING;
+        }
+        return new Fault(number, kind, random.below(clients), random.below(5), script, nth, nanos(kind, random));
     }
 
     private static long nanos(Kind kind, Seeded random) {
@@ -104,7 +129,7 @@ record Fault(int number, Kind kind, int client, String script, int nth, long nan
     @Override
     public String toString() {
         return String.format(
-                "#%d %s of client %d, %s %d, %.0f ms",
-                number, kind, client, script.isEmpty() ? "request" : script, nth, nanos / 1e6);
+                "#%d %s of client %d, node %d, %s %d, %.0f ms",
+                number, kind, client, node, script.isEmpty() ? "request" : script, nth, nanos / 1e6);
     }
 }

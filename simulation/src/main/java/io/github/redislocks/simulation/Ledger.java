@@ -1,7 +1,9 @@
 package io.github.redislocks.simulation;
 
 import io.github.redislocks.simulation.boot.Simulated;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
@@ -16,18 +18,36 @@ final class Ledger {
     static final class Possession {
         private final String name;
         private final String by;
-        private final long sinceNanos;
+        private final Client client;
+        private long sinceNanos;
         private long token;
+        /** How the last call of the caller ended the possession; null if none did. */
+        private Events.State end;
+        /** Whether the caller has asked its handle for the news of a loss, and whether that has come. */
+        private boolean asked;
 
-        private Possession(String name, String by, long sinceNanos) {
+        private boolean reportedLost;
+
+        private Possession(String name, String by, Client client) {
             this.name = name;
             this.by = by;
-            this.sinceNanos = sinceNanos;
+            this.client = client;
+        }
+
+        /** Notes that the caller has asked its handle for the news of a loss. */
+        void asksForLoss() {
+            asked = true;
+        }
+
+        /** Notes that the news of the loss has come. */
+        void reportsLoss() {
+            reportedLost = true;
         }
     }
 
     private final World world;
     private final Server server;
+    private final List<Possession> all = new ArrayList<>();
     private final Map<String, Possession> latest = new HashMap<>();
     private final Map<String, Long> lastToken = new HashMap<>();
     private int acquired;
@@ -38,17 +58,41 @@ final class Ledger {
     }
 
     /** A caller has acquired a lock; its token counts if it holds the lock still. */
-    Possession acquired(String name, String by, BooleanSupplier isHeld, LongSupplier token) {
-        return atOnce(() -> {
-            Possession possession = new Possession(name, by, world.now());
+    Possession acquired(String name, String by, Client client, BooleanSupplier isHeld, LongSupplier token) {
+        Possession possession = new Possession(name, by, client);
+        all.add(possession);
+        cameBack(possession, isHeld, token);
+        return possession;
+    }
+
+    /** A caller has the lock again that it gave up in a Condition, with another token. */
+    void cameBack(Possession possession, BooleanSupplier isHeld, LongSupplier token) {
+        atOnce(() -> {
             acquired++;
+            long before = possession.token;
+            possession.token = 0;
             if (isHeld.getAsBoolean()) {
-                latest.put(name, possession);
                 possession.token = token.getAsLong();
-                check(name, by, possession.token);
+                // Else it was not given up: an interrupt came first.
+                if (possession.token != before) {
+                    possession.sinceNanos = world.now();
+                    latest.put(possession.name, possession);
+                    check(possession.name, possession.by, possession.token);
+                }
             }
-            return possession;
+            log(possession, "IN");
+            return null;
         });
+    }
+
+    /** Notes that a caller has released a possession, or was notified then of its loss. */
+    void ended(Possession possession, boolean released) {
+        possession.end = released ? Events.State.RELEASED : Events.State.LOST;
+        log(possession, released ? "FREED" : "LOST");
+    }
+
+    private void log(Possession possession, String kind) {
+        world.log(possession.client.toString(), possession.by, kind, possession.name, possession.token, "");
     }
 
     private void check(String name, String by, long token) {
@@ -62,6 +106,7 @@ final class Ledger {
     /** A caller is about to release: if it still holds the lock, nobody else may have come to it. */
     void leaves(Possession possession, BooleanSupplier isHeld) {
         atOnce(() -> {
+            log(possession, "OUT");
             Possession last = latest.get(possession.name);
             if (isHeld.getAsBoolean()
                     && last != possession
@@ -74,6 +119,23 @@ final class Ledger {
             }
             return null;
         });
+    }
+
+    /** Callers, listeners and handles have to agree on the end of each possession, once all clients are closed. */
+    void checkTold() {
+        for (Possession each : all) {
+            if (each.token != 0 && each.client.isClosed() && !server.mayForgetTokens()) {
+                Events.State heard = each.client.events.endOf(each.name, each.token);
+                if (each.end != null && each.end != heard && !each.client.events.mayHearLate(each.end, heard)) {
+                    world.fail(each.by + " has " + each.end + " " + each.name + " with token " + each.token
+                            + ", and its listener " + heard);
+                }
+                if (each.asked && each.reportedLost != (heard == Events.State.LOST)) {
+                    world.fail(each.by + ": the handle of " + each.name + " with token " + each.token + " told "
+                            + (each.reportedLost ? "a loss" : "no loss") + ", and the listener was told " + heard);
+                }
+            }
+        }
     }
 
     int acquired() {

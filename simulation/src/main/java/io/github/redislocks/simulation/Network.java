@@ -29,26 +29,40 @@ final class Network implements Redis {
         "NOREPLICAS Not enough good replicas to write."
     };
 
+    /** More than a timeout and what the estimate of the server's time may be wrong by. */
+    private static final long DATE_MICROS = 1_000_000;
+
     private final World world;
     private final Server server;
+    private final Node node;
     private final int client;
+    private final boolean isWithoutFaults;
     private final List<Fault> faults;
     private final Seeded random;
-    private final InMemoryRedis redis;
     /** How many requests with each script there were; empty: of all. */
     private final Map<String, Integer> requests = new HashMap<>();
 
+    private InMemoryRedis redis;
     private int messages;
     private boolean silent;
     private Runnable onKill = () -> {};
 
-    Network(World world, Server server, int client, List<Fault> plan, Seeded random) {
+    /** The way to one of the nodes. */
+    Network(World world, Server server, int number, int client, List<Fault> plan, Seeded random) {
         this.world = world;
         this.server = server;
         this.client = client;
-        this.faults = plan.stream().filter(fault -> fault.client() == client).toList();
+        this.isWithoutFaults = plan.isEmpty();
+        this.node = server.node(number);
+        this.faults = plan.stream()
+                .filter(fault -> fault.client() == client && server.node(fault.node()) == node)
+                .toList();
         this.random = random;
-        this.redis = server.redis.another();
+        leadsTo(node);
+    }
+
+    private void leadsTo(Node next) {
+        redis = next.redis.another();
         redis.log().turn(false);
     }
 
@@ -100,6 +114,7 @@ final class Network implements Redis {
     }
 
     private void meet(Fault fault) {
+        world.logFault(fault.isOfServer() ? "" : "c" + client, fault.kind().name(), fault.nanos());
         switch (fault.kind()) {
             case PAUSE_CLIENT -> {
                 world.pause(client, fault.nanos());
@@ -114,7 +129,11 @@ final class Network implements Redis {
             }
             case BREAK_SUBSCRIPTION -> redis.dropSubscriptions();
             case HALF_OPEN_SUBSCRIPTION -> silent = true;
-            default -> server.meets(fault);
+            case MOVE_ADDRESS -> {
+                redis.dropSubscriptions();
+                leadsTo(server.nodes.get((server.nodes.indexOf(node) + 1) % server.nodes.size()));
+            }
+            default -> server.meets(fault, node);
         }
     }
 
@@ -135,7 +154,7 @@ final class Network implements Redis {
             travel(Math.min(timeoutNanos, latency()));
             throw new RedisException.Refused(random.of(REFUSALS), null);
         }
-        long there = latency() + (fault == Fault.Kind.DELAY_REQUEST ? nanos[0] : 0) + server.pausedNanos();
+        long there = latency() + (fault == Fault.Kind.DELAY_REQUEST ? nanos[0] : 0) + node.pausedNanos();
         if (fault == Fault.Kind.LOSE_REQUEST || there >= timeoutNanos) {
             if (fault != Fault.Kind.LOSE_REQUEST) {
                 later("late", what, there, late);
@@ -159,16 +178,16 @@ final class Network implements Redis {
     }
 
     private <T> T run(String what, Supplier<T> work) {
-        server.look();
+        node.begins();
         try {
             T reply = work.get();
-            world.event("c%d %s -> %s", client, what, reply);
+            world.event("c" + client + " " + what + " -> " + reply);
             return reply;
         } catch (RedisException e) {
-            world.event("c%d %s -> %s", client, what, e.getMessage());
+            world.event("c" + client + " " + what + " -> " + e.getMessage());
             throw e;
         } finally {
-            server.look();
+            node.look();
         }
     }
 
@@ -183,13 +202,25 @@ final class Network implements Redis {
 
     @Override
     public Reply run(Call call, long timeoutNanos) {
-        Call sent = InMemoryRedis.at(call, address());
+        Call sent = dated(call);
         return request(
                 sent.script().name(),
                 sent.script().name() + sent.args(),
                 timeoutNanos,
                 () -> redis.run(sent, timeoutNanos),
-                () -> server.runLate(redis, call, sent));
+                () -> node.runLate(redis, call, sent));
+    }
+
+    /** A call as it is sent. Its date is not far from the time by the server's clock, unless that is not known yet. */
+    private Call dated(Call call) {
+        Call sent = InMemoryRedis.at(call, address());
+        if (call.notAfter() != null && isWithoutFaults) {
+            long date = Long.parseLong(sent.args().get(call.dated()));
+            if (date != 0 && Math.abs(date - node.micros()) > DATE_MICROS) {
+                world.fail("a " + sent.script().name() + " is dated by " + (date - node.micros()) + " µs from now");
+            }
+        }
+        return sent;
     }
 
     @Override
@@ -197,7 +228,7 @@ final class Network implements Redis {
         List<Call> sent = new ArrayList<>(calls.size());
         StringBuilder what = new StringBuilder("batch");
         for (Call call : calls) {
-            Call each = InMemoryRedis.at(call, address());
+            Call each = dated(call);
             sent.add(each);
             what.append(' ').append(each.script().name()).append(each.args());
         }
@@ -209,7 +240,7 @@ final class Network implements Redis {
                     () -> redis.runAll(sent, timeoutNanos),
                     () -> {
                         for (int i = 0; i < sent.size(); i++) {
-                            server.runLate(redis, calls.get(i), sent.get(i));
+                            node.runLate(redis, calls.get(i), sent.get(i));
                         }
                     });
         } catch (RedisException e) {
@@ -279,7 +310,7 @@ final class Network implements Redis {
                 if (silent || fault != null && fault.kind() == Fault.Kind.DROP_MESSAGE) {
                     world.event("c%d does not get %s", client, message);
                 } else {
-                    world.event("c%d gets %s%s", client, message, fault == null ? "" : ", late");
+                    world.event("c" + client + " gets " + message + (fault == null ? "" : ", late"));
                     return message;
                 }
             }

@@ -3,7 +3,9 @@ package io.github.redislocks.simulation;
 import io.github.redislocks.state.Hold;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -17,6 +19,14 @@ final class Scenario {
     private static final int CLIENTS = 2;
     /** Longer than a waiter may have to wait for a lock that nobody has: a place's life, a heartbeat, an outage. */
     private static final long FREE_NANOS = 8 * SECOND;
+    /** After this nothing may be left of a lock that nobody uses: longer than any lease, and what a fault lasts. */
+    private static final long LEFT_NANOS = 20 * SECOND;
+    /** By then a holder has to know, without a fault, that Redis has no such hold: a renewal and its answer. */
+    private static final long NOTICED_NANOS = 1_200 * MILLISECOND;
+    /** As above, if Redis tells the client of it. */
+    private static final long TOLD_NANOS = 400 * MILLISECOND;
+    /** After this a thing is given to who waits for one. */
+    private static final long GIVEN_NANOS = 2 * SECOND;
     /** After this no thread may be left of a client that is closed. */
     private static final long THREADS_NANOS = 3 * SECOND;
 
@@ -31,6 +41,7 @@ final class Scenario {
     final World world;
     final Server server;
     final Ledger ledger;
+    final Store store = new Store();
     final List<String> names = List.of("L0", "L1");
     private final Input input;
     private final List<Fault> plan;
@@ -45,12 +56,12 @@ final class Scenario {
     Scenario(World world, Input input) {
         this.world = world;
         this.input = input;
-        this.server = new Server(world, names);
-        this.ledger = new Ledger(world, server);
-        this.plan = new ArrayList<>(Fault.plan(input.seed, CLIENTS));
-        plan.removeIf(fault -> input.left.contains(fault.number()));
         this.random = new Seeded(input.seed * 17 + 3);
         this.options = Client.Options.of(random);
+        this.server = new Server(world, names, options.nodes());
+        this.ledger = new Ledger(world, server);
+        this.plan = new ArrayList<>(Fault.plan(input.seed, CLIENTS, server.isQuorum()));
+        plan.removeIf(fault -> input.left.contains(fault.number()));
     }
 
     List<Fault> plan() {
@@ -80,6 +91,7 @@ final class Scenario {
             watchWaiters();
             awaitCallers();
             world.event("all callers have ended");
+            awaitNothingLeft();
             for (int i = 0; i < made; i++) {
                 close(clients[i], Duration.ZERO);
             }
@@ -98,8 +110,7 @@ final class Scenario {
         Seeded numbers = random.another();
         Thread maker = world.thread(number, "maker", () -> {
             try {
-                clients[number] =
-                        new Client(world, server, number, plan, options, numbers.another(), () -> replace(number));
+                clients[number] = new Client(this, number, plan, options, numbers.another(), () -> replace(number));
             } catch (Throwable e) {
                 world.fail("client: " + Caller.text(e));
             }
@@ -169,39 +180,89 @@ final class Scenario {
         }
     }
 
-    /** Fails if somebody waits for long, though nobody has the lock. */
+    /** Fails if somebody waits for long, though nobody has the lock, or is told late of a loss. */
     private void watchWaiters() {
         world.thread(Network.NOBODY, "waiters", () -> {
-                    Map<String, Long> freeSince = new HashMap<>();
+                    Map<String, Long> since = new HashMap<>();
+                    Set<String> given = new HashSet<>();
                     while (true) {
-                        LockSupport.parkNanos(250 * MILLISECOND);
+                        LockSupport.parkNanos(100 * MILLISECOND);
                         for (String name : names) {
-                            boolean waitedFor = callers.stream()
-                                    .anyMatch(caller -> name.equals(caller.waitsFor()) && !caller.isStopped());
-                            if (!waitedFor || !server.isFree(name)) {
-                                freeSince.remove(name);
-                            } else if (world.now() - freeSince.computeIfAbsent(name, key -> world.now()) > FREE_NANOS) {
+                            if (lasts(since, name, waits(name) && server.isFree(name), FREE_NANOS)) {
                                 world.fail("somebody waits for " + name + ", which nobody has");
                             }
+                            Caller needy = needy(name);
+                            boolean unheard = needy != null && !store.isEmpty(name);
+                            if (lasts(since, name + " unheard", unheard && server.isFree(name), FREE_NANOS)) {
+                                world.fail("somebody waits for a signal of " + name + " that was given");
+                            }
+                            if (needy != null
+                                    && !unheard
+                                    && world.now() - needy.needsSince() > GIVEN_NANOS
+                                    && given.add(name)) {
+                                needy.isGiven(name, () -> given.remove(name));
+                            }
+                        }
+                        if (isWithoutFaults() && !server.isQuorum()) {
+                            checkNoticed(since);
                         }
                     }
                 })
                 .start();
     }
 
+    /** Whether something has been so for longer than a time. */
+    private boolean lasts(Map<String, Long> since, String what, boolean isSo, long nanos) {
+        if (!isSo) {
+            since.remove(what);
+            return false;
+        }
+        return world.now() - since.computeIfAbsent(what, key -> world.now()) > nanos;
+    }
+
+    private boolean waits(String name) {
+        return callers.stream().anyMatch(caller -> name.equals(caller.waitsFor()) && !caller.isStopped());
+    }
+
+    /** The caller that waits longest for a thing under a lock; null if none waits. */
+    private Caller needy(String name) {
+        return callers.stream()
+                .filter(caller -> name.equals(caller.needs()) && !caller.isStopped())
+                .min(Comparator.comparingLong(Caller::needsSince))
+                .orElse(null);
+    }
+
+    /** A hold that Redis does not have is valid for a moment only, unless nobody asks for it. */
+    private void checkNoticed(Map<String, Long> since) {
+        for (Hold hold : valid()) {
+            String name = hold.keys().name();
+            boolean gone = !String.valueOf(hold.token).equals(server.token(name));
+            long nanos = options.watchDeletions() ? TOLD_NANOS : NOTICED_NANOS;
+            boolean asked = hold.isRenewed() || options.watchDeletions();
+            if (lasts(since, name + " gone " + hold.token, gone && asked, nanos)) {
+                world.fail("a holder of " + name + " is not told of its loss, token " + hold.token);
+            }
+        }
+    }
+
     /** At most one hold of each lock is valid, by its own client's clock. */
     private void checkExclusion() {
+        List<Hold> valid = valid();
+        for (int i = 0; i < valid.size(); i++) {
+            for (int j = i + 1; j < valid.size(); j++) {
+                checkTwo(valid.get(i), valid.get(j));
+            }
+        }
+    }
+
+    private List<Hold> valid() {
         List<Hold> valid = new ArrayList<>(4);
         for (int i = 0; i < made; i++) {
             if (clients[i] != null && !world.isKilled(i)) {
                 clients[i].addValid(valid);
             }
         }
-        for (int i = 0; i < valid.size(); i++) {
-            for (int j = i + 1; j < valid.size(); j++) {
-                checkTwo(valid.get(i), valid.get(j));
-            }
-        }
+        return valid;
     }
 
     private void checkTwo(Hold one, Hold other) {
@@ -211,6 +272,41 @@ final class Scenario {
                 world.fail("two valid holds of " + one.lock() + ", tokens " + one.token + " and " + other.token);
             }
         }
+    }
+
+    /** Lets what goes on in the background end, and fails if it does not: all locks are free, and nobody waits. */
+    private void awaitNothingLeft() {
+        long until = world.now() + LEFT_NANOS;
+        String left = left();
+        while (!left.isEmpty() && world.now() < until) {
+            LockSupport.parkNanos(50 * MILLISECOND);
+            left = left();
+        }
+        if (!left.isEmpty()) {
+            world.fail("nobody uses a lock, and " + left);
+        }
+    }
+
+    private String left() {
+        for (int i = 0; i < made; i++) {
+            if (clients[i] != null && !world.isKilled(i) && !clients[i].isClosed()) {
+                String left = clients[i].left();
+                if (!left.isEmpty()) {
+                    return left;
+                }
+            }
+        }
+        return server.left(this::isGone);
+    }
+
+    /** Whether the process of an owner was killed. */
+    private boolean isGone(String owner) {
+        for (int i = 0; i < made; i++) {
+            if (owner.contains(":c" + i + ".")) {
+                return world.isKilled(i);
+            }
+        }
+        return false;
     }
 
     /** Nothing may be left of clients that are closed: no thread, no possession without an end, no key that stays. */
@@ -228,10 +324,10 @@ final class Scenario {
                 client.events.checkEnded();
             }
         }
-        for (String key : server.redis.keys()) {
-            if (server.redis.pttl(key) == -1) {
-                world.fail("the key " + key + " does not expire");
-            }
+        ledger.checkTold();
+        String lasting = server.lastingKey();
+        if (lasting != null) {
+            world.fail("the key " + lasting + " does not expire");
         }
     }
 }

@@ -1,86 +1,79 @@
 package io.github.redislocks.simulation;
 
-import io.github.redislocks.redis.Call;
-import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.state.LockKeys;
-import io.github.redislocks.testkit.twin.InMemoryRedis;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
 
-/**
- * The server that all clients of a schedule use: the in-memory Redis of the test kit, its faults, and what was seen
- * there.
- */
+/** The Redis of all clients of a schedule, which is one server or a quorum, and when it promises exclusion. */
 final class Server {
 
     private static final String PREFIX = "redis-locks";
+    private static final Map<String, String> KEYS = new ConcurrentHashMap<>();
     /** Longer than each lease that callers name, and any pause of a client. */
     private static final long LEARNED_NANOS = 9_000_000_000L;
 
-    final InMemoryRedis redis;
+    final List<Node> nodes = new ArrayList<>();
     private final World world;
     private final List<String> names;
-    /** Until when each lock has, or had, an owner in Redis, by the true time. */
-    private final Map<String, Long> ownedUntil = new HashMap<>();
     /** The first token that was not given yet when exclusion was last broken by what happened to a lock. */
     private final Map<String, Long> brokenBelow = new HashMap<>();
-    /** How many callers force the lock now. */
-    private final Map<String, Integer> forcing = new HashMap<>();
     /** When that was, by the true time. */
     private final Map<String, Long> brokenAt = new HashMap<>();
+    /** How many callers force the lock now. */
+    private final Map<String, Integer> forcing = new HashMap<>();
 
-    private long pausedUntil;
-    private long fullUntil;
-    private long steppedMicros;
     private boolean clockWentBack;
     private boolean forgot;
 
-    Server(World world, List<String> names) {
+    Server(World world, List<String> names, int count) {
         this.world = world;
         this.names = names;
-        this.redis = new InMemoryRedis(() -> World.START_MICROS + world.now() / 1000);
+        for (int i = 0; i < count; i++) {
+            nodes.add(new Node(world, names));
+        }
     }
 
-    /** The time by the server's clock, in microseconds. */
-    long micros() {
-        return World.START_MICROS + world.now() / 1000 + steppedMicros;
+    boolean isQuorum() {
+        return nodes.size() > 1;
     }
 
-    /** For how long from now the server does not answer. */
-    long pausedNanos() {
-        return Math.max(0, pausedUntil - world.now());
+    /** The Redis with this number, as far as there are so many: else another. */
+    Node node(int number) {
+        return nodes.get(number % nodes.size());
     }
 
-    void meets(Fault fault) {
+    void meets(Fault fault, Node node) {
         switch (fault.kind()) {
-            case PAUSE_SERVER -> pausedUntil = world.now() + fault.nanos();
-            case FILL_MEMORY -> fullUntil = world.now() + fault.nanos();
+            case PAUSE_SERVER -> node.pause(fault.nanos());
+            case FILL_MEMORY -> node.fill(fault.nanos());
             case CLOCK_BACK -> {
-                step(-fault.nanos());
+                node.step(-fault.nanos());
                 clockWentBack = true;
             }
             case CLOCK_FORWARD -> {
-                step(fault.nanos());
+                node.step(fault.nanos());
                 names.forEach(this::broken);
             }
             case FLUSH -> {
                 forgets();
-                redis.flushAll();
+                node.redis.flushAll();
             }
             case RESTART_EMPTY -> {
-                forgets();
-                redis.restart();
+                // A master of a quorum gives no vote then until those that it forgot have ended.
+                if (!isQuorum()) {
+                    forgets();
+                }
+                node.redis.restart();
             }
             default -> {}
         }
-    }
-
-    private void step(long nanos) {
-        long millis = nanos / 1_000_000;
-        redis.stepMillis(millis);
-        steppedMicros += millis * 1000;
     }
 
     private void forgets() {
@@ -90,10 +83,17 @@ final class Server {
 
     /** Somebody has ended or deleted the lock beside its holder, or it is forgotten. */
     void broken(String name) {
-        String last = redis.string(LockKeys.of(PREFIX, name).fence());
-        long next = last == null ? 0 : Long.parseLong(last.replaceAll("[^0-9].*", "")) + 1;
-        brokenBelow.merge(name, Math.max(next, micros() + 1), Math::max);
+        for (Node node : nodes) {
+            String last = node.redis.string(LockKeys.of(PREFIX, name).fence());
+            long next = last == null ? 0 : Long.parseLong(last.replaceAll("[^0-9].*", "")) + 1;
+            brokenBelow.merge(name, Math.max(next, node.micros() + 1), Math::max);
+        }
         brokenAt.put(name, world.now());
+    }
+
+    /** Whether anything may have ended or deleted the lock beside its holder. */
+    boolean wasBroken(String name) {
+        return brokenAt.containsKey(name) || forcing.containsKey(name);
     }
 
     /** Somebody is about to force the lock, at a moment that only Redis knows. */
@@ -106,13 +106,20 @@ final class Server {
         forcing.merge(name, -1, Integer::sum);
     }
 
+    /** Somebody deletes the lock. */
+    void delete(String name) {
+        broken(name);
+        nodes.forEach(node -> node.redis.del(lockKey(name)));
+    }
+
     /**
      * Whether exclusion is promised to a hold with this token: it began after exclusion was last broken, or that was so
      * long ago that its client has learned of it.
      */
     boolean isPromised(String name, long token) {
-        return forcing.getOrDefault(name, 0) == 0 && token >= brokenBelow.getOrDefault(name, 0L)
-                || forcing.getOrDefault(name, 0) == 0 && world.now() - brokenAt.getOrDefault(name, 0L) > LEARNED_NANOS;
+        return forcing.getOrDefault(name, 0) == 0
+                && (token >= brokenBelow.getOrDefault(name, 0L)
+                        || world.now() - brokenAt.getOrDefault(name, 0L) > LEARNED_NANOS);
     }
 
     /** Whether tokens may fall back: the last ones were forgotten, and time went back. */
@@ -120,66 +127,72 @@ final class Server {
         return forgot && clockWentBack;
     }
 
-    /** To do before and after each request: sees who owns what. */
-    void look() {
-        redis.full(world.now() < fullUntil);
-        for (String name : names) {
-            String key = lockKey(name);
-            if (redis.hash(key).containsKey("owner")) {
-                ownedUntil.put(name, world.now() + Math.max(0, redis.pttl(key)) * 1_000_000);
-            }
-        }
-    }
-
     /** Until when, as far as was seen, a lock had an owner. */
     long ownedUntil(String name) {
-        return ownedUntil.getOrDefault(name, 0L);
+        return nodes.stream().mapToLong(node -> node.ownedUntil(name)).max().orElse(0);
     }
 
     boolean isFree(String name) {
-        return !redis.hash(lockKey(name)).containsKey("owner");
+        return ofMajority(name, "owner") == null;
+    }
+
+    /** The token of the hold that Redis has; null if none has the lock. */
+    String token(String name) {
+        return ofMajority(name, "token");
+    }
+
+    private String ofMajority(String name, String field) {
+        if (!isQuorum()) {
+            return nodes.get(0).redis.hash(lockKey(name)).get(field);
+        }
+        Map<String, Long> counts = nodes.stream()
+                .map(node -> node.redis.hash(lockKey(name)).get(field))
+                .filter(Objects::nonNull)
+                .collect(Collectors.groupingBy(Function.identity(), Collectors.counting()));
+        return counts.entrySet().stream()
+                .filter(each -> 2 * each.getValue() > nodes.size())
+                .map(Map.Entry::getKey)
+                .findFirst()
+                .orElse(null);
     }
 
     static String lockKey(String name) {
-        return LockKeys.of(PREFIX, name).lock();
+        return KEYS.computeIfAbsent(name, first -> LockKeys.of(PREFIX, first).lock());
     }
 
-    /** Runs a request late, or once more. After its date it must change nothing. */
-    void runLate(InMemoryRedis client, Call undated, Call sent) {
-        // The date of a leave says until when others may come, not the leave itself.
-        boolean late = undated.notAfter() != null
-                && !sent.script().name().equals("leave")
-                && micros() > Long.parseLong(sent.args().get(undated.dated()));
-        String before = late ? state(sent) : "";
-        look();
-        try {
-            client.runLate(sent);
-        } catch (RedisException refused) {
-            // Nobody hears it.
-        }
-        look();
-        if (late && !state(sent).equals(before)) {
-            world.fail("a " + sent.script().name() + " that came after its date changed something");
-        }
-    }
-
-    private String state(Call sent) {
-        StringBuilder text = new StringBuilder();
-        for (String key : sent.keys()) {
-            text.append(key).append('=').append(value(key)).append('\n');
-        }
-        return text.toString();
-    }
-
-    private String value(String key) {
-        List<Function<String, Object>> types = List.of(redis::hash, redis::zset, redis::string);
-        for (Function<String, Object> type : types) {
-            try {
-                return String.valueOf(type.apply(key));
-            } catch (RuntimeException wrongType) {
-                // It is of one of the others.
+    /**
+     * Names an owner or a place that is left of locks that nobody uses; empty if there is none.
+     *
+     * @param isGone whether a process is gone, of which places may be left
+     */
+    String left(Predicate<String> isGone) {
+        for (Node node : nodes) {
+            for (String name : names) {
+                String key = lockKey(name);
+                if (node.redis.hash(key).containsKey("owner")) {
+                    return name + " is taken by " + node.redis.hash(key).get("owner");
+                }
+                for (Map.Entry<String, String> place :
+                        node.redis.hash(key + ":waiters").entrySet()) {
+                    long deadline = Long.parseLong(place.getValue().split(" ")[0]);
+                    if (deadline >= node.micros() && !isGone.test(place.getKey())) {
+                        return name + " has the place " + place.getKey();
+                    }
+                }
             }
         }
-        throw new IllegalStateException("The key " + key + " is of no known type");
+        return "";
+    }
+
+    /** A key that stays for ever; null if there is none. */
+    String lastingKey() {
+        for (Node node : nodes) {
+            for (String key : node.redis.keys()) {
+                if (node.redis.pttl(key) == -1) {
+                    return key;
+                }
+            }
+        }
+        return null;
     }
 }

@@ -1,0 +1,117 @@
+package io.github.redislocks.simulation;
+
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+
+/** One Redis: the in-memory server of the test kit, its clock, and what was seen there. */
+final class Node {
+
+    /** A master of a quorum that has just started gives no vote for a time. */
+    private static final long UPTIME_MILLIS = 3_600_000;
+
+    final InMemoryRedis redis;
+    private final World world;
+    private final List<String> names;
+    /** Until when each lock has, or had, an owner here, by the true time. */
+    private final Map<String, Long> ownedUntil = new HashMap<>();
+
+    private long pausedUntil;
+    private long fullUntil;
+    private long steppedMicros;
+
+    Node(World world, List<String> names) {
+        this.world = world;
+        this.names = names;
+        this.redis = new InMemoryRedis(() -> World.START_MICROS + world.now() / 1000);
+        redis.restart();
+        step(UPTIME_MILLIS * 1_000_000);
+    }
+
+    /** The time by its clock, in microseconds. */
+    long micros() {
+        return World.START_MICROS + world.now() / 1000 + steppedMicros;
+    }
+
+    /** For how long from now it does not answer. */
+    long pausedNanos() {
+        return Math.max(0, pausedUntil - world.now());
+    }
+
+    void pause(long nanos) {
+        pausedUntil = world.now() + nanos;
+    }
+
+    void fill(long nanos) {
+        fullUntil = world.now() + nanos;
+    }
+
+    void step(long nanos) {
+        long millis = nanos / 1_000_000;
+        redis.stepMillis(millis);
+        steppedMicros += millis * 1000;
+    }
+
+    /** A request is about to run. */
+    void begins() {
+        redis.full(world.now() < fullUntil);
+    }
+
+    /** A request has run: sees who owns what. */
+    void look() {
+        for (String name : names) {
+            String key = Server.lockKey(name);
+            if (redis.hash(key).containsKey("owner")) {
+                ownedUntil.put(name, world.now() + Math.max(0, redis.pttl(key)) * 1_000_000);
+            }
+        }
+    }
+
+    /** Until when, as far as was seen, a lock had an owner. */
+    long ownedUntil(String name) {
+        return ownedUntil.getOrDefault(name, 0L);
+    }
+
+    /** Runs a request late, or once more. After its date it must change nothing. */
+    void runLate(InMemoryRedis client, Call undated, Call sent) {
+        // The date of a leave says until when others may come, not the leave itself.
+        boolean late = undated.notAfter() != null
+                && !sent.script().name().equals("leave")
+                && micros() > Long.parseLong(sent.args().get(undated.dated()));
+        String before = late ? state(sent) : "";
+        begins();
+        try {
+            client.runLate(sent);
+        } catch (RedisException refused) {
+            // Nobody hears it.
+        }
+        look();
+        if (late && !state(sent).equals(before)) {
+            world.fail("a " + sent.script().name() + " that came after its date changed something");
+        }
+    }
+
+    private String state(Call sent) {
+        StringBuilder text = new StringBuilder();
+        for (String key : sent.keys()) {
+            text.append(key).append('=').append(value(key)).append('\n');
+        }
+        return text.toString();
+    }
+
+    private String value(String key) {
+        List<Function<String, Object>> types = List.of(redis::hash, redis::zset, redis::string);
+        for (Function<String, Object> type : types) {
+            try {
+                return String.valueOf(type.apply(key));
+            } catch (RuntimeException wrongType) {
+                // The key has one of the other types.
+            }
+        }
+        throw new IllegalStateException("The key " + key + " is of no known type");
+    }
+}
