@@ -19,6 +19,7 @@ import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.testkit.twin.Fault;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 import io.github.redislocks.watchdog.PendingCommand;
@@ -123,6 +124,37 @@ class AnyErrorTest extends FakeTime {
             assertThat(lock.fencingToken()).isGreaterThan(token);
             assertThat(lock.previousHolderLost()).isFalse();
             lock.unlock();
+            othersHaveTheLock();
+        }
+    }
+
+    /** As if there had been no room on the stack to wake the watchdog. */
+    @Test
+    void holdAndAttempt_thatAnErrorLeftWithoutAWord_endWithOneLook() {
+        for (boolean begun : new boolean[] {false, true}) {
+            lock.lock();
+            Hold hold = locks.client().holds.all().iterator().next();
+            if (begun) {
+                hold.beginRelease(clock.nanoTime());
+            }
+            Thread watchdog = locks.client().watchdog.threads().get(0);
+            long look = clock.nanoTime() + TimeUnit.SECONDS.toNanos(2);
+            await().until(() -> clock.isParked(watchdog) && clock.wakeOf(watchdog) <= look);
+            Attempt attempt = locks.client()
+                    .attempts
+                    .make(
+                            LockKeys.of("redis-locks", "job"),
+                            hold.owner,
+                            new Attempt.Request(30_000, true, false),
+                            WaitLimit.endless(Settings.DEFAULTS.retryForNanos()));
+            locks.client().attempts.begin(attempt);
+            hold.stranded = true;
+            attempt.stranded = true;
+            clock.advanceMillis(2_000);
+            await().untilAsserted(() -> {
+                assertThat(locks.client().holds.all()).isEmpty();
+                assertThat(locks.client().attempts.all()).isEmpty();
+            });
             othersHaveTheLock();
         }
     }

@@ -18,7 +18,7 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Attempts;
-import io.github.redislocks.watchdog.Watchdog;
+import io.github.redislocks.waiting.Handoff;
 import java.time.Duration;
 import java.util.List;
 import java.util.PriorityQueue;
@@ -42,7 +42,7 @@ public final class AsyncAcquisitions {
     private final Acquisitions acquisitions;
     private final MonitoredRedis monitored;
     private final UnavailableMessages unavailable;
-    private final Watchdog watchdog;
+    private final Handoff handoff;
     private final EventNotifier events;
     private final DutyLoop loop;
     private final ReentrantLock starting = new ReentrantLock();
@@ -65,7 +65,7 @@ public final class AsyncAcquisitions {
             Acquisitions acquisitions,
             MonitoredRedis monitored,
             UnavailableMessages unavailable,
-            Watchdog watchdog,
+            Handoff handoff,
             EventNotifier events,
             Threads threads) {
         this.clock = clock;
@@ -73,7 +73,7 @@ public final class AsyncAcquisitions {
         this.acquisitions = acquisitions;
         this.monitored = monitored;
         this.unavailable = unavailable;
-        this.watchdog = watchdog;
+        this.handoff = handoff;
         this.events = events;
         this.loop = new DutyLoop(threads, "async", this::turn);
     }
@@ -218,12 +218,9 @@ public final class AsyncAcquisitions {
         private final LockListener.@Nullable Acquiring call;
         private final AtomicBoolean queued = new AtomicBoolean();
         /** Gives up: nothing is left in Redis. Returns at once. */
-        public final Runnable cancellation = new Runnable() {
-            @Override
-            public void run() {
-                cancelled = true;
-                Pending.this.run();
-            }
+        public final Runnable cancellation = () -> {
+            cancelled = true;
+            run();
         };
 
         private volatile boolean cancelled;
@@ -276,15 +273,9 @@ public final class AsyncAcquisitions {
                 acquisition = made;
                 made.begin();
             } catch (Error e) {
-                strand(next);
+                handoff.strand(next);
                 throw e;
             }
-        }
-
-        private void strand(Attempt left) {
-            left.stranded = true;
-            watchdog.stranded = true;
-            watchdog.wakeAt(0);
         }
 
         private void due() {
@@ -318,7 +309,7 @@ public final class AsyncAcquisitions {
                     }
                 } finally {
                     if (attempt != null) {
-                        strand(attempt);
+                        handoff.strand(attempt);
                     }
                     fail(e, LockNotAcquired.Outcome.FAILED);
                 }
@@ -404,27 +395,24 @@ public final class AsyncAcquisitions {
             MemoryEdge.publish();
             end();
             if (told.get()) {
-                strand(hold);
+                handoff.strand(hold);
                 return;
             }
             acquired = hold;
             try {
-                events.tellHandle(new Runnable() {
-                    @Override
-                    public void run() {
-                        if (events.isHeard()) {
-                            events.acquired(keys, hold, beganNanos, call);
-                        }
-                        if (told.compareAndSet(false, true)) {
-                            caller.acquired(hold);
-                        } else if (!cancelled) {
-                            strand(hold);
-                        }
+                events.tellHandle(() -> {
+                    if (events.isHeard()) {
+                        events.acquired(keys, hold, beganNanos, call);
+                    }
+                    if (told.compareAndSet(false, true)) {
+                        caller.acquired(hold);
+                    } else if (!cancelled) {
+                        handoff.strand(hold);
                     }
                 });
             } catch (Throwable e) {
                 told.set(true);
-                strand(hold);
+                handoff.strand(hold);
                 // There was no memory for a task: the user's code runs here, late rather than never.
                 caller.failed(e);
                 throw e;
@@ -439,33 +427,20 @@ public final class AsyncAcquisitions {
             }
         }
 
-        /** Nobody will have it: the watchdog releases it. */
-        private void strand(Hold unwanted) {
-            unwanted.stranded = true;
-            watchdog.stranded = true;
-            watchdog.wakeAt(0);
-        }
-
         private void fail(Throwable failure, LockNotAcquired.Outcome outcome) {
             end();
             if (!told.compareAndSet(false, true)) {
                 return;
             }
-            boolean given = false;
             try {
-                events.tellHandle(new Runnable() {
-                    @Override
-                    public void run() {
-                        events.notAcquired(keys, clock, beganNanos, outcome, call);
-                        caller.failed(failure);
-                    }
-                });
-                given = true;
-            } finally {
-                if (!given) {
-                    // There was no memory for a task: the user's code runs here, late rather than never.
+                events.tellHandle(() -> {
+                    events.notAcquired(keys, clock, beganNanos, outcome, call);
                     caller.failed(failure);
-                }
+                });
+            } catch (Throwable e) {
+                // There was no memory for a task: the user's code runs here, late rather than never.
+                caller.failed(failure);
+                throw e;
             }
         }
 

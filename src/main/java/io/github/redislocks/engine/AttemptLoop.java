@@ -15,8 +15,8 @@ import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Attempts;
+import io.github.redislocks.waiting.Handoff;
 import io.github.redislocks.waiting.WaitingParts;
-import io.github.redislocks.watchdog.Watchdog;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,7 +30,7 @@ final class AttemptLoop {
     private final MonitoredRedis monitored;
     private final UnavailableMessages unavailable;
     private final Attempts attempts;
-    private final Watchdog watchdog;
+    private final Handoff handoff;
     private final Acquisitions acquisitions;
 
     AttemptLoop(RedisAccess access, WaitingParts parts, Redis redis, Acquisitions acquisitions) {
@@ -39,7 +39,7 @@ final class AttemptLoop {
         this.monitored = access.monitored();
         this.unavailable = access.unavailable();
         this.attempts = parts.attempts();
-        this.watchdog = parts.watchdog();
+        this.handoff = parts.handoff();
         this.acquisitions = acquisitions;
     }
 
@@ -82,10 +82,7 @@ final class AttemptLoop {
                 limit.throwIfInterrupted();
                 monitored.retried();
             } catch (Error e) {
-                // First without a method call, for which there may be no stack space.
-                attempt.stranded = true;
-                watchdog.stranded = true;
-                watchdog.wakeAt(0);
+                handoff.strand(attempt);
                 throw e;
             }
         }

@@ -202,22 +202,14 @@ public final class Conditions {
                 giveUp(attempt);
                 awaitGrant(attempt);
             } catch (Throwable e) {
-                // Without a method call, for which there may be no stack space.
-                hold.stranded = stage == Stage.GIVING_UP;
-                inRedis.stranded = stage == Stage.GIVING_UP;
-                if (settlement != null && settlement.made != null) {
-                    // An error has kept the thread from returning with the hold.
-                    settlement.made.stranded = true;
+                if (stage == Stage.GIVING_UP) {
+                    handoff.strand(hold);
+                    handoff.strand(inRedis);
                 }
-                watchdog.stranded = true;
-                try {
-                    handoff.abandon(attempt);
-                } catch (Error more) {
-                    attempt.stranded = true;
-                    throw more;
-                } finally {
-                    watchdog.wakeAt(0);
+                if (settlement != null) {
+                    settlement.strand();
                 }
+                handoff.abandon(attempt);
                 throw e;
             }
             if (stage == Stage.INTERRUPTED) {

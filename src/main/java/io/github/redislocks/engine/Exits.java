@@ -165,7 +165,6 @@ final class Exits {
      * @param onEnd told whether it was released in good order, by the thread that tells handles
      */
     void releaseHandleLater(LockObject lock, Hold hold, long keptMillis, Consumer<Boolean> onEnd) {
-        boolean begun = false;
         try {
             hold.keepFor(keptMillis);
             long sent = clock.nanoTime();
@@ -176,42 +175,31 @@ final class Exits {
                 losses.isValid(hold);
                 losses.ended(hold);
                 holds.remove(hold);
-                begun = true;
                 tell(lock, hold, sent, false, onEnd);
                 return;
             }
             MemoryEdge.publish();
             hold.names(handoff.successor(hold));
-            handoff.release(hold, keepsTurn(hold, sent), until, new Handoff.ReleaseEnd() {
-                @Override
-                public void ended(boolean inGoodOrder) {
-                    if (!inGoodOrder) {
-                        losses.ended(hold);
-                    }
-                    holds.remove(hold);
-                    tell(lock, hold, sent, inGoodOrder, onEnd);
+            handoff.release(hold, keepsTurn(hold, sent), until, inGoodOrder -> {
+                if (!inGoodOrder) {
+                    losses.ended(hold);
                 }
+                holds.remove(hold);
+                tell(lock, hold, sent, inGoodOrder, onEnd);
             });
-            begun = true;
-        } finally {
-            if (!begun) {
-                hold.stranded = true;
-                watchdog.stranded = true;
-                watchdog.wakeAt(0);
-            }
+        } catch (Throwable e) {
+            handoff.strand(hold);
+            throw e;
         }
     }
 
     /** By the thread for that, since listeners may be slow. */
     private void tell(LockObject lock, Hold hold, long sentNanos, boolean released, Consumer<Boolean> onEnd) {
-        events.tellHandle(new Runnable() {
-            @Override
-            public void run() {
-                if (released) {
-                    events.released(lock.keys, hold, sentNanos);
-                }
-                onEnd.accept(released);
+        events.tellHandle(() -> {
+            if (released) {
+                events.released(lock.keys, hold, sentNanos);
             }
+            onEnd.accept(released);
         });
     }
 
@@ -282,9 +270,7 @@ final class Exits {
             MemoryEdge.publish();
             release(lock, hold, sent, until, byNanos);
         } catch (Throwable e) {
-            hold.stranded = true;
-            watchdog.stranded = true;
-            watchdog.wakeAt(0);
+            handoff.strand(hold);
             throw e;
         }
     }
@@ -293,7 +279,6 @@ final class Exits {
     private void passOn(LockObject lock, LocalHold local, long now, long byNanos) {
         Residence residence = local.residence;
         GivingUp givingUp = null;
-        boolean ended = false;
         try {
             StackSpace.ensureLocal();
             long until = local.beginRelease(now);
@@ -309,19 +294,14 @@ final class Exits {
             } else {
                 residences.kept(residence, lock.own.residencyNanos(), now);
             }
-            ended = true;
-            residence.passOn(now);
-            residences.turnEnded(residence);
         } catch (LockLostException e) {
-            ended = true;
             throw e;
-        } finally {
-            if (!ended) {
-                local.stranded = true;
-                watchdog.stranded = true;
-                watchdog.wakeAt(0);
-            }
+        } catch (Throwable e) {
+            handoff.strand(local);
+            throw e;
         }
+        residence.passOn(now);
+        residences.turnEnded(residence);
         // First: of what the listeners do now this is not to tell the time.
         residences.givenUp(givingUp);
         if (events.isHeard()) {
@@ -357,7 +337,6 @@ final class Exits {
      */
     void giveUp(LockObject lock, Residence residence, Hold lease, WaitLimit limit) {
         GivingUp told = residences.givingUp(residence, lease, LockGivenUp.Reason.NO_TOKEN);
-        boolean ended = false;
         try {
             long now = clock.nanoTime();
             long until = lease.beginRelease(now);
@@ -369,17 +348,13 @@ final class Exits {
                 MemoryEdge.publish();
                 release(lock, lease, now, until, now + limit.timeoutNanos(now, settings.commandTimeoutNanos()));
             }
-            ended = true;
         } catch (LockLostException e) {
             // No thread had the lock, so none is told.
             told = null;
-            ended = true;
+        } catch (Throwable e) {
+            handoff.strand(lease);
+            throw e;
         } finally {
-            if (!ended) {
-                lease.stranded = true;
-                watchdog.stranded = true;
-                watchdog.wakeAt(0);
-            }
             residence.ended(lease);
         }
         residences.givenUp(told);
@@ -432,9 +407,7 @@ final class Exits {
             }
             ended(lock, hold, sent, found);
         } catch (Throwable e) {
-            hold.stranded = true;
-            watchdog.stranded = true;
-            watchdog.wakeAt(0);
+            handoff.strand(hold);
             throw e;
         }
     }

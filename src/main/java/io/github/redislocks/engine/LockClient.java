@@ -129,7 +129,7 @@ public final class LockClient {
                 new WaitingParts(attempts, localQueue, mailbox, handoff, settlements, losses, residences, watchdog);
         this.acquisitions = new Acquisitions(access, parts);
         this.async =
-                new AsyncAcquisitions(clock, attempts, acquisitions, monitored, unavailable, watchdog, events, threads);
+                new AsyncAcquisitions(clock, attempts, acquisitions, monitored, unavailable, handoff, events, threads);
         this.renewals = renewals(Renewals.LOSSES);
         this.queries =
                 new LockQueries(id, clock, settings, monitored, unavailable, holds, attempts, losses, residences);

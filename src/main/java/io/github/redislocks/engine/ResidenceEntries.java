@@ -23,6 +23,7 @@ import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.waiting.Handoff;
 import io.github.redislocks.waiting.LocalQueue;
 import io.github.redislocks.waiting.Residences;
 import io.github.redislocks.waiting.WaitingParts;
@@ -50,6 +51,7 @@ final class ResidenceEntries {
     private final Owners owners;
     private final Losses losses;
     private final Watchdog watchdog;
+    private final Handoff handoff;
     private final Residences residences;
     private final LocalQueue localQueue;
     private final Exits exits;
@@ -72,6 +74,7 @@ final class ResidenceEntries {
         this.owners = owners;
         this.losses = parts.losses();
         this.watchdog = parts.watchdog();
+        this.handoff = parts.handoff();
         this.residences = parts.residences();
         this.localQueue = parts.localQueue();
         this.exits = exits;
@@ -325,16 +328,13 @@ final class ResidenceEntries {
     }
 
     private void begin(Residence residence, Hold lease) {
-        boolean begun = false;
         try {
             residence.begin(lease);
             // Not earlier: before, a walk finds no lease to look at.
             watchdog.wakeAt(lease.acquiredNanos + Timing.heartbeatMillis(lease.leaseMillis()) * 1_000_000);
-            begun = true;
-        } finally {
-            if (!begun) {
-                strand(lease);
-            }
+        } catch (Throwable e) {
+            handoff.strand(lease);
+            throw e;
         }
         residences.begun();
     }
@@ -344,23 +344,14 @@ final class ResidenceEntries {
      * answered who try it. An error leaves it to the watchdog.
      */
     private void begun(Residence residence, LocalHold local, @Nullable Hold lost) {
-        boolean done = false;
         try {
             // First: once this one is lost, too, its record takes the place of the one before.
             merge(local, lost);
             losses.begun(local);
             residences.answerTries(residence);
-            done = true;
-        } finally {
-            if (!done) {
-                strand(local);
-            }
+        } catch (Throwable e) {
+            handoff.strand(local);
+            throw e;
         }
-    }
-
-    private void strand(Hold hold) {
-        hold.stranded = true;
-        watchdog.stranded = true;
-        watchdog.wakeAt(0);
     }
 }

@@ -281,7 +281,6 @@ public final class SeveralLocks {
     }
 
     private void giveBack(@Nullable Hold[] had, WaitLimit limit) {
-        boolean done = false;
         try {
             List<Hold> ending = new ArrayList<>(had.length);
             List<Sync> ends = new ArrayList<>(had.length);
@@ -302,11 +301,9 @@ public final class SeveralLocks {
             for (int i = 0; i < ends.size(); i++) {
                 exits.undone(ends.get(i), ending.get(i));
             }
-            done = true;
-        } finally {
-            if (!done) {
-                strand(had);
-            }
+        } catch (Throwable e) {
+            strand(had);
+            throw e;
         }
     }
 
@@ -323,9 +320,7 @@ public final class SeveralLocks {
     /** Ends the last acquisition of a hold, of which there were as many as given before it was to end. */
     private void strand(Hold hold, int count) {
         if (count == 1) {
-            hold.stranded = true;
-            watchdog.stranded = true;
-            watchdog.wakeAt(0);
+            handoff.strand(hold);
         } else if (hold.count() == count) {
             hold.exited();
         }

@@ -106,10 +106,7 @@ public final class Renewals implements Task {
 
     /** Notes that there is a lock whose holds are renewed with this lease. */
     public void isInUse(long leaseMillis) {
-        long shortest = shortestLeaseMillis.get();
-        while (leaseMillis < shortest && !shortestLeaseMillis.compareAndSet(shortest, leaseMillis)) {
-            shortest = shortestLeaseMillis.get();
-        }
+        shortestLeaseMillis.accumulateAndGet(leaseMillis, Math::min);
     }
 
     /**
@@ -182,6 +179,9 @@ public final class Renewals implements Task {
                     losses.ended(hold);
                     next = Math.min(next, age(hold, now));
                     lost++;
+                } else {
+                    // An error may end the release, and its thread may be unable to wake the watchdog.
+                    next = Math.min(next, now + LOOK_AGAIN_NANOS);
                 }
                 continue;
             }

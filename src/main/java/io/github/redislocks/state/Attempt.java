@@ -177,10 +177,7 @@ public final class Attempt {
     private volatile boolean doubted;
     /** When to ask again: with a place, by a heartbeat; in the local queue, whether the hold ahead is still there. */
     private volatile long nextHeartbeatNanos;
-    /**
-     * Whether an error ended the call before the attempt could leave Redis, so that the watchdog has to do it. The
-     * field is set directly, since there may be no stack space for a method call.
-     */
+    /** Whether an error ended the call before the attempt could leave Redis, so that the watchdog has to do it. */
     public volatile boolean stranded;
     /** Whether a heartbeat is under way; set by the watchdog, and only while there is no verdict. */
     private volatile boolean heartbeatInFlight;

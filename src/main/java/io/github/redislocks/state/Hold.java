@@ -103,10 +103,7 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
     private volatile boolean renewing;
     /** Whether the hold was said to be forced since the last renewal began. */
     private volatile boolean doubted;
-    /**
-     * Whether an error stopped the owner's thread in a release, which the watchdog has to continue. The thread sets the
-     * field directly, since there may be no stack space for a method call.
-     */
+    /** Whether an error has stopped the owner's thread in a release, which the watchdog has to continue. */
     public volatile boolean stranded;
     /** Whether the listeners have been told of the loss; used by the notifying thread only. */
     private volatile boolean told;

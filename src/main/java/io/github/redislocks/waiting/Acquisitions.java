@@ -198,10 +198,7 @@ public final class Acquisitions {
 
         /** Leaves a hold that nobody will be given to the watchdog. */
         public void strand() {
-            if (settlement.made != null) {
-                // Before any call, for which there may be no room on the stack.
-                settlement.made.stranded = true;
-            }
+            settlement.strand();
         }
 
         /**

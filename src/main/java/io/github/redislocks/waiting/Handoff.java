@@ -238,14 +238,32 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * Takes an attempt whose call ends by an exception or error out of the local queue and out of Redis. If this throws
-     * an error again, the caller leaves the rest to the watchdog.
+     * Takes an attempt whose call ends by an exception or error out of the local queue and out of Redis. If that meets
+     * an error again, the watchdog does the rest.
      */
     public void abandon(Attempt attempt) {
-        if (attempts.isUnderWay(attempt)) {
-            leaveForGood(attempt);
-            depart(attempt);
+        try {
+            if (attempts.isUnderWay(attempt)) {
+                leaveForGood(attempt);
+                depart(attempt);
+            }
+        } catch (Throwable e) {
+            strand(attempt);
+            throw e;
         }
+    }
+
+    /** Leaves an attempt whose thread has met an error to the watchdog. */
+    public void strand(Attempt attempt) {
+        // The next look finds the mark, even if there is no stack space for the call.
+        attempt.stranded = true;
+        watchdog.wakeNow();
+    }
+
+    /** Leaves the release of a hold whose thread has met an error to the watchdog. */
+    public void strand(Hold hold) {
+        hold.stranded = true;
+        watchdog.wakeNow();
     }
 
     private static void leaveForGood(Attempt attempt) {

@@ -25,6 +25,8 @@ import io.github.redislocks.watchdog.Task;
 public final class Heartbeats implements Task {
 
     private static final long PAUSE_NANOS = 100_000_000;
+    /** After which an attempt is looked at again, whatever it waits for. */
+    private static final long LOOK_NANOS = Timing.HEARTBEAT_MILLIS * 1_000_000;
 
     /** How long the watchdog rests after a walk, for each waiter beyond the first thousand. */
     private static final long REST_NANOS = 1_000;
@@ -98,7 +100,8 @@ public final class Heartbeats implements Task {
                 due.add(attempt.keys.lock(), new Heartbeat(attempt));
             }
         }
-        return next;
+        // An error may end a call, and its thread may be unable to wake the watchdog.
+        return next == Long.MAX_VALUE && !attempts.isEmpty() ? now + LOOK_NANOS : next;
     }
 
     public final class Heartbeat implements Job {

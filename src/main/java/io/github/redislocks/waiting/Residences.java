@@ -37,10 +37,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Residences implements Task {
 
-    private static final Runnable NOTHING = new Runnable() {
-        @Override
-        public void run() {}
-    };
+    private static final Runnable NOTHING = () -> {};
 
     /** The part of what may be kept that is given up together, so that looking for the oldest is seldom. */
     private static final int PART = 16;
@@ -125,12 +122,7 @@ public final class Residences implements Task {
 
     /** Another client tries a lock: it is given up if no thread has it, and the client is answered after that. */
     public void tried(String lock, String askingClient, long attempt) {
-        Runnable answer = new Runnable() {
-            @Override
-            public void run() {
-                watchdog.run(new Answering(lock, askingClient, attempt));
-            }
-        };
+        Runnable answer = () -> watchdog.run(new Answering(lock, askingClient, attempt));
         // Before the turn: nobody would end it.
         StackSpace.ensureLocal();
         Residence residence = known(lock);
@@ -307,18 +299,15 @@ public final class Residences implements Task {
             LockGivenUp.Reason otherwise,
             Runnable then,
             @Nullable Departure together) {
-        boolean begun = false;
         try {
             residence.releases(lease);
             LeaseEnd end = new LeaseEnd(residence, lease, givingUp(residence, lease, otherwise), then);
             // What the last thread wrote, the next may read, also if it is one of another client in this JVM.
             MemoryEdge.publish();
             release(end, together);
-            begun = true;
-        } finally {
-            if (!begun) {
-                strand(residence, lease, then);
-            }
+        } catch (Throwable e) {
+            strand(residence, lease, then);
+            throw e;
         }
     }
 
@@ -342,9 +331,7 @@ public final class Residences implements Task {
 
     /** After an error: leaves the release to the watchdog. */
     private void strand(Residence residence, Hold lease, Runnable then) {
-        lease.stranded = true;
-        watchdog.stranded = true;
-        watchdog.wakeAt(0);
+        handoff.strand(lease);
         // If there is an error once more, the watchdog ends the turn as well.
         released(residence, lease, then);
     }
@@ -406,18 +393,13 @@ public final class Residences implements Task {
             if (leaving.isEmpty()) {
                 return;
             }
-            boolean begun = false;
             try {
                 handoff.releaseTogether(leaving);
-                begun = true;
+            } catch (Throwable e) {
+                strand();
+                throw e;
             } finally {
-                try {
-                    if (!begun) {
-                        strand();
-                    }
-                } finally {
-                    leaving.clear();
-                }
+                leaving.clear();
             }
         }
 

@@ -151,6 +151,13 @@ public final class Settlements {
             return Result.LAPSED;
         }
 
+        /** After an error: leaves the hold that was made, if any, to the watchdog, since no caller will have it. */
+        public void strand() {
+            if (made != null) {
+                handoff.strand(made);
+            }
+        }
+
         /** How long to wait before {@link #settle} can be tried again. */
         public long pauseNanos(long now) {
             if (!(attempt.verdict() instanceof Attempt.Grant)) {

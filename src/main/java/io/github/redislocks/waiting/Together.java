@@ -16,7 +16,6 @@ import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
-import io.github.redislocks.watchdog.Watchdog;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -38,7 +37,6 @@ public final class Together {
     private final Attempts attempts;
     private final Settlements settlements;
     private final Handoff handoff;
-    private final Watchdog watchdog;
 
     public Together(RedisAccess access, WaitingParts parts) {
         this.clock = access.clock();
@@ -49,7 +47,6 @@ public final class Together {
         this.attempts = parts.attempts();
         this.settlements = parts.settlements();
         this.handoff = parts.handoff();
-        this.watchdog = parts.watchdog();
     }
 
     /** Whether so many locks can be taken by one request now: they lie on one server, which counts. */
@@ -73,7 +70,6 @@ public final class Together {
     public Answer take(
             List<LockKeys> locks, Owner owner, Attempt.Request request, WaitLimit within, @Nullable Hold[] had) {
         List<Attempt> all = new ArrayList<>(locks.size());
-        boolean done = false;
         try {
             long began = clock.nanoTime();
             long timeoutNanos = within.timeoutNanos(began, settings.commandTimeoutNanos());
@@ -87,19 +83,19 @@ public final class Together {
             Answer answer = ask(all, sent, timeoutNanos, within.waits());
             if (answer instanceof Answer.Granted granted) {
                 long deadline = sent + Timing.validityNanos(request.leaseMillis());
-                done = settle(
-                        all, new Attempt.Grant(granted.token(), false, deadline, clock.nanoTime(), true), limit, had);
-                return done ? answer : Answer.Word.LINE;
+                Attempt.Grant grant = new Attempt.Grant(granted.token(), false, deadline, clock.nanoTime(), true);
+                if (settle(all, grant, limit, had)) {
+                    return answer;
+                }
+                answer = Answer.Word.LINE;
             }
+            end(all);
             return answer;
-        } catch (Error e) {
-            strand(all);
-            done = true;
-            throw e;
-        } finally {
-            if (!done) {
-                end(all);
+        } catch (Throwable e) {
+            for (int i = 0; i < all.size(); i++) {
+                handoff.strand(all.get(i));
             }
+            throw e;
         }
     }
 
@@ -170,27 +166,10 @@ public final class Together {
 
     /** Ends those that have no hold; what they may have in Redis is left in the background. */
     private void end(List<Attempt> all) {
-        boolean done = false;
-        try {
-            for (Attempt attempt : all) {
-                if (attempts.isUnderWay(attempt)) {
-                    handoff.rescue(attempt);
-                }
-            }
-            done = true;
-        } finally {
-            if (!done) {
-                strand(all);
+        for (Attempt attempt : all) {
+            if (attempts.isUnderWay(attempt)) {
+                handoff.rescue(attempt);
             }
         }
-    }
-
-    /** Leaves them to the watchdog, after an error. */
-    private void strand(List<Attempt> all) {
-        for (int i = 0; i < all.size(); i++) {
-            all.get(i).stranded = true;
-        }
-        watchdog.stranded = true;
-        watchdog.wakeAt(0);
     }
 }

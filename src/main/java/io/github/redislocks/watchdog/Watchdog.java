@@ -35,10 +35,10 @@ public final class Watchdog {
     private static final long AGAIN_NANOS = 100_000_000;
 
     /**
-     * The longest sleep, and so the longest time until stranded work is found if its thread could not even wake the
-     * watchdog.
+     * The longest time between two walks while a task names any time. A walk is a look at what errors have left behind:
+     * the thread that met one may have been unable to wake the watchdog.
      */
-    private static final long LOOK_UP_NANOS = 2_000_000_000;
+    static final long LOOK_NANOS = 2_000_000_000;
 
     /** How long an idle sender is kept: its server may be gone. */
     private static final long IDLE_NANOS = 60_000_000_000L;
@@ -66,11 +66,8 @@ public final class Watchdog {
     private final AtomicLong wakeAtNanos = new AtomicLong(Long.MAX_VALUE);
     /** Set by the scheduler only. */
     private volatile long restUntilNanos;
-    /**
-     * Set by a thread that an error stopped in the middle of work on a hold or attempt. The thread sets the field
-     * directly, since there may be no stack space for a method call.
-     */
-    public volatile boolean stranded;
+    /** When a walk is due in any case; {@link Long#MAX_VALUE} while no task names a time. Set by the scheduler only. */
+    private volatile long lookAtNanos = Long.MAX_VALUE;
 
     public Watchdog(Clock clock, Redis redis, MonitoredRedis monitored, long commandTimeoutNanos, Threads threads) {
         this.threads = threads;
@@ -192,12 +189,16 @@ public final class Watchdog {
 
     private void turn() {
         long now = clock.nanoTime();
-        long wakeAt = Math.max(wakeAtNanos.get(), restUntilNanos);
-        if (wakeAt > now && !stranded) {
-            clock.parkUntil(this, wakeAt == Long.MAX_VALUE ? wakeAt : Math.min(wakeAt, now + LOOK_UP_NANOS));
+        long wakeAt = wakeAtNanos.get();
+        if (wakeAt == Long.MAX_VALUE || lookAtNanos == Long.MAX_VALUE) {
+            lookAtNanos = wakeAt == Long.MAX_VALUE ? wakeAt : now + LOOK_NANOS;
+        }
+        long walkAt = walkAtNanos();
+        if (walkAt > now) {
+            clock.parkUntil(this, walkAt);
             return;
         }
-        stranded = false;
+        lookAtNanos = now + LOOK_NANOS;
         // From here on, a thread that adds something wakes the watchdog anew.
         wakeAtNanos.set(Long.MAX_VALUE);
         long next = now + AGAIN_NANOS;
@@ -208,6 +209,10 @@ public final class Watchdog {
         } finally {
             wakeAt(next);
         }
+    }
+
+    private long walkAtNanos() {
+        return Math.min(Math.max(wakeAtNanos.get(), restUntilNanos), lookAtNanos);
     }
 
     private long restNanos() {
@@ -282,7 +287,7 @@ public final class Watchdog {
 
     /** Whether nothing is due and nothing is being sent. */
     public boolean isIdle() {
-        if (Math.max(wakeAtNanos.get(), restUntilNanos) <= clock.nanoTime()) {
+        if (walkAtNanos() <= clock.nanoTime()) {
             return false;
         }
         for (BatchSender sender : senders.values()) {

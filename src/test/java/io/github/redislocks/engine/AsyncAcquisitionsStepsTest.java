@@ -79,7 +79,6 @@ class AsyncAcquisitionsStepsTest extends SteppedAsync {
 
     private void isLeftToTheWatchdog(Hold hold) {
         assertThat(hold.stranded).isTrue();
-        assertThat(client.watchdog.stranded).isTrue();
         assertThat(client.watchdog.isIdle()).isFalse();
     }
 
@@ -448,7 +447,6 @@ class AsyncAcquisitionsStepsTest extends SteppedAsync {
         client.attempts.close();
         assertThatThrownBy(() -> want("job")).isInstanceOf(IllegalStateException.class);
         assertThat(heard).containsExactly("FAILED 0", "end FAILED");
-        assertThat(client.watchdog.stranded).isFalse();
         assertNothingLeft();
     }
 
@@ -508,13 +506,11 @@ class AsyncAcquisitionsStepsTest extends SteppedAsync {
         assertThat(client.watchdog.isIdle()).isTrue();
         int stranded = 0;
         for (int reading = 1; client.async.count() == 0; reading++) {
-            client.watchdog.stranded = false;
             beginWithAnError(reading);
             for (Attempt left : client.attempts.all()) {
                 if (client.async.count() == 0) {
                     stranded++;
                     assertThat(left.stranded).isTrue();
-                    assertThat(client.watchdog.stranded).isTrue();
                     assertThat(client.watchdog.isIdle()).isFalse();
                     // As the watchdog does.
                     client.handoff.rescue(left);
@@ -579,7 +575,6 @@ class AsyncAcquisitionsStepsTest extends SteppedAsync {
     /** Goes on, with an error at a reading of the clock; whether there was one before it has the lock. */
     private boolean meetsAnError(Wanting one, int reading) {
         Attempt attempt = attempt();
-        client.watchdog.stranded = false;
         happens(reading, this::throwError);
         goOn();
         assertThat(one.told()).hasSize(1);
@@ -591,7 +586,7 @@ class AsyncAcquisitionsStepsTest extends SteppedAsync {
         }
         assertThat(one.failure()).isInstanceOf(InternalError.class);
         assertThat(attempt.stranded).isTrue();
-        assertThat(client.watchdog.stranded).isTrue();
+        assertThat(client.watchdog.isIdle()).isFalse();
         if (client.attempts.isUnderWay(attempt)) {
             // As the watchdog does.
             client.handoff.rescue(attempt);

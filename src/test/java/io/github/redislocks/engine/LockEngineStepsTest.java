@@ -403,7 +403,6 @@ class LockEngineStepsTest extends SteppedClient {
         fail("free", broken);
         assertThatThrownBy(sync::unlock).isSameAs(broken);
         assertThat(hold.stranded).isTrue();
-        assertThat(client.watchdog.stranded).isTrue();
         assertThat(client.watchdog.isIdle()).isFalse();
         assertThat(sync.hasPossession()).isFalse();
         assertThat(commands()).containsExactly("release");

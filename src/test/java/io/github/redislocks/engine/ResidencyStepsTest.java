@@ -407,7 +407,7 @@ class ResidencyStepsTest extends SteppedResidence {
             }
             assertThatThrownBy(() -> kept.lock(LEASE, true)).isSameAs(broken);
             assertThat(kept.held()).as("not held").isNull();
-            assertThat(client.watchdog.stranded).isTrue();
+            assertThat(client.watchdog.isIdle()).isFalse();
             watch();
             assertThat(residence().isTurnFree()).isTrue();
             release(redis.run(pending("release").call(), MILLI));

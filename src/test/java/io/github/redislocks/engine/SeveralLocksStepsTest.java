@@ -64,7 +64,6 @@ class SeveralLocksStepsTest extends SteppedClient {
 
     private void isStranded(Hold hold) {
         assertThat(hold.stranded).isTrue();
-        assertThat(client.watchdog.stranded).isTrue();
         assertThat(client.watchdog.isIdle()).isFalse();
     }
 

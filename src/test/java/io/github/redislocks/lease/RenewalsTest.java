@@ -592,10 +592,10 @@ class RenewalsTest {
     }
 
     @Test
-    void holdThatIsBeingReleased_isLeftAlone() {
+    void holdThatIsBeingReleased_isLeftAlone_andLookedAtAgain() {
         Hold hold = hold(0);
         hold.beginRelease(clock.nanoTime());
-        assertThat(walk()).isEqualTo(Long.MAX_VALUE);
+        assertThat(walk()).isLessThan(Long.MAX_VALUE);
         assertThat(due).isEmpty();
         assertThat(turnsEnded).isEmpty();
     }

@@ -238,10 +238,21 @@ class WatchdogStepsTest {
     }
 
     @Test
-    void sleep_isNotLong_ifSomethingIsDueAtAll() {
+    void walk_comesWithEachLook_whileSomethingIsDueAtAll() {
         start();
-        watchdog.wakeAt(in(10_000));
-        parksUntil(in(2_000));
+        wanted = in(10_000);
+        watchdog.wakeAt(wanted);
+        for (int look = 0; look < 2; look++) {
+            parksUntil(in(2_000));
+            assertThat(walks).hasSize(look);
+            clock.advanceMillis(2_000);
+            int seen = look + 1;
+            soon().until(() -> walks.size() == seen);
+        }
+        wanted = Long.MAX_VALUE;
+        clock.advanceMillis(2_000);
+        soon().until(() -> walks.size() == 3);
+        parksUntil(Long.MAX_VALUE);
     }
 
     @Test
@@ -258,17 +269,6 @@ class WatchdogStepsTest {
         assertThat(walks).hasSize(1);
         clock.advanceMillis(1);
         soon().until(() -> walks.size() == 2);
-    }
-
-    @Test
-    void strandedWork_isLookedAtWithoutARest() {
-        rest = 40 * MILLI;
-        start();
-        walk();
-        watchdog.stranded = true;
-        watchdog.wakeAt(0);
-        soon().until(() -> walks.size() == 2);
-        assertThat(watchdog.stranded).isFalse();
     }
 
     @Test
