@@ -159,7 +159,7 @@ public interface FencedLock extends Lock {
     default <T extends @Nullable Object> T withLock(Supplier<T> action) {
         Objects.requireNonNull(action, "action");
         lock();
-        return callAndUnlock(asCall(action));
+        return callAndUnlock(action::get);
     }
 
     /**
@@ -204,7 +204,7 @@ public interface FencedLock extends Lock {
     default <T extends @Nullable Object> LockedResult<T> tryWithLock(Duration wait, Supplier<T> action)
             throws InterruptedException {
         Objects.requireNonNull(action, "action");
-        return tryLock(wait) ? LockedResult.of(callAndUnlock(asCall(action))) : LockedResult.busy();
+        return tryLock(wait) ? LockedResult.of(callAndUnlock(action::get)) : LockedResult.busy();
     }
 
     /**
@@ -245,23 +245,10 @@ public interface FencedLock extends Lock {
     }
 
     private <E extends Exception> void runAndUnlock(LockedRun<E> action) throws E {
-        callAndUnlock(new LockedCall<Boolean, E>() {
-            @Override
-            public Boolean call() throws E {
-                action.run();
-                return Boolean.TRUE;
-            }
+        callAndUnlock(() -> {
+            action.run();
+            return Boolean.TRUE;
         });
-    }
-
-    /** Not a lambda, here and above: a lambda whose first linking meets an error may fail for ever. */
-    private static <T extends @Nullable Object> LockedCall<T, RuntimeException> asCall(Supplier<T> action) {
-        return new LockedCall<T, RuntimeException>() {
-            @Override
-            public T call() {
-                return action.get();
-            }
-        };
     }
 
     private <T extends @Nullable Object, E extends Exception> T callAndUnlock(LockedCall<T, E> action) throws E {

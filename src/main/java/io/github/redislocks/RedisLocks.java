@@ -5,7 +5,6 @@ import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.engine.AsyncAcquisitions;
-import io.github.redislocks.engine.EagerClasses;
 import io.github.redislocks.engine.EndableFuture;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.RedisLockHandle;
@@ -132,7 +131,6 @@ public final class RedisLocks implements Locks {
             Connecting connecting) {
         boolean started = false;
         try {
-            EagerClasses.initialize();
             RedisLocks locks =
                     new RedisLocks(new LockClient(clientId, settings, listeners, clock, redis, threads), threads);
             locks.client.start(connecting.within, connecting.later);

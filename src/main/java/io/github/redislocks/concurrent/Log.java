@@ -20,35 +20,27 @@ public final class Log {
 
     /** Logs what a user should look into; format and arguments as in SLF4J, with an exception last. */
     public void warn(String format, @Nullable Object... arguments) {
-        try {
-            logger.warn(format, arguments);
-        } catch (Throwable notEvenLogged) {
-            // As the class says.
-        }
+        quietly(() -> logger.warn(format, arguments));
     }
 
     /** Logs an error of the library. */
     public void error(String format, @Nullable Object... arguments) {
-        try {
-            logger.error(format, arguments);
-        } catch (Throwable notEvenLogged) {
-            // As the class says.
-        }
+        quietly(() -> logger.error(format, arguments));
     }
 
     /** Logs what happens rarely and is no problem. */
     public void info(String format, @Nullable Object... arguments) {
-        try {
-            logger.info(format, arguments);
-        } catch (Throwable notEvenLogged) {
-            // As the class says.
-        }
+        quietly(() -> logger.info(format, arguments));
     }
 
     /** Logs what is useful to developers of the library. */
     public void debug(String format, @Nullable Object... arguments) {
+        quietly(() -> logger.debug(format, arguments));
+    }
+
+    private static void quietly(Runnable entry) {
         try {
-            logger.debug(format, arguments);
+            entry.run();
         } catch (Throwable notEvenLogged) {
             // As the class says.
         }

@@ -110,7 +110,7 @@ final class Closing {
         StackSpace.ensure();
         long now = clock.nanoTime();
         long end = now + drainNanos;
-        shortenDrain(end < now ? Long.MAX_VALUE : end);
+        drainEndNanos.accumulateAndGet(end < now ? Long.MAX_VALUE : end, Math::min);
         if (!begun.compareAndSet(false, true)) {
             awaitDone();
             return;
@@ -119,16 +119,6 @@ final class Closing {
             steps.run();
         } finally {
             done.countDown();
-        }
-    }
-
-    /**
-     * Brings the end of draining forward. Not a lambda: a lambda whose first linking meets an error may fail for ever.
-     */
-    private void shortenDrain(long end) {
-        long before = drainEndNanos.get();
-        while (end < before && !drainEndNanos.compareAndSet(before, end)) {
-            before = drainEndNanos.get();
         }
     }
 

@@ -10,7 +10,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
-import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -65,12 +64,7 @@ public final class HandledWork {
 
     private static void begin(Interruption interruption, CompletionStage<LockLost> lost) {
         interruption.begin();
-        CompletionStage<Void> unused = lost.thenAccept(new Consumer<LockLost>() {
-            @Override
-            public void accept(LockLost loss) {
-                boolean unused = interruption.interrupt();
-            }
-        });
+        CompletionStage<Void> unused = lost.thenAccept(loss -> interruption.interrupt());
     }
 
     /**

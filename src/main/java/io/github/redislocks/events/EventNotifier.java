@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -42,15 +43,6 @@ public final class EventNotifier {
 
     /** So many locks that were given up wait at most for a slow listener. */
     static final int MOST_GIVEN_UP = 100_000;
-
-    /** Made before it is needed: there is no memory then. */
-    private static final Runnable UNTOLD = new Runnable() {
-        @Override
-        public void run() {
-            Loggers.INTERNAL.error(
-                    "There was no memory to tell the lock listeners of an outage or of the end of a hold");
-        }
-    };
 
     /** Those that are told of losses, which is all; the last is the one that writes recordings. */
     private final LockListener[] listeners;
@@ -105,54 +97,32 @@ public final class EventNotifier {
         return attentive.length > 1 || FlightRecording.isOn(recording);
     }
 
-    /**
-     * The task that reports one event to each listener. Not a lambda: a lambda whose first linking meets an error may
-     * fail for ever.
-     */
-    private abstract class Telling implements Runnable {
-
-        private final Object event;
-
-        Telling(Object event) {
-            this.event = event;
-        }
-
-        abstract void tell(LockListener listener);
-
-        boolean isDue() {
-            return true;
-        }
-
-        LockListener[] hearers() {
-            return attentive;
-        }
-
-        @Override
-        public final void run() {
-            if (!isDue()) {
-                return;
-            }
-            for (LockListener listener : hearers()) {
-                try {
-                    tell(listener);
-                } catch (Throwable e) {
-                    Loggers.LOSS.error(
-                            "The lock listener {} failed for {}",
-                            listener.getClass().getName(),
-                            event,
-                            e);
-                }
+    /** Reports one event to each of these listeners. */
+    private static void tell(LockListener[] listeners, Object event, Consumer<LockListener> telling) {
+        for (LockListener listener : listeners) {
+            try {
+                telling.accept(listener);
+            } catch (Throwable e) {
+                Loggers.LOSS.error(
+                        "The lock listener {} failed for {}",
+                        listener.getClass().getName(),
+                        event,
+                        e);
             }
         }
+    }
+
+    private void tell(Object event, Consumer<LockListener> telling) {
+        tell(attentive, event, telling);
+    }
+
+    private void later(Object event, Consumer<LockListener> telling) {
+        toListeners.add(() -> tell(event, telling));
     }
 
     /** Logs what the threads that renew find. */
     public LateLog log() {
         return log;
-    }
-
-    private void later(Telling telling) {
-        toListeners.add(telling);
     }
 
     /**
@@ -169,14 +139,11 @@ public final class EventNotifier {
     }
 
     private static void add(TellingThread thread, Runnable task) {
-        thread.add(new Runnable() {
-            @Override
-            public void run() {
-                try {
-                    task.run();
-                } catch (Throwable e) {
-                    Loggers.INTERNAL.error("A lock handle could not be told", e);
-                }
+        thread.add(() -> {
+            try {
+                task.run();
+            } catch (Throwable e) {
+                Loggers.INTERNAL.error("A lock handle could not be told", e);
             }
         });
     }
@@ -184,45 +151,24 @@ public final class EventNotifier {
     /** Reports and logs a loss. If it throws for want of memory, it may be said again. */
     public void lost(LockLost loss, LossSubject subject) {
         if (subject.isOfHandle()) {
-            add(toLibrary, new Runnable() {
-                @Override
-                public void run() {
-                    subject.tellHandle(loss);
-                }
-            });
+            add(toLibrary, () -> subject.tellHandle(loss));
         }
         tellListeners(loss, subject);
         // Last: whoever reports the loss again, since this met an error, finds no line of it in the log.
-        log.addOrThrow(new Runnable() {
-            @Override
-            public void run() {
-                Loggers.LOSS.warn(
-                        "The lock \"{}\" (token {}) of {} was lost: {}",
-                        Shown.of(loss.lockName()),
-                        loss.token(),
-                        loss.owner(),
-                        loss.reason());
-            }
-        });
+        log.addOrThrow(() -> Loggers.LOSS.warn(
+                "The lock \"{}\" (token {}) of {} was lost: {}",
+                Shown.of(loss.lockName()),
+                loss.token(),
+                loss.owner(),
+                loss.reason()));
     }
 
     private void tellListeners(LockLost loss, LossSubject subject) {
         if (listeners.length > 1 || FlightRecording.isOn(recording)) {
-            lossesToListeners.add(new Telling(loss) {
-                @Override
-                LockListener[] hearers() {
-                    return listeners;
-                }
-
-                @Override
-                boolean isDue() {
-                    // The thread that tells of the acquisition adds the loss again.
-                    return (attentive.length == 1 || subject.isAnnounced()) && subject.isToldFirst();
-                }
-
-                @Override
-                void tell(LockListener listener) {
-                    listener.lost(loss);
+            lossesToListeners.add(() -> {
+                // The thread that tells of the acquisition adds the loss again.
+                if ((attentive.length == 1 || subject.isAnnounced()) && subject.isToldFirst()) {
+                    tell(listeners, loss, listener -> listener.lost(loss));
                 }
             });
         }
@@ -233,7 +179,7 @@ public final class EventNotifier {
         try {
             tellExpiring(hold, now);
         } catch (OutOfMemoryError e) {
-            log.add(UNTOLD);
+            log.add(EventNotifier::noMemory);
         }
     }
 
@@ -241,26 +187,16 @@ public final class EventNotifier {
         long maxHoldMillis = hold.maxHoldMillis();
         Duration left = since(now, hold.endNanos());
         LockExpiring event = LockExpiring.of(hold.keys().name(), hold.token, hold.owner.description(), left);
-        log.add(new Runnable() {
-            @Override
-            public void run() {
-                Loggers.LOSS.warn(
-                        "The lock \"{}\" (token {}) of {} will be lost in {} ms, since its maxHold is {}: name a longer"
-                                + " maxHold if the work takes that long; if it does not, see what keeps it",
-                        Shown.of(event.lockName()),
-                        event.token(),
-                        event.owner(),
-                        left.toMillis(),
-                        Shown.of(Duration.ofMillis(maxHoldMillis)));
-            }
-        });
+        log.add(() -> Loggers.LOSS.warn(
+                "The lock \"{}\" (token {}) of {} will be lost in {} ms, since its maxHold is {}: name a longer"
+                        + " maxHold if the work takes that long; if it does not, see what keeps it",
+                Shown.of(event.lockName()),
+                event.token(),
+                event.owner(),
+                left.toMillis(),
+                Shown.of(Duration.ofMillis(maxHoldMillis))));
         if (isHeard()) {
-            later(new Telling(event) {
-                @Override
-                void tell(LockListener listener) {
-                    listener.expiring(event);
-                }
-            });
+            later(event, listener -> listener.expiring(event));
         }
     }
 
@@ -270,19 +206,9 @@ public final class EventNotifier {
             return;
         }
         try {
-            later(new Telling("renewals") {
-                private long told;
-
-                @Override
-                boolean isDue() {
-                    told = renewals.getAndSet(0);
-                    return true;
-                }
-
-                @Override
-                void tell(LockListener listener) {
-                    listener.renewed(LocksRenewed.of(told));
-                }
+            toListeners.add(() -> {
+                LocksRenewed event = LocksRenewed.of(renewals.getAndSet(0));
+                tell(event, listener -> listener.renewed(event));
             });
         } catch (OutOfMemoryError e) {
             // These renewals are not reported; the next ones are.
@@ -300,29 +226,16 @@ public final class EventNotifier {
             leftOut.incrementAndGet();
             return;
         }
-        boolean queued = false;
         try {
             LockGivenUp event = told.at(now);
-            later(new Telling(event) {
-                @Override
-                boolean isDue() {
-                    givenUp.decrementAndGet();
-                    logLeftOut();
-                    return true;
-                }
-
-                @Override
-                void tell(LockListener listener) {
-                    listener.givenUp(event);
-                }
-            });
-            queued = true;
-        } catch (OutOfMemoryError e) {
-            log.add(UNTOLD);
-        } finally {
-            if (!queued) {
+            toListeners.add(() -> {
                 givenUp.decrementAndGet();
-            }
+                logLeftOut();
+                tell(event, listener -> listener.givenUp(event));
+            });
+        } catch (Throwable e) {
+            givenUp.decrementAndGet();
+            log.add(EventNotifier::noMemory);
         }
     }
 
@@ -352,19 +265,10 @@ public final class EventNotifier {
         }
         try {
             RedisOutage outage = RedisOutage.of(server.get(), failure, Duration.ofNanos(Math.max(0, lastedNanos)));
-            later(new Telling(outage) {
-                @Override
-                void tell(LockListener listener) {
-                    if (began) {
-                        listener.outageBegan(outage);
-                    } else {
-                        listener.outageEnded(outage);
-                    }
-                }
-            });
+            later(outage, began ? listener -> listener.outageBegan(outage) : listener -> listener.outageEnded(outage));
         } catch (OutOfMemoryError e) {
             // The caller has the outage to deal with, and must not get this error as well.
-            log.add(UNTOLD);
+            log.add(EventNotifier::noMemory);
         }
     }
 
@@ -390,12 +294,7 @@ public final class EventNotifier {
             boolean isLocal = hold instanceof LocalHold local && !local.hasAsked();
             Duration waited = since(sinceNanos, hold.acquiredNanos);
             LockAcquired event = LockAcquired.of(keys.name(), hold.token, waited, hold.previousLost, isLocal);
-            new Telling(event) {
-                @Override
-                void tell(LockListener listener) {
-                    listener.acquired(event);
-                }
-            }.run();
+            tell(event, listener -> listener.acquired(event));
             if (call != null) {
                 FollowedCall.tellEnd(call, event);
             }
@@ -441,12 +340,7 @@ public final class EventNotifier {
         try {
             Duration tried = sinceNanos == 0 ? Duration.ZERO : since(sinceNanos, clock.nanoTime());
             LockNotAcquired event = LockNotAcquired.of(keys.name(), tried, outcome);
-            new Telling(event) {
-                @Override
-                void tell(LockListener listener) {
-                    listener.notAcquired(event);
-                }
-            }.run();
+            tell(event, listener -> listener.notAcquired(event));
             if (call != null) {
                 FollowedCall.tellEnd(call, event);
             }
@@ -465,12 +359,7 @@ public final class EventNotifier {
             Duration left = Duration.ofMillis(hold.owner.keepsMillis()).minus(held);
             LockReleased event =
                     LockReleased.of(keys.name(), hold.token, held, left.isNegative() ? Duration.ZERO : left);
-            new Telling(event) {
-                @Override
-                void tell(LockListener listener) {
-                    listener.released(event);
-                }
-            }.run();
+            tell(event, listener -> listener.released(event));
         } catch (Throwable e) {
             untold(e);
         }
@@ -490,12 +379,7 @@ public final class EventNotifier {
         }
         try {
             LockForced event = LockForced.of(keys.name(), token, "thread " + thread);
-            new Telling(event) {
-                @Override
-                void tell(LockListener listener) {
-                    listener.forced(event);
-                }
-            }.run();
+            tell(event, listener -> listener.forced(event));
         } catch (Throwable e) {
             untold(e);
         }
@@ -503,6 +387,10 @@ public final class EventNotifier {
 
     private static Duration since(long fromNanos, long untilNanos) {
         return Duration.ofNanos(Math.max(0, untilNanos - fromNanos));
+    }
+
+    private static void noMemory() {
+        Loggers.INTERNAL.error("There was no memory to tell the lock listeners of an outage or of the end of a hold");
     }
 
     /** Logs that listeners could not be told, which must not undo what the call has done. */

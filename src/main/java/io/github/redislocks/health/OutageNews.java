@@ -52,16 +52,11 @@ public final class OutageNews implements Availability.Witness {
     @Override
     public void away(RedisException failure, long sinceNanos, long now) {
         if (!silent.getAsBoolean() && outage.isToBeTold(sinceNanos, now)) {
-            events.log().add(new Runnable() {
-                @Override
-                public void run() {
-                    Loggers.CONNECTION.warn(
-                            "{} is away: {}. What is held counts until its deadline, and calls go on trying as long as"
-                                    + " they may.",
+            events.log()
+                    .add(() -> Loggers.CONNECTION.warn(
+                            "{} is away: {}. What is held counts until its deadline, and calls go on trying as long as they may.",
                             what,
-                            failure.getMessage());
-                }
-            });
+                            failure.getMessage()));
             this.failure = String.valueOf(failure.getMessage());
             events.outageBegan(address, this.failure, now - sinceNanos);
         }
@@ -81,13 +76,9 @@ public final class OutageNews implements Availability.Witness {
         long since = outage.end();
         if (since != 0) {
             String server = address.get();
-            events.log().add(new Runnable() {
-                @Override
-                public void run() {
-                    Loggers.CONNECTION.info(
-                            "{} is back: {} answers again after {} ms", what, server, (now - since) / 1_000_000);
-                }
-            });
+            events.log()
+                    .add(() -> Loggers.CONNECTION.info(
+                            "{} is back: {} answers again after {} ms", what, server, (now - since) / 1_000_000));
             events.outageEnded(address, failure, now - since);
         }
     }
@@ -98,19 +89,13 @@ public final class OutageNews implements Availability.Witness {
         if (since != 0) {
             String server = address.get();
             long millis = (now - since) / 1_000_000;
-            events.log().add(new Runnable() {
-                @Override
-                public void run() {
-                    if (server.isEmpty()) {
-                        Loggers.CONNECTION.info(
-                                "{} names a master again, after {} ms in which a lock had none", what, millis);
-                    } else {
-                        Loggers.CONNECTION.info(
-                                "{} at {} has been replaced after {} ms: others have its locks now",
-                                what,
-                                server,
-                                millis);
-                    }
+            events.log().add(() -> {
+                if (server.isEmpty()) {
+                    Loggers.CONNECTION.info(
+                            "{} names a master again, after {} ms in which a lock had none", what, millis);
+                } else {
+                    Loggers.CONNECTION.info(
+                            "{} at {} has been replaced after {} ms: others have its locks now", what, server, millis);
                 }
             });
             events.outageEnded(address, failure, now - since);
@@ -129,12 +114,8 @@ public final class OutageNews implements Availability.Witness {
         if (silent.getAsBoolean() || text.contains("CROSSSLOT") || !isNewRefusal(text, now)) {
             return;
         }
-        events.log().add(new Runnable() {
-            @Override
-            public void run() {
-                Loggers.CONNECTION.warn("{} refuses {}: {}. {}", OutageNews.this.what, what, text, Remedy.of(failure));
-            }
-        });
+        events.log()
+                .add(() -> Loggers.CONNECTION.warn("{} refuses {}: {}. {}", this.what, what, text, Remedy.of(failure)));
     }
 
     private boolean isNewRefusal(String text, long now) {

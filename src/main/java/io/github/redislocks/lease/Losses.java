@@ -100,7 +100,7 @@ public final class Losses {
             if (hold.owner instanceof Residence residence) {
                 done = ended(residence, hold, reason);
             } else {
-                lastLostAttempt(hold.attempt);
+                lastLostAttempt.accumulateAndGet(hold.attempt, Math::max);
                 if (hold instanceof LocalHold local) {
                     local.residence.lost(local);
                 } else {
@@ -189,13 +189,6 @@ public final class Losses {
         // First: if an error prevents it, this must not happen at each walk.
         hold.warned();
         events.expiring(hold, now);
-    }
-
-    private void lastLostAttempt(long attempt) {
-        long before = lastLostAttempt.get();
-        while (before < attempt && !lastLostAttempt.compareAndSet(before, attempt)) {
-            before = lastLostAttempt.get();
-        }
     }
 
     /**

@@ -11,7 +11,6 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.watchdog.Ping;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import java.util.function.LongFunction;
@@ -135,12 +134,7 @@ public final class Mailbox implements Ping {
         }
         RedisException before = failure;
         want();
-        tried.await(System.nanoTime() + nanos, new BooleanSupplier() {
-            @Override
-            public boolean getAsBoolean() {
-                return isOpen() || closed || isAnother(failure, before);
-            }
-        });
+        tried.await(System.nanoTime() + nanos, () -> isOpen() || closed || isAnother(failure, before));
         RedisException after = failure;
         if (closed) {
             throw new RedisException.Unanswered("the mailbox is closed", false, null);

@@ -37,8 +37,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Residences implements Task {
 
-    private static final Runnable NOTHING = () -> {};
-
     /** The part of what may be kept that is given up together, so that looking for the oldest is seldom. */
     private static final int PART = 16;
 
@@ -279,7 +277,7 @@ public final class Residences implements Task {
             LockGivenUp.Reason reason = otherwise == null && lease != null ? reason(residence, lease) : otherwise;
             if (lease != null && reason != null) {
                 mayEnd = false;
-                giveUp(residence, lease, reason, NOTHING, together);
+                giveUp(residence, lease, reason, () -> {}, together);
             }
         } finally {
             if (mayEnd) {

@@ -10,12 +10,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 
 /**
- * A process that connects, to a quorum if it is given several servers, says so, and then does with locks whatever can
- * be done.
+ * A process that connects, to a quorum if it is given several servers, and then does with locks whatever can be done.
  */
 final class InitWorker {
 
-    static final String CONNECTED = "connected";
     static final String DONE = "done";
 
     private InitWorker() {}
@@ -26,7 +24,6 @@ final class InitWorker {
         try (RedisLocks locks = one
                 ? RedisLocks.connect(uris[0])
                 : RedisLocks.builder().quorum(uris).restartDelay(Duration.ZERO).build()) {
-            System.out.println(CONNECTED);
             RedisReentrantLock lock = locks.reentrantLock(args[0]);
             lock.lock();
             boolean unused = lock.tryLock();
