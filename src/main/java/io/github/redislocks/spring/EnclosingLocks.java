@@ -30,10 +30,15 @@ final class EnclosingLocks {
 
     private EnclosingLocks() {}
 
-    /** The calling thread, which holds the lock, begins such a method. Throws if one that encloses it lost the lock. */
-    static void enter(Locks source, FencedLock lock) {
+    /**
+     * The calling thread begins a method that has taken a lock. Returns the token. Throws if a method that encloses
+     * this one has lost the lock.
+     *
+     * @param handle holds the lock; null if the thread holds it
+     */
+    static long enter(Locks source, FencedLock lock, @Nullable LockHandle handle) {
         Enclosing same = of(source, lock.getName());
-        int depth = same == null ? 1 : same.depth + 1;
+        int depth = handle != null ? 0 : same == null ? 1 : same.depth + 1;
         if (same != null && lock.getHoldCount() < depth) {
             // This call has taken the lock anew, instead of entering it once more.
             Thread thread = Thread.currentThread();
@@ -42,13 +47,10 @@ final class EnclosingLocks {
             throw new LockLostException(
                     LockLost.of(lock.getName(), same.token, "thread " + name, LockLost.Reason.TAKEN));
         }
-        INNERMOST.set(
-                new Enclosing(source, lock.getName(), lock.fencingToken(), depth, lock::ensureHeld, INNERMOST.get()));
-    }
-
-    /** The calling thread begins a method whose lock a handle holds. */
-    static void enter(Locks source, LockHandle held) {
-        INNERMOST.set(new Enclosing(source, held.name(), held.fencingToken(), 0, held::ensureHeld, INNERMOST.get()));
+        long token = handle == null ? lock.fencingToken() : handle.fencingToken();
+        Runnable check = handle == null ? lock::ensureHeld : handle::ensureHeld;
+        INNERMOST.set(new Enclosing(source, lock.getName(), token, depth, check, INNERMOST.get()));
+        return token;
     }
 
     private static @Nullable Enclosing of(Locks source, String name) {

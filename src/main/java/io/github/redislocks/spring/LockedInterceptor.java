@@ -2,8 +2,6 @@ package io.github.redislocks.spring;
 
 import io.github.redislocks.FencedLock;
 import io.github.redislocks.LockHandle;
-import io.github.redislocks.LockedCall;
-import io.github.redislocks.LockedResult;
 import io.github.redislocks.Locks;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
@@ -106,28 +104,16 @@ final class LockedInterceptor implements MethodInterceptor {
         if (inTransaction && method.isRefusedInTransaction()) {
             throw refused(method, name);
         }
-        boolean[] ran = new boolean[1];
-        @SuppressWarnings("NullAway") // It does not see that the type argument of the call may be null.
-        LockedCall<@Nullable Object, Exception> work = () -> {
-            ran[0] = true;
-            EnclosingLocks.enter(source, lock);
-            return proceedAndLeave(call, name, lock.fencingToken(), others);
-        };
-        try {
-            Duration atLeast = method.atLeast;
-            if (atLeast != null && !lock.isHeldByCurrentThread()) {
-                return callAtLeast(call, name, others, atLeast, ran);
+        try (Taken taken = take(call, lock, inTransaction)) {
+            if (taken == null) {
+                return busy(method, name);
             }
-            return inTransaction ? callUntilCompletion(work, call, lock) : call(work, call, lock);
-        } catch (InterruptedException e) {
-            if (ran[0] || method.declares(InterruptedException.class)) {
-                throw e;
+            long ofTaken = EnclosingLocks.enter(source, lock, taken.handle);
+            try {
+                return proceed(call, name, ofTaken, others);
+            } finally {
+                EnclosingLocks.leave();
             }
-            Thread.currentThread().interrupt();
-            throw new LockBusyException(
-                    name,
-                    "The thread was interrupted while it waited for the lock " + shown(name) + " of " + method,
-                    e);
         }
     }
 
@@ -146,66 +132,74 @@ final class LockedInterceptor implements MethodInterceptor {
                         + " the lock until the open transaction has ended.");
     }
 
-    @SuppressWarnings("NullAway") // It does not see that the type argument of the call may be null.
-    private static @Nullable Object call(LockedCall<@Nullable Object, Exception> work, Call call, FencedLock lock)
-            throws Exception {
-        Duration wait = call.method.waitFor;
-        if (wait == null) {
-            return lock.callWithLock(work);
+    /**
+     * A lock that a call has taken.
+     *
+     * @param handle has the lock if it stays taken after the call, when no thread has it; else null
+     * @param release ends the possession; throws if the lock was lost
+     */
+    private record Taken(@Nullable LockHandle handle, Runnable release) implements AutoCloseable {
+
+        @Override
+        public void close() {
+            release.run();
         }
-        LockedResult<@Nullable Object> result = lock.tryCallWithLock(wait, work);
-        return result.ran() ? result.get() : busy(call.method, lock.getName());
     }
 
-    private static @Nullable Object callUntilCompletion(
-            LockedCall<@Nullable Object, Exception> work, Call call, FencedLock lock) throws Exception {
-        Duration wait = call.method.waitFor;
-        if (wait == null) {
-            lock.lock();
-        } else if (!lock.tryLock(wait)) {
-            return busy(call.method, lock.getName());
-        }
-        TransactionEnds.unlockAfterCompletion(lock);
-        return work.call();
-    }
-
-    /** By a handle, since what keeps the lock afterwards is no thread. */
-    private @Nullable Object callAtLeast(Call call, String name, List<String> others, Duration atLeast, boolean[] ran)
-            throws Exception {
+    /** Null if the lock was busy. */
+    private static @Nullable Taken take(Call call, FencedLock lock, boolean inTransaction) throws InterruptedException {
         LockedMethod method = call.method;
+        Duration wait = method.waitFor;
+        // Made before the lock is held, since an error here must not leave the lock held.
+        Taken ofThread = new Taken(null, inTransaction ? () -> {} : lock::unlock);
+        try {
+            if (method.atLeast != null && !lock.isHeldByCurrentThread()) {
+                LockHandle handle = acquire(call.source, lock.getName(), method);
+                return handle == null ? null : new Taken(handle, () -> keep(handle, method.atLeast));
+            }
+            if (wait == null) {
+                lock.lock();
+            } else if (!lock.tryLock(wait)) {
+                return null;
+            }
+        } catch (InterruptedException e) {
+            if (method.declares(InterruptedException.class)) {
+                throw e;
+            }
+            Thread.currentThread().interrupt();
+            throw new LockBusyException(
+                    lock.getName(),
+                    "The thread was interrupted while it waited for the lock " + shown(lock.getName()) + " of "
+                            + method,
+                    e);
+        }
+        if (inTransaction) {
+            TransactionEnds.unlockAfterCompletion(lock);
+        }
+        return ofThread;
+    }
+
+    private static @Nullable LockHandle acquire(Locks source, String name, LockedMethod method)
+            throws InterruptedException {
         try {
             // Now: after the work it would be too late. What has no fair locks keeps none.
-            FencedLock unused = call.source.fairLock(name);
+            FencedLock unused = source.fairLock(name);
         } catch (UnsupportedOperationException e) {
             throw new UnsupportedOperationException(
                     "The atLeast of " + method + " needs a lock that is kept by nobody, which a quorum does not offer."
                             + " Use a single server, Sentinel or a cluster for this method, or no atLeast.",
                     e);
         }
-        LockHandle acquired = method.waitFor == null
-                ? call.source.acquire(name, method.options)
-                : call.source.tryAcquire(name, method.waitFor, method.options).orElse(null);
-        if (acquired == null) {
-            return busy(method, name);
-        }
-        ran[0] = true;
-        try (Kept kept = new Kept(acquired, atLeast)) {
-            EnclosingLocks.enter(call.source, kept.handle);
-            return proceedAndLeave(call, name, kept.handle.fencingToken(), others);
-        }
+        return method.waitFor == null
+                ? source.acquire(name, method.options)
+                : source.tryAcquire(name, method.waitFor, method.options).orElse(null);
     }
 
-    /** A lock that stays taken for a time after its method. */
-    private record Kept(LockHandle handle, Duration atLeast) implements AutoCloseable {
-
-        @Override
-        public void close() {
-            try {
-                if (!handle.releaseAfter(atLeast)) {
-                    handle.ensureHeld();
-                }
-            } finally {
-                handle.close();
+    /** Releases a lock that stays taken for a time. */
+    private static void keep(LockHandle handle, Duration atLeast) {
+        try (handle) {
+            if (!handle.releaseAfter(atLeast)) {
+                handle.ensureHeld();
             }
         }
     }
@@ -219,14 +213,6 @@ final class LockedInterceptor implements MethodInterceptor {
                 "The lock " + shown(name) + " of " + method + " was busy for "
                         + Objects.requireNonNull(method.waitFor).toMillis() + " ms",
                 null);
-    }
-
-    private @Nullable Object proceedAndLeave(Call call, String name, long token, List<String> others) throws Exception {
-        try {
-            return proceed(call, name, token, others);
-        } finally {
-            EnclosingLocks.leave();
-        }
     }
 
     private @Nullable Object proceed(Call call, String name, long token, List<String> others) throws Exception {
