@@ -252,30 +252,19 @@ public interface FencedLock extends Lock {
     }
 
     private <T extends @Nullable Object, E extends Exception> T callAndUnlock(LockedCall<T, E> action) throws E {
-        Throwable thrown = null;
+        T result;
         try {
-            return action.call();
+            result = action.call();
         } catch (Throwable e) {
-            thrown = e;
-            throw e;
-        } finally {
-            if (thrown == null) {
+            try {
                 unlock();
-            } else {
-                unlockAfter(thrown);
+            } catch (RuntimeException | Error met) {
+                // The action's exception has precedence, since it may be the cause or the consequence of a loss.
+                e.addSuppressed(met);
             }
+            throw e;
         }
-    }
-
-    /**
-     * Unlocks after the action has thrown. The action's exception has precedence, since it may be the cause or the
-     * consequence of a loss.
-     */
-    private void unlockAfter(Throwable thrown) {
-        try {
-            unlock();
-        } catch (RuntimeException | Error e) {
-            thrown.addSuppressed(e);
-        }
+        unlock();
+        return result;
     }
 }
