@@ -32,6 +32,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -109,45 +110,10 @@ public final class RedisLocks implements Locks {
 
     /** Makes a factory on a Redis of a test, which {@link #close()} closes as well. */
     static RedisLocks on(Redis redis, Settings settings, List<LockListener> listeners, Clock clock) {
-        String id = newClientId("");
-        return on(
-                redis,
-                id,
-                settings.checked(),
-                listeners,
-                clock,
-                threads(null, id),
-                new Connecting(Duration.ZERO, false));
-    }
-
-    /** Makes a factory on a Redis, which {@link #close()} closes as well, and so does a failure to start. */
-    private static RedisLocks on(
-            Redis redis,
-            String clientId,
-            Settings settings,
-            List<LockListener> listeners,
-            Clock clock,
-            Threads threads,
-            Connecting connecting) {
-        boolean started = false;
-        try {
-            RedisLocks locks =
-                    new RedisLocks(new LockClient(clientId, settings, listeners, clock, redis, threads), threads);
-            locks.client.start(connecting.within, connecting.later);
-            started = true;
-            return locks;
-        } finally {
-            if (!started) {
-                redis.close();
-            }
-        }
-    }
-
-    /** What to do about a server that is not there: how long to wait for it, and whether to go on without it then. */
-    private record Connecting(Duration within, boolean later) {}
-
-    private static Threads threads(@Nullable ThreadFactory factory, String clientId) {
-        return Threads.of(factory, clientId.substring(clientId.lastIndexOf(':') + 1));
+        Builder builder = builder();
+        builder.settings = settings;
+        builder.listeners.addAll(listeners);
+        return builder.build(redis, clock);
     }
 
     /** Name: of the client, or empty. */
@@ -813,11 +779,7 @@ public final class RedisLocks implements Locks {
             // A node of a quorum keeps votes, which a client that uses that server alone must not take for holds.
             Settings checked =
                     (chosen.isQuorum() ? settings.withKeyPrefix(settings.keyPrefix() + ":quorum") : settings).checked();
-            String id = newClientId(clientName);
-            Threads threads = threads(threadFactory, id);
-            Redis redis = chosen.open(id, checked, restartDelay, threads);
-            Connecting connecting = new Connecting(connectWithin, connectLater);
-            return on(redis, id, checked, listeners, Clock.SYSTEM, threads, connecting);
+            return build(checked, Clock.SYSTEM, (id, threads) -> chosen.open(id, checked, restartDelay, threads));
         }
 
         /** Makes a client of another Redis, by another clock. For tests, and by a method handle for those of users. */
@@ -827,10 +789,25 @@ public final class RedisLocks implements Locks {
                 throw new IllegalArgumentException("The settings name a server, " + redis.address()
                         + " is another: leave uri, servers and quorum out, and set what holds for any Redis.");
             }
+            return build(settings.checked(), clock, (id, threads) -> redis);
+        }
+
+        private RedisLocks build(Settings checked, Clock clock, BiFunction<String, Threads, Redis> open) {
             String id = newClientId(clientName);
-            Threads threads = threads(threadFactory, id);
-            Connecting connecting = new Connecting(connectWithin, connectLater);
-            return on(redis, id, settings.checked(), listeners, clock, threads, connecting);
+            Threads threads = Threads.of(threadFactory, id.substring(id.lastIndexOf(':') + 1));
+            Redis redis = open.apply(id, threads);
+            boolean started = false;
+            try {
+                RedisLocks locks =
+                        new RedisLocks(new LockClient(id, checked, listeners, clock, redis, threads), threads);
+                locks.client.start(connectWithin, connectLater);
+                started = true;
+                return locks;
+            } finally {
+                if (!started) {
+                    redis.close();
+                }
+            }
         }
     }
 }
