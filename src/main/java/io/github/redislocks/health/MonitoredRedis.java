@@ -190,18 +190,12 @@ public final class MonitoredRedis {
         String text = String.valueOf(failure.getMessage());
         if (hasOneSlot && text.contains("CROSSSLOT")) {
             hasOneSlot = false;
-            events.log().add(new OneByOne(redis.address(), text));
-        }
-    }
-
-    private record OneByOne(String server, String text) implements Runnable {
-        @Override
-        public void run() {
-            Loggers.CONNECTION.warn(
-                    "Redis at {} keeps to the slots of a cluster, though it did not say so: {}. From now on holds are"
-                            + " renewed one by one.",
-                    server,
-                    text);
+            events.log()
+                    .add(new Warning(
+                            "Redis at {} keeps to the slots of a cluster, though it did not say so: {}. From now on"
+                                    + " holds are renewed one by one.",
+                            redis.address(),
+                            text));
         }
     }
 
@@ -227,20 +221,21 @@ public final class MonitoredRedis {
     /** What was granted, the caller has to know: it must not get an error from this. */
     private void tellTooFew(String key, Reply reply) {
         try {
-            events.log().add(new TooFew(redis.serverOf(key), tooFew(reply)));
+            events.log()
+                    .add(new Warning(
+                            "Redis at {}: {}. Until more do, no lock can be had, and holds end at their deadlines."
+                                    + " Check the replicas and the links to them, or want fewer by replicaAcks.",
+                            redis.serverOf(key),
+                            tooFew(reply)));
         } catch (OutOfMemoryError untold) {
             // The next calls that find too few tell nothing: they see that it has been so.
         }
     }
 
-    private record TooFew(String server, String why) implements Runnable {
+    private record Warning(String text, String server, String why) implements Runnable {
         @Override
         public void run() {
-            Loggers.CONNECTION.warn(
-                    "Redis at {}: {}. Until more do, no lock can be had, and holds end at their deadlines. Check the"
-                            + " replicas and the links to them, or want fewer by replicaAcks.",
-                    server,
-                    why);
+            Loggers.CONNECTION.warn(text, server, why);
         }
     }
 

@@ -27,32 +27,22 @@ public final class ServerRequirements {
     private static final Pattern VERSION = Pattern.compile("(\\d{1,6})\\.(\\d{1,6}).*");
 
     private final String address;
+    private final Reply answer;
     private final String version;
-    private final String role;
     private final String master;
     private final String policy;
     private final String command;
     private final String refusal;
-    private final String runId;
-    private final String cluster;
-    private final String offsetAtPromotion;
-    private final String startedMicros;
-    private final long nowMicros;
 
     /** Reads the reply to {@link Scripts#check}. */
     public ServerRequirements(String address, Reply answer) {
         this.address = address;
+        this.answer = answer;
         this.version = answer.text(0);
-        this.role = answer.text(1);
         this.master = answer.text(2);
         this.policy = answer.text(3);
         this.command = answer.text(4).toUpperCase(Locale.ROOT);
         this.refusal = answer.text(5);
-        this.runId = answer.text(6);
-        this.cluster = answer.text(7);
-        this.offsetAtPromotion = answer.text(8);
-        this.startedMicros = answer.text(9);
-        this.nowMicros = answer.number(answer.values().size() - 1);
     }
 
     /**
@@ -64,12 +54,12 @@ public final class ServerRequirements {
 
     /** The id of this start of this server; empty if the server reports none. */
     public String runId() {
-        return runId;
+        return answer.text(6);
     }
 
     /** Whether one script may only name keys of one slot, as far as the server reports it. */
     public boolean hasSlots() {
-        return cluster.equals("1");
+        return answer.text(7).equals("1");
     }
 
     /** Whether a node of a cluster replied that the key is on another node. */
@@ -99,22 +89,23 @@ public final class ServerRequirements {
     }
 
     public boolean isReplica() {
-        return role.equals("slave") || refused().says("READONLY");
+        return answer.text(1).equals("slave") || refused().says("READONLY");
     }
 
     /** Whether the server has been a replica since it started, as far as it reports it. */
     public boolean wasPromoted() {
-        return !offsetAtPromotion.equals("-1");
+        return !answer.text(8).equals("-1");
     }
 
     /** Whether the server ran at a time, by its own clock, as far as it reports it. */
     public boolean ranAt(long micros) {
+        String startedMicros = answer.text(9);
         return !startedMicros.isEmpty() && Long.parseLong(startedMicros) < micros - START_ERROR_MICROS;
     }
 
     /** The time of the server when it answered. */
     public long nowMicros() {
-        return nowMicros;
+        return answer.number(answer.values().size() - 1);
     }
 
     /** Warnings about what works but is not safe, or is slow. */

@@ -23,7 +23,8 @@ public final class UnavailableMessages {
     }
 
     private LockUnavailableException unavailable(
-            Reason reason, LockKeys keys, String text, boolean mayExist, @Nullable RedisException cause) {
+            Reason reason, LockKeys keys, String what, boolean mayExist, @Nullable RedisException cause) {
+        String text = "The lock \"" + Shown.of(keys.name()) + "\" " + what;
         return LockUnavailableException.builder(reason, redis.address(), text)
                 .lockName(keys.name())
                 .holdMayExist(mayExist)
@@ -49,8 +50,8 @@ public final class UnavailableMessages {
                 ? "A request may have been executed unanswered; what it left is removed when Redis is back, and ends with"
                         + " its lease at the latest."
                 : "Nothing of it exists in Redis.";
-        String text = unavailableText(keys, "was not acquired", consequence, triedNanos, cause);
-        return unavailable(reasonOf(cause), keys, text, mayExist, cause);
+        String what = "was not acquired" + why(keys, consequence, triedNanos, cause);
+        return unavailable(reasonOf(cause), keys, what, mayExist, cause);
     }
 
     /** For an attempt that has waited through an outage that lasted too long. */
@@ -72,45 +73,41 @@ public final class UnavailableMessages {
 
     /** For an acquisition too soon after a failover. */
     public LockUnavailableException tooSoon(LockKeys keys, long graceNanos, boolean mayExist) {
-        String text = "The lock \"" + Shown.of(keys.name()) + "\" was not acquired: Redis at " + redis.address()
-                + " has just become the master, and failoverGrace ("
-                + settings.failoverGraceNanos() / 1_000_000
+        String what = "was not acquired: Redis at " + redis.address()
+                + " has just become the master, and failoverGrace (" + settings.failoverGraceNanos() / 1_000_000
                 + " ms) lets no lock be acquired for another " + (graceNanos + 999_999) / 1_000_000
                 + " ms, since somebody may hold it whom that server does not know. Try again then, or wait longer.";
-        return unavailable(Reason.FAILOVER_GRACE, keys, text, mayExist, null);
+        return unavailable(Reason.FAILOVER_GRACE, keys, what, mayExist, null);
     }
 
     /** For an acquisition whose replies took longer than its lease. */
     public LockUnavailableException tooFar(Attempt attempt, boolean mayExist) {
-        String text = "The lock \"" + Shown.of(attempt.keys.name()) + "\" was not acquired: the answers of Redis at "
-                + redis.address() + " took longer than the lease of " + attempt.leaseMillis
+        String what = "was not acquired: the answers of Redis at " + redis.address() + " took longer than the lease of "
+                + attempt.leaseMillis
                 + " ms, so that each had lapsed when it came. Take a lease of several round trips to Redis, or one that"
                 + " is nearer.";
-        return unavailable(Reason.LEASE_TOO_SHORT, attempt.keys, text, mayExist, null);
+        return unavailable(Reason.LEASE_TOO_SHORT, attempt.keys, what, mayExist, null);
     }
 
     /** For an acquisition too soon after masters of a quorum had started. */
     public LockUnavailableException notYet(LockKeys keys, boolean mayExist, RedisException.Unready cause) {
-        String text = "The lock \"" + Shown.of(keys.name()) + "\" was not acquired: at Redis at " + redis.address()
-                + " "
-                + cause.getMessage() + ". lock() waits for them. Try again then, or wait longer; set restartDelay to"
+        String what = "was not acquired: at Redis at " + redis.address() + " " + cause.getMessage()
+                + ". lock() waits for them. Try again then, or wait longer; set restartDelay to"
                 + " Duration.ZERO only if a master that restarts has forgotten nothing.";
-        return unavailable(Reason.RESTART_DELAY, keys, text, mayExist, cause);
+        return unavailable(Reason.RESTART_DELAY, keys, what, mayExist, cause);
     }
 
     /** For an acquisition that too few replicas confirmed, and that was given back. */
     public LockUnavailableException notAcknowledged(
             LockKeys keys, long triedNanos, boolean mayExist, RedisException.Unacknowledged cause) {
-        String text =
-                unavailableText(keys, "was not acquired", "What was taken has been given back.", triedNanos, cause);
-        return unavailable(Reason.TOO_FEW_REPLICAS, keys, text, mayExist, cause);
+        String what = "was not acquired" + why(keys, "What was taken has been given back.", triedNanos, cause);
+        return unavailable(Reason.TOO_FEW_REPLICAS, keys, what, mayExist, cause);
     }
 
     /** For other operations: what was not done with the lock, and what that means for the caller. */
     public LockUnavailableException toDo(
             LockKeys keys, String what, String consequence, long triedNanos, @Nullable RedisException cause) {
-        String text = unavailableText(keys, what, consequence, triedNanos, cause);
-        return unavailable(reasonOf(cause), keys, text, false, cause);
+        return unavailable(reasonOf(cause), keys, what + why(keys, consequence, triedNanos, cause), false, cause);
     }
 
     /** For a count of tokens, which concerns no single lock. */
@@ -126,9 +123,8 @@ public final class UnavailableMessages {
     private LockUnavailableException notScanned(
             String what, String purpose, String server, long triedNanos, RedisException cause) {
         boolean refused = cause instanceof RedisException.Refused;
-        String text = what + ": Redis at " + server
-                + (refused ? " refused it" : " gave no usable answer for " + triedNanos / 1_000_000 + " ms")
-                + " (" + cause.getMessage() + "). Nothing has changed. "
+        String text = what + ": Redis at " + server + refusedOrSilent(triedNanos, cause) + " (" + cause.getMessage()
+                + "). Nothing has changed. "
                 + (refused ? purpose + ", the user needs +scan besides its other rights. " : "")
                 + Remedy.of(cause);
         return LockUnavailableException.builder(reasonOf(cause), server, text)
@@ -141,31 +137,31 @@ public final class UnavailableMessages {
         return refusal.says("WRONGTYPE") || String.valueOf(refusal.getMessage()).contains("attempt to ");
     }
 
-    private String unavailableText(
-            LockKeys keys, String what, String consequence, long triedNanos, @Nullable RedisException cause) {
+    private String why(LockKeys keys, String consequence, long triedNanos, @Nullable RedisException cause) {
         if (cause instanceof RedisException.Unacknowledged) {
-            return "The lock \"" + Shown.of(keys.name()) + "\" " + what + ": at Redis at " + redis.address() + " only "
-                    + cause.getMessage() + ", and that for " + triedNanos / 1_000_000 + " ms. " + consequence
+            return ": at Redis at " + redis.address() + " only " + cause.getMessage() + ", and that for "
+                    + triedNanos / 1_000_000 + " ms. " + consequence
                     + " Check the replicas and the links to them, or want fewer by replicaAcks.";
         }
         if (ServerRequirements.isElsewhere(cause)) {
-            return "The lock \"" + Shown.of(keys.name()) + "\" " + what + ". "
-                    + ServerRequirements.tooSmall(redis.address()) + ' ' + consequence;
+            return ". " + ServerRequirements.tooSmall(redis.address()) + ' ' + consequence;
         }
         if (cause instanceof RedisException.Refused refusal && isOfForeignKey(refusal)) {
-            return "The lock \"" + Shown.of(keys.name()) + "\" " + what + ": Redis at " + redis.address()
-                    + " has something else under the key " + Shown.of(keys.lock())
-                    + " or one that begins with it and a colon ("
-                    + cause.getMessage() + "). " + consequence
+            return ": Redis at " + redis.address() + " has something else under the key " + Shown.of(keys.lock())
+                    + " or one that begins with it and a colon (" + cause.getMessage() + "). " + consequence
                     + " Look at these keys with TYPE, and at their values; delete what is wrong there, or choose another keyPrefix.";
         }
-        boolean refused = cause instanceof RedisException.Refused;
-        return "The lock \"" + Shown.of(keys.name()) + "\" " + what + ": Redis at " + redis.address()
-                + (refused ? " refused it" : " gave no usable answer for " + triedNanos / 1_000_000 + " ms")
+        return ": Redis at " + redis.address() + refusedOrSilent(triedNanos, cause)
                 + (cause == null ? "" : " (" + cause.getMessage() + ")")
                 + ". " + consequence
                 + (cause == null
                         ? " Check the server, or wait longer with a larger retryFor or tryLock time."
                         : " " + Remedy.of(cause));
+    }
+
+    private static String refusedOrSilent(long triedNanos, @Nullable RedisException cause) {
+        return cause instanceof RedisException.Refused
+                ? " refused it"
+                : " gave no usable answer for " + triedNanos / 1_000_000 + " ms";
     }
 }
