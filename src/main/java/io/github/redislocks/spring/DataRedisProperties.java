@@ -2,8 +2,6 @@ package io.github.redislocks.spring;
 
 import io.github.redislocks.JedisServers;
 import java.net.URI;
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.Bindable;
@@ -96,17 +94,12 @@ final class DataRedisProperties implements RedisServerSource {
     }
 
     private static BootServers.Login login(URI url) {
-        String info = url.getRawUserInfo();
+        String info = url.getUserInfo();
         if (info == null) {
             return new BootServers.Login(null, null);
         }
         int colon = info.indexOf(':');
-        String user = colon > 0 ? decode(info.substring(0, colon)) : null;
-        return new BootServers.Login(user, decode(info.substring(colon + 1)));
-    }
-
-    private static String decode(String part) {
-        return URLDecoder.decode(part.replace("+", "%2B"), StandardCharsets.UTF_8);
+        return new BootServers.Login(colon > 0 ? info.substring(0, colon) : null, info.substring(colon + 1));
     }
 
     private static URI url(String text) {
