@@ -3,63 +3,74 @@ package io.github.redislocks.concurrent;
 import java.util.AbstractQueue;
 import java.util.Collection;
 import java.util.Iterator;
-import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An unbounded queue for which few threads wait at a time. The queues of the JDK that wait on a Condition may lose a
- * waiter for good if its first signal meets an {@link OutOfMemoryError}; and up to JDK 20 a thread that waits for a
+ * A queue for which few threads wait at a time. The queues of the JDK that wait on a Condition may lose a waiter for
+ * good if its first signal meets an {@link OutOfMemoryError}; and up to JDK 20 a thread that waits for a
  * {@link java.util.concurrent.LinkedTransferQueue} may poll without a pause, and without an end of its time
  * (JDK-8301341).
  */
-public class ParkingQueue<E> extends AbstractQueue<E> implements BlockingQueue<E> {
+public final class ParkingQueue<E> extends AbstractQueue<E> implements BlockingQueue<E> {
 
     private final Queue<E> elements = new ConcurrentLinkedQueue<>();
+    /** How many more elements may wait. */
+    private final AtomicInteger room;
     /** The threads that wait. Each looks at the elements once more after it has come here. */
     private final Queue<Thread> takers = new ConcurrentLinkedQueue<>();
 
-    @Override
-    public boolean offer(E element) {
-        enqueue(element);
-        return true;
+    /** Makes a queue for as many elements as there may be. */
+    public ParkingQueue() {
+        this(Integer.MAX_VALUE);
     }
 
-    /** Adds an element, whatever {@link #offer} does. */
-    protected final void enqueue(E element) {
+    ParkingQueue(int most) {
+        room = new AtomicInteger(most);
+    }
+
+    @Override
+    public boolean offer(E element) {
+        if (room.get() <= 0) {
+            return false;
+        }
         elements.add(element);
+        room.decrementAndGet();
         for (Thread taker : takers) {
             LockSupport.unpark(taker);
         }
+        return true;
     }
 
-    /** Whether more threads wait than there are elements for them. */
-    protected final boolean hasTaker() {
-        return takers.size() > elements.size();
-    }
-
+    /** As without a time: does not wait for room. */
     @Override
-    public final boolean offer(E element, long timeout, TimeUnit unit) {
+    public boolean offer(E element, long timeout, TimeUnit unit) {
         return offer(element);
     }
 
+    /** Throws if there is no room. */
     @Override
-    public final void put(E element) {
-        enqueue(element);
+    public void put(E element) {
+        add(element);
     }
 
     @Override
-    public final @Nullable E poll() {
-        return elements.poll();
-    }
-
-    @Override
-    public final @Nullable E poll(long timeout, TimeUnit unit) throws InterruptedException {
+    public @Nullable E poll() {
         E first = elements.poll();
+        if (first != null) {
+            room.incrementAndGet();
+        }
+        return first;
+    }
+
+    @Override
+    public @Nullable E poll(long timeout, TimeUnit unit) throws InterruptedException {
+        E first = poll();
         if (first != null) {
             return first;
         }
@@ -68,7 +79,7 @@ public class ParkingQueue<E> extends AbstractQueue<E> implements BlockingQueue<E
         takers.add(caller);
         try {
             while (true) {
-                first = elements.poll();
+                first = poll();
                 if (first != null) {
                     return first;
                 }
@@ -87,7 +98,7 @@ public class ParkingQueue<E> extends AbstractQueue<E> implements BlockingQueue<E
     }
 
     @Override
-    public final E take() throws InterruptedException {
+    public E take() throws InterruptedException {
         E first = null;
         while (first == null) {
             first = poll(1, TimeUnit.DAYS);
@@ -96,49 +107,53 @@ public class ParkingQueue<E> extends AbstractQueue<E> implements BlockingQueue<E
     }
 
     @Override
-    public final @Nullable E peek() {
+    public @Nullable E peek() {
         return elements.peek();
     }
 
     @Override
-    public final boolean remove(@Nullable Object element) {
-        return elements.remove(element);
+    public boolean remove(@Nullable Object element) {
+        boolean removed = elements.remove(element);
+        if (removed) {
+            room.incrementAndGet();
+        }
+        return removed;
     }
 
     @Override
-    public final boolean isEmpty() {
+    public boolean isEmpty() {
         return elements.isEmpty();
     }
 
     @Override
-    public final int size() {
+    public int size() {
         return elements.size();
     }
 
     @Override
-    public final Iterator<E> iterator() {
+    public Iterator<E> iterator() {
         return elements.iterator();
     }
 
     @Override
-    public final int remainingCapacity() {
-        return Integer.MAX_VALUE;
+    public int remainingCapacity() {
+        return room.get();
     }
 
     @Override
-    public final int drainTo(Collection<? super E> target) {
+    public int drainTo(Collection<? super E> target) {
         return drainTo(target, Integer.MAX_VALUE);
     }
 
     @Override
-    public final int drainTo(Collection<? super E> target, int most) {
-        Objects.requireNonNull(target, "target");
+    public int drainTo(Collection<? super E> target, int most) {
         int count = 0;
-        E next = count < most ? elements.poll() : null;
-        while (next != null) {
-            target.add(next);
-            count++;
-            next = count < most ? elements.poll() : null;
+        while (count < most && !isEmpty()) {
+            E next = poll();
+            if (next != null) {
+                target.add(next);
+                count++;
+            }
         }
         return count;
     }

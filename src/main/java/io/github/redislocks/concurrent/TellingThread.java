@@ -1,10 +1,7 @@
 package io.github.redislocks.concurrent;
 
 import java.time.Duration;
-import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
@@ -20,8 +17,7 @@ public final class TellingThread {
     /** How soon a thread that waits tries again to start this one. */
     private static final long AGAIN_NANOS = 10_000_000;
 
-    private final BlockingQueue<Runnable> queue = new ParkingQueue<>();
-    private final ThreadPoolExecutor executor;
+    private final OneThreadExecutor executor;
     /** Where it says what it meets; null if this is the thread that logs, which says it itself. */
     private final @Nullable LateLog log;
 
@@ -33,8 +29,10 @@ public final class TellingThread {
     /** Whether it was noted that no thread could be started, since it last ran something. */
     private final AtomicBoolean refused = new AtomicBoolean();
 
-    private final Warning noThread;
-    private final Warning busy;
+    /** Made before it is needed, when there may be no memory. */
+    private final Runnable noThread;
+
+    private final Runnable busy;
 
     /** Whom: who is told, for the log. */
     public TellingThread(String whom, ThreadFactory threads, LateLog log) {
@@ -48,23 +46,14 @@ public final class TellingThread {
 
     private TellingThread(@Nullable LateLog log, String whom, ThreadFactory threads) {
         this.log = log;
-        this.noThread = new Warning("No thread could be started to tell the {}; it is tried again", whom);
-        this.busy = new Warning("One of the {} is still busy; it goes on while the client closes", whom);
-        this.executor = new ThreadPoolExecutor(1, 1, 1, TimeUnit.SECONDS, queue, threads) {
+        this.noThread = () -> Loggers.LOSS.warn("No thread could be started to tell the {}; it is tried again", whom);
+        this.busy = () -> Loggers.LOSS.warn("One of the {} is still busy; it goes on while the client closes", whom);
+        this.executor = new OneThreadExecutor(Integer.MAX_VALUE, 1, threads) {
             @Override
             protected void afterExecute(Runnable task, @Nullable Throwable thrown) {
                 ended();
             }
         };
-        executor.allowCoreThreadTimeOut(true);
-    }
-
-    /** An entry of the log, made before it is needed. */
-    private record Warning(String format, String whom) implements Runnable {
-        @Override
-        public void run() {
-            Loggers.LOSS.warn(format, whom);
-        }
     }
 
     private void ended() {
@@ -87,24 +76,19 @@ public final class TellingThread {
 
     /** As above, once the thread has been started. */
     void queue(Runnable task) {
-        boolean queued = false;
         added.incrementAndGet();
         try {
-            queue.add(task);
-            queued = true;
-        } finally {
-            if (!queued) {
-                added.decrementAndGet();
-            }
+            executor.getQueue().add(task);
+        } catch (Throwable e) {
+            added.decrementAndGet();
+            throw e;
         }
     }
 
     /** Starts the thread if it has something to tell; to be said again if the system had no thread to give. */
     public void start() {
         try {
-            if (!queue.isEmpty() && executor.getPoolSize() == 0) {
-                executor.prestartCoreThread();
-            }
+            executor.revive();
         } catch (OutOfMemoryError | RuntimeException notStarted) {
             if (refused.compareAndSet(false, true) && log != null) {
                 log.add(noThread);
@@ -123,13 +107,7 @@ public final class TellingThread {
     boolean isTold(Duration limit) {
         long last = added.get();
         long deadline = System.nanoTime() + limit.toNanos();
-        // Not a lambda: it may be linked first when there is no memory.
-        BooleanSupplier told = new BooleanSupplier() {
-            @Override
-            public boolean getAsBoolean() {
-                return ended.get() >= Math.min(last, added.get());
-            }
-        };
+        BooleanSupplier told = () -> ended.get() >= Math.min(last, added.get());
         boolean all = told.getAsBoolean();
         while (!all && deadline - System.nanoTime() > 0) {
             start();

@@ -2,7 +2,7 @@ package io.github.redislocks.quorum;
 
 import io.github.redislocks.concurrent.Bell;
 import io.github.redislocks.concurrent.Loggers;
-import io.github.redislocks.concurrent.ScalingExecutor;
+import io.github.redislocks.concurrent.OneThreadExecutor;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.concurrent.Uninterruptibles;
 import io.github.redislocks.redis.Outcome;
@@ -14,7 +14,6 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -56,8 +55,8 @@ public final class QuorumNode extends PolledMaster {
     private final AtomicBoolean turn = new AtomicBoolean();
 
     private final Bell turnsEnd = new Bell();
-    public final ScalingExecutor calls;
-    public final ThreadPoolExecutor lane;
+    public final OneThreadExecutor calls;
+    public final OneThreadExecutor lane;
     private volatile boolean closing;
     private final WithdrawRetries retries;
     /** When turns were last begun to be counted, and how many there were: of the thread that asks slowly. */
@@ -71,8 +70,9 @@ public final class QuorumNode extends PolledMaster {
         this.threads = threads;
         this.health = new NodeHealth(redis::address, settings.commandTimeoutNanos() / 2, () -> closing, threads);
         this.retries = new WithdrawRetries(this, quorum, timer);
-        this.calls = new ScalingExecutor(1, IDLE_SECONDS, threads.factory("node-" + redis.address()));
-        this.lane = new ScalingExecutor(1, BACKGROUND_IDLE_SECONDS, threads.factory("lane-" + redis.address()));
+        this.calls = new OneThreadExecutor(MOST_WAITING, IDLE_SECONDS, threads.factory("node-" + redis.address()));
+        this.lane = new OneThreadExecutor(
+                MOST_WAITING, BACKGROUND_IDLE_SECONDS, threads.factory("lane-" + redis.address()));
     }
 
     /** Puts these questions to the node and returns at once; each poll hears what became of its own. */
@@ -369,7 +369,7 @@ public final class QuorumNode extends PolledMaster {
         try {
             awaitTurns(deadlineNanos);
             calls.shutdown();
-            for (ThreadPoolExecutor each : List.of(calls, lane)) {
+            for (OneThreadExecutor each : List.of(calls, lane)) {
                 boolean unused = Uninterruptibles.until(
                         deadlineNanos, nanos -> each.awaitTermination(nanos, TimeUnit.NANOSECONDS));
             }

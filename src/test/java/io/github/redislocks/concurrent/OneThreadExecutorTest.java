@@ -17,11 +17,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
-class ScalingExecutorTest {
+class OneThreadExecutorTest {
 
-    private static final int MAX = 3;
+    private static final int MOST = 1_000;
 
-    private final ScalingExecutor executor = new ScalingExecutor(MAX, 60, Threads.daemons("test-scaling"));
+    private final OneThreadExecutor executor = new OneThreadExecutor(MOST, 60, Threads.daemons("test-one"));
     private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
     private final CountDownLatch gate = new CountDownLatch(1);
     private final AtomicInteger done = new AtomicInteger();
@@ -48,31 +48,27 @@ class ScalingExecutorTest {
         for (int i = 1; i <= 20; i++) {
             int number = i;
             executor.execute(this::note);
-            await().until(() -> done.get() == number && executor.getActiveCount() == 0);
+            await().until(() -> done.get() == number);
         }
-        assertThat(threads.size())
-                .as("a thread that has just ended its task may not idle yet")
-                .isLessThan(MAX);
+        assertThat(threads).hasSize(1);
     }
 
     @Test
-    void tasks_atOnce_haveThreadsUpToTheMost_andTheRestWaits() {
+    void tasks_atOnce_shareOneThread() {
         for (int i = 0; i < 10; i++) {
             executor.execute(this::waitAndNote);
         }
-        await().until(() -> executor.getActiveCount() == MAX);
-        assertThat(executor.getPoolSize()).isEqualTo(MAX);
         assertThat(done).hasValue(0);
         gate.countDown();
         await().until(() -> done.get() == 10);
-        assertThat(threads).hasSize(MAX);
+        assertThat(threads).hasSize(1);
     }
 
     @Test
     void tasksThatWait_asTheLastThreadMeetsAnError_andNoneCanBeStarted_areDoneOnceRevived() {
         AtomicBoolean scarce = new AtomicBoolean();
-        ThreadFactory daemons = Threads.daemons("test-scaling");
-        ScalingExecutor one = new ScalingExecutor(1, 60, task -> {
+        ThreadFactory daemons = Threads.daemons("test-one");
+        OneThreadExecutor one = new OneThreadExecutor(MOST, 60, task -> {
             if (scarce.get()) {
                 throw new OutOfMemoryError("of the test");
             }
@@ -96,16 +92,18 @@ class ScalingExecutorTest {
 
     @Test
     void tasks_beyondTheBound_areRefused_andThereIsRoomAgainLater() {
-        for (int i = 0; i < MAX + ScalingExecutor.MAX_WAITING; i++) {
-            executor.execute(this::waitAndNote);
+        executor.execute(this::waitAndNote);
+        await().until(() -> executor.getQueue().isEmpty());
+        for (int i = 0; i < MOST; i++) {
+            executor.execute(this::note);
         }
         assertThatThrownBy(() -> executor.execute(this::note))
                 .isInstanceOf(RejectedExecutionException.class)
                 .hasMessageContaining("too many calls wait");
         gate.countDown();
-        await().until(() -> done.get() == MAX + ScalingExecutor.MAX_WAITING);
+        await().until(() -> done.get() == MOST + 1);
         executor.execute(this::note);
-        await().until(() -> done.get() == MAX + ScalingExecutor.MAX_WAITING + 1);
+        await().until(() -> done.get() == MOST + 2);
     }
 
     @Test
