@@ -224,9 +224,9 @@ class QuorumPortTest {
         Call check = Scripts.check("redis-locks:quorum", "mailbox");
         QuorumNode node = new QuorumNode(
                 0,
-                new QuorumServer(face, "redis-locks:quorum", 0, new ConcurrentHashMap<>()),
+                new QuorumServer(face, "redis-locks:quorum", 0, 0, new ConcurrentHashMap<>()),
                 Settings.DEFAULTS,
-                new QuorumCalls(1, 0),
+                new QuorumCalls(1),
                 timer,
                 Threads.DAEMONS);
         Poll poll = MajorityPoll.ofAll(1, check);

@@ -97,10 +97,15 @@ public final class ServerRequirements {
         return !answer.text(8).equals("-1");
     }
 
+    /** When the server started at the earliest, by its own clock; now if it does not report it. */
+    public long startedMicros() {
+        String startedMicros = answer.text(9);
+        return startedMicros.isEmpty() ? nowMicros() : Long.parseLong(startedMicros);
+    }
+
     /** Whether the server ran at a time, by its own clock, as far as it reports it. */
     public boolean ranAt(long micros) {
-        String startedMicros = answer.text(9);
-        return !startedMicros.isEmpty() && Long.parseLong(startedMicros) < micros - START_ERROR_MICROS;
+        return startedMicros() < micros - START_ERROR_MICROS;
     }
 
     /** The time of the server when it answered. */

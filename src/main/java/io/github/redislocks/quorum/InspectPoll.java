@@ -33,7 +33,7 @@ public final class InspectPoll extends Poll {
     }
 
     @Override
-    public Call call(PolledMaster node, long now, long timeoutNanos) {
+    public Call call(PolledMaster node, String runId, long now, long timeoutNanos) {
         return call;
     }
 

@@ -39,7 +39,7 @@ public class MajorityPoll extends Poll {
     }
 
     @Override
-    public Call call(PolledMaster node, long now, long timeoutNanos) {
+    public Call call(PolledMaster node, String runId, long now, long timeoutNanos) {
         return call;
     }
 

@@ -58,13 +58,8 @@ public abstract class Poll {
         this.outcomes = new ArrayList<>(Collections.nCopies(nodes, null));
     }
 
-    /** The question, as it is put to one node. */
-    public abstract Call call(PolledMaster node, long now, long timeoutNanos);
-
-    /** The same on a connection that leads to the server that is trusted, which need not be named. */
-    public Call callQuickly(PolledMaster node, long now, long timeoutNanos) {
-        return call(node, now, timeoutNanos);
-    }
+    /** The question, as it is put to one node. RunId: of the server that is meant; empty if it need not be named. */
+    public abstract Call call(PolledMaster node, String runId, long now, long timeoutNanos);
 
     /** What the answers heard until now come to, or null if more of them may change it. */
     public abstract @Nullable Result judge(Heard heard);

@@ -60,12 +60,11 @@ public final class Quorum implements Redis {
         timeoutNanos = settings.commandTimeoutNanos();
         this.restartDelayMillis = restartDelayMillis;
         candidacies = new VoteState.Register(memory(settings, restartDelayMillis));
-        calls = new QuorumCalls(masters.size(), restartDelayMillis);
+        calls = new QuorumCalls(masters.size());
         ConcurrentMap<String, Redis> known = new ConcurrentHashMap<>();
         for (Redis master : masters) {
-            // Where a restart forgets nothing, another server still does not know the votes that were given.
-            long delayMillis = Math.max(restartDelayMillis, settings.leaseMillis());
-            QuorumServer server = new QuorumServer(master, settings.keyPrefix(), delayMillis, known);
+            QuorumServer server =
+                    new QuorumServer(master, settings.keyPrefix(), restartDelayMillis, settings.leaseMillis(), known);
             nodes.add(new QuorumNode(nodes.size(), server, settings, calls, timer, threads));
         }
         address = masters.stream().map(Redis::address).collect(Collectors.joining(", ", "a quorum of ", ""));

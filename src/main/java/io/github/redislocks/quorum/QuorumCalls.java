@@ -20,11 +20,17 @@ public final class QuorumCalls {
     /** The time of a quorum, which has none: its requests are dated by the clocks of the nodes. */
     public static final long NOW = 1;
 
-    /** The server that a vote is asked of, and its time after which it is not to be given any more. */
-    public record At(String runId, long notAfterMicros) {
+    /**
+     * The server that a vote is asked of.
+     *
+     * @param runId empty if it need not be named
+     * @param fromMicros its time before which it is to give no new vote, or 0
+     * @param notAfterMicros its time after which the vote is not to be given any more
+     */
+    public record At(String runId, long fromMicros, long notAfterMicros) {
 
-        public static At of(PolledMaster node, long now, long timeoutNanos) {
-            return new At(node.server.runId(), node.time.notAfterMicros(now, timeoutNanos));
+        public static At of(PolledMaster node, String runId, long now, long timeoutNanos) {
+            return new At(runId, node.server.votesFromMicros(), node.time.notAfterMicros(now, timeoutNanos));
         }
     }
 
@@ -41,13 +47,10 @@ public final class QuorumCalls {
     private static final int ALL_ARGUMENTS = 11;
 
     private final int nodes;
-    private final long restartDelayMillis;
     private final AtomicLong ballots = new AtomicLong();
 
-    /** @param restartDelayMillis how long a node must have run before it votes */
-    public QuorumCalls(int nodes, long restartDelayMillis) {
+    public QuorumCalls(int nodes) {
         this.nodes = nodes;
-        this.restartDelayMillis = restartDelayMillis;
     }
 
     public int nodes() {
@@ -83,12 +86,12 @@ public final class QuorumCalls {
         args.add(Long.toString(candidate.leaseMillis()));
         args.add(Long.toString(at.notAfterMicros));
         args.add(Long.toString(token));
-        boolean behindUptime = place || candidate.lastLostAttempt() != 0 || lapsed != NO_HOLD;
-        if (restartDelayMillis != 0 || behindUptime || !at.runId.isEmpty()) {
-            args.add(Long.toString(restartDelayMillis));
+        boolean more = place || candidate.lastLostAttempt() != 0 || lapsed != NO_HOLD;
+        if (more || at.fromMicros != 0 || !at.runId.isEmpty()) {
+            args.add(Long.toString(at.fromMicros));
             args.add(at.runId);
         }
-        if (behindUptime) {
+        if (more) {
             args.add(place ? Long.toString(candidate.claimMillis()) : "");
             args.add(Long.toString(candidate.lastLostAttempt()));
         }
@@ -182,15 +185,13 @@ public final class QuorumCalls {
             }
 
             @Override
-            public Call call(PolledMaster node, long now, long timeoutNanos) {
+            public Call call(PolledMaster node, String runId, long now, long timeoutNanos) {
+                if (runId.isEmpty()) {
+                    return keep;
+                }
                 List<String> named = new ArrayList<>(args);
-                named.add(node.server.runId());
-                return node.server.runId().isEmpty() ? keep : new Call(kept, KEEP, keys, named);
-            }
-
-            @Override
-            public Call callQuickly(PolledMaster node, long now, long timeoutNanos) {
-                return keep;
+                named.add(runId);
+                return new Call(kept, KEEP, keys, named);
             }
 
             @Override

@@ -15,8 +15,10 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The server behind one node of a quorum: looked at before its first call, and whenever another one is met in its
- * place. Only a restarted server tells by its uptime which votes it may have forgotten. A promoted replica, or a server
+ * The server behind one node of a quorum, as the last look found it: before the first call, and whenever another one
+ * has answered than the one that was meant. By that look it is known from when on the server may give new votes.
+ *
+ * <p>Only a restarted server tells by its uptime which votes it may have forgotten. A promoted replica, or a server
  * that ran before the last answer of the one in whose place it is, may not know the votes that were given: it is met as
  * a server that starts at this moment.
  */
@@ -26,13 +28,19 @@ public final class QuorumServer {
     /** More than the error of the estimate of a server's time, which is a round trip. */
     public static final long LATE_MARGIN_NANOS = 100_000_000;
 
+    /** The uptime is the difference of two times in whole seconds: it may tell a second too much. */
+    private static final long UPTIME_ERROR_MICROS = 1_000_000;
+
     /**
      * In place of the run id of a replica, which keeps its own when it is promoted: then it is met as another server.
      */
     private static final String REPLICA = "replica";
 
-    /** A server that is not trusted yet, and since when it has been known. */
-    private record Newcomer(String runId, long metNanos) {}
+    /**
+     * Before which time of the server it gives no new vote, and until when it is told so: for twice as long, so that
+     * only the server's clock counts.
+     */
+    private record Silence(long untilMicros, long toldUntilNanos) {}
 
     public final Redis redis;
     public final ServerTime time = new ServerTime();
@@ -42,7 +50,8 @@ public final class QuorumServer {
     private final String mailbox;
 
     private final Call check;
-    private final long delayNanos;
+    private final long restartDelayMillis;
+    private final long leaseMillis;
     /** Whose run id is whose, by the addresses of the quorum: each server has one vote. */
     private final ConcurrentMap<String, Redis> known;
 
@@ -50,42 +59,59 @@ public final class QuorumServer {
     private final ReentrantLock looking = new ReentrantLock();
     private volatile @Nullable String runId;
     private volatile @Nullable String objection;
-    private volatile @Nullable Newcomer newcomer;
+    private volatile @Nullable Silence silence;
+    /** Whether another server has answered than the one with the run id. */
+    private volatile boolean doubted;
+
     private volatile long lookedNanos;
-    /** When the trusted server answered last, by its clock. */
+    /** When the server answered last, by its clock. */
     private volatile long answeredMicros;
 
     /**
      * Of which nothing is known yet.
      *
      * @param keyPrefix of the locks
-     * @param delayMillis for how long a server that may not know all votes gives none
+     * @param restartDelayMillis how long a restarted server must have run before it votes; 0 if it forgets nothing
+     * @param leaseMillis for how long another server gives no vote at least, since it does not know those given
      * @param known the run ids of all nodes
      */
-    public QuorumServer(Redis redis, String keyPrefix, long delayMillis, ConcurrentMap<String, Redis> known) {
-        this(redis, keyPrefix, delayMillis, known, System::nanoTime);
-    }
-
-    /** By a clock, of which only is told how long ago a server was looked at or met. */
     public QuorumServer(
             Redis redis,
             String keyPrefix,
-            long delayMillis,
+            long restartDelayMillis,
+            long leaseMillis,
+            ConcurrentMap<String, Redis> known) {
+        this(redis, keyPrefix, restartDelayMillis, leaseMillis, known, System::nanoTime);
+    }
+
+    /** By a clock, of which only is told how long ago a server was looked at. */
+    public QuorumServer(
+            Redis redis,
+            String keyPrefix,
+            long restartDelayMillis,
+            long leaseMillis,
             ConcurrentMap<String, Redis> known,
             LongSupplier nanoTime) {
         this.redis = redis;
         this.keyPrefix = keyPrefix;
         this.mailbox = LockKeys.mailbox(keyPrefix, "check");
         this.check = Scripts.check(keyPrefix, mailbox);
-        this.delayNanos = delayMillis * 1_000_000;
+        this.restartDelayMillis = restartDelayMillis;
+        this.leaseMillis = leaseMillis;
         this.known = known;
         this.nanoTime = nanoTime;
     }
 
-    /** What tells the server that is trusted from all others; empty if it is not known. */
+    /** The run id of the server that is meant; empty if it is not known. */
     public String runId() {
         String id = runId;
         return id == null ? "" : id;
+    }
+
+    /** The server's time before which it is to give no new vote; 0 if that is over. */
+    public long votesFromMicros() {
+        Silence told = silence;
+        return told == null || nanoTime.getAsLong() - told.toldUntilNanos > 0 ? 0 : told.untilMicros;
     }
 
     /** Why it cannot be one of a quorum, or null. */
@@ -94,21 +120,13 @@ public final class QuorumServer {
         return objection;
     }
 
-    /** Looks at the server before its first call, and learns its time; throws if it cannot be one of a quorum. */
+    /** Looks at the server if that is due, and learns its time; throws if it cannot be one of a quorum. */
     public void checkOnce(long timeoutNanos) {
         if (isToBeLookedAt()) {
             looking.lock();
             try {
                 if (isToBeLookedAt()) {
-                    ServerRequirements server = look(timeoutNanos);
-                    for (String warning : server.warnings()) {
-                        Loggers.CONNECTION.warn(warning);
-                    }
-                    // Another server than at the first look is met by its next vote.
-                    if (runId == null || mayKnowAll(server)) {
-                        trust(server);
-                    }
-                    object(server, timeoutNanos);
+                    meet(look(timeoutNanos), timeoutNanos);
                 }
             } finally {
                 looking.unlock();
@@ -122,12 +140,12 @@ public final class QuorumServer {
 
     /** Whether {@link #checkOnce} has nothing to do and no objection. */
     public boolean isTrusted() {
-        return objection == null && runId != null;
+        return objection == null && !isToBeLookedAt();
     }
 
-    /** Before its first call; and again now and then if something spoke against it. */
+    /** Before its first call, and if another one answered; and now and then if something spoke against it. */
     private boolean isToBeLookedAt() {
-        return objection == null ? runId == null : nanoTime.getAsLong() - lookedNanos > LOOK_AGAIN_NANOS;
+        return objection == null ? runId == null || doubted : nanoTime.getAsLong() - lookedNanos > LOOK_AGAIN_NANOS;
     }
 
     private ServerRequirements look(long timeoutNanos) {
@@ -144,6 +162,7 @@ public final class QuorumServer {
         }
         time.saw(answer, Math.max(sent, System.nanoTime() - LATE_MARGIN_NANOS));
         ServerRequirements server = new ServerRequirements(redis.address(), answer);
+        server.warnings().forEach(Loggers.CONNECTION::warn);
         String warning = ServerRequirements.warningOfSubscribing(redis, mailbox, timeoutNanos);
         if (warning != null) {
             Loggers.CONNECTION.warn(warning);
@@ -151,45 +170,70 @@ public final class QuorumServer {
         return server;
     }
 
-    /** Notes an answer of the trusted server, which had its time; of many in a second one. */
+    /** Notes an answer of the server, which had its time; of many in a second one. */
     public void answered(long micros) {
         if (micros - answeredMicros > 1_000_000) {
             answeredMicros = micros;
         }
     }
 
-    /** Notes that the trusted server is a replica now: it has forgotten what its master does not know. */
+    /** Notes that another server has answered. */
+    public void doubt() {
+        doubted = true;
+    }
+
+    /** Notes that the server is a replica now: it has forgotten what its master does not know. */
     public void becameReplica() {
         looking.lock();
         try {
-            trust(REPLICA);
+            runId = REPLICA;
         } finally {
             looking.unlock();
         }
     }
 
-    /**
-     * Whether the uptime of a server tells what it may have forgotten, since it is a restart of the one that is
-     * trusted: it did not run when that one answered last. A replica is not asked for votes at all.
-     */
-    private boolean mayKnowAll(ServerRequirements server) {
-        return server.isReplica() || (!server.wasPromoted() && !server.ranAt(answeredMicros));
+    /** Finds out whether the server that was looked at can be one of a quorum, and from when on it gives new votes. */
+    private void meet(ServerRequirements server, long timeoutNanos) {
+        object(server, timeoutNanos);
+        if (server.isReplica()) {
+            runId = REPLICA;
+        } else if (objection == null) {
+            if (!server.runId().equals(runId)) {
+                meetAnother(server);
+            }
+            runId = server.runId();
+            answeredMicros = server.nowMicros();
+        }
+        doubted = false;
     }
 
-    private void trust(ServerRequirements server) {
-        trust(server.isReplica() ? REPLICA : server.runId());
-        answeredMicros = server.nowMicros();
-    }
-
-    private void trust(String id) {
-        runId = id;
-        newcomer = null;
+    private void meetAnother(ServerRequirements server) {
+        boolean restarted = runId == null || (!server.wasPromoted() && !server.ranAt(answeredMicros));
+        long delayMillis = restarted ? restartDelayMillis : Math.max(restartDelayMillis, leaseMillis);
+        long sinceMicros = restarted ? server.startedMicros() + UPTIME_ERROR_MICROS : server.nowMicros();
+        // A restarted server knows no vote that it did not know before.
+        long untilMicros =
+                Math.max(delayMillis == 0 ? 0 : sinceMicros + delayMillis * 1_000, restarted ? votesFromMicros() : 0);
+        long leftMicros = untilMicros - server.nowMicros();
+        silence = leftMicros <= 0 ? null : new Silence(untilMicros, nanoTime.getAsLong() + 2_000 * leftMicros);
+        if (!restarted) {
+            Loggers.CONNECTION.warn(
+                    "Redis at {} is another server than before, or has been promoted: it may not know the votes that"
+                            + " were given, and is asked for no new ones for {} ms. An address of a quorum should"
+                            + " always lead to the same master, and the masters should have no replicas.",
+                    redis.address(),
+                    delayMillis);
+        }
     }
 
     private void object(ServerRequirements server, long timeoutNanos) {
         String why = server.objection();
         if (why == null && server.hasSlots()) {
             why = ServerRequirements.objectionToSlots(redis, keyPrefix, timeoutNanos);
+        }
+        if (why == null && restartDelayMillis != 0 && server.runId().isEmpty()) {
+            why = "Redis at " + redis.address() + " does not tell its run id, by which it is known that it restarted."
+                    + " Grant +info, or set restartDelay to Duration.ZERO if it never forgets a vote";
         }
         known.values().removeIf(redis::equals);
         Redis same = why != null || server.runId().isEmpty() ? null : known.putIfAbsent(server.runId(), redis);
@@ -204,50 +248,6 @@ public final class QuorumServer {
         objection = why;
         if (why != null) {
             Loggers.CONNECTION.error("{}: it is not asked for votes", why);
-        }
-    }
-
-    /**
-     * Looks at the server that was met in place of the one that was trusted: a restarted one is trusted, since its
-     * uptime tells what it may have forgotten; any other in time, unless there is an {@link #objection}.
-     *
-     * @return for how many more ms it is to give no vote; 0 if it is trusted now
-     */
-    public long meet(String id, long timeoutNanos) {
-        looking.lock();
-        try {
-            Newcomer last = newcomer;
-            if (id.equals(runId)) {
-                return 0;
-            }
-            if (last == null || !last.runId.equals(id)) {
-                ServerRequirements server = look(timeoutNanos);
-                object(server, timeoutNanos);
-                if (objection != null) {
-                    return 0;
-                }
-                if (mayKnowAll(server)) {
-                    trust(server);
-                    return 0;
-                }
-                // Should the one that was trusted come back, it does not know the votes of this one.
-                trust(REPLICA);
-                last = new Newcomer(server.runId(), nanoTime.getAsLong());
-                newcomer = last;
-                Loggers.CONNECTION.warn(
-                        "Redis at {} is another server than before, or has been promoted: it may not know the votes that"
-                                + " were given, and is asked for no new ones for {} ms. An address of a quorum should"
-                                + " always lead to the same master, and the masters should have no replicas.",
-                        redis.address(),
-                        delayNanos / 1_000_000);
-            }
-            long left = delayNanos - (nanoTime.getAsLong() - last.metNanos);
-            if (left <= 0) {
-                trust(last.runId);
-            }
-            return Math.max(0, (left + 999_999) / 1_000_000);
-        } finally {
-            looking.unlock();
         }
     }
 }

@@ -76,9 +76,9 @@ public final class RenewPoll extends MajorityPoll {
     }
 
     @Override
-    public Call call(PolledMaster node, long now, long timeoutNanos) {
+    public Call call(PolledMaster node, String runId, long now, long timeoutNanos) {
         return calls.renewal(
-                holder, ballot, token, before.lapsed(node.index), QuorumCalls.At.of(node, now, timeoutNanos));
+                holder, ballot, token, before.lapsed(node.index), QuorumCalls.At.of(node, runId, now, timeoutNanos));
     }
 
     @Override

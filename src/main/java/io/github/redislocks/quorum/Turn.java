@@ -88,8 +88,8 @@ final class Turn {
             return false;
         }
         for (int i = 0; i < outcomes.size(); i++) {
-            VoteAnswer answer = VoteAnswer.of(outcomes.get(i));
-            if (outcomes.get(i).reply() == null || answer == VoteAnswer.Word.LATE || answer.otherRunId() != null) {
+            Outcome outcome = outcomes.get(i);
+            if (outcome.reply() == null || VoteAnswer.of(outcome).wantsAnother()) {
                 return false;
             }
         }
@@ -144,7 +144,7 @@ final class Turn {
         try {
             open = first.late();
             if (!wanted().isEmpty() && OpenQuestion.latest(wanted()) - System.nanoTime() > 0) {
-                // They told the time, by which the next ones are not late; or another server has been met.
+                // Late answers told the time, by which the next ones are not late; another server is looked at now.
                 node.server.checkOnce(Math.max(1, OpenQuestion.latest(wanted()) - System.nanoTime()));
                 open = pass();
             }
@@ -195,14 +195,12 @@ final class Turn {
     private List<Call> requests(List<OpenQuestion> questions, boolean quickly) {
         sentNanos = System.nanoTime();
         deadlineNanos = OpenQuestion.latest(questions);
+        String named = quickly ? "" : node.server.runId();
         List<Call> requests = new ArrayList<>(questions.size());
         for (OpenQuestion question : questions) {
             question.poll().sending(node);
             long timeout = Math.max(1, question.deadlineNanos() - sentNanos);
-            requests.add(
-                    quickly
-                            ? question.poll().callQuickly(node, sentNanos, timeout)
-                            : question.poll().call(node, sentNanos, timeout));
+            requests.add(question.poll().call(node, named, sentNanos, timeout));
         }
         return requests;
     }
@@ -240,26 +238,22 @@ final class Turn {
         }
     }
 
+    /** Tells the answers, and returns those that are to be asked once more. */
     private List<OpenQuestion> settled(List<Outcome> outcomes) {
         List<OpenQuestion> questions = wanted();
         node.health.note(outcomes, Math.max(1, deadlineNanos - sentNanos));
         outcomes.forEach(this::learn);
-        Outcome ofOther = meet(outcomes, deadlineNanos);
-        List<OpenQuestion> late = new ArrayList<>();
+        List<OpenQuestion> again = new ArrayList<>();
         for (int i = 0; i < questions.size(); i++) {
             Outcome outcome = outcomes.get(i);
-            VoteAnswer answer = VoteAnswer.of(outcome);
             RedisException failure = outcome.failure();
-            boolean denied = answer instanceof VoteAnswer.Other || (ofOther != null && ofOther.failure() != null);
-            if (answer.otherRunId() != null && ofOther != null && denied) {
-                tell(questions.get(i), ofOther);
-            } else if (answer == VoteAnswer.Word.LATE || answer instanceof VoteAnswer.Other) {
-                late.add(questions.get(i).late(outcome));
+            if (VoteAnswer.of(outcome).wantsAnother()) {
+                again.add(questions.get(i).late(outcome));
             } else {
                 tell(questions.get(i), failure == null ? outcome : Outcome.of(node.health.named(failure)));
             }
         }
-        return late;
+        return again;
     }
 
     /** Draws from an answer what it tells of the node.server. */
@@ -270,40 +264,14 @@ final class Turn {
             return;
         }
         VoteAnswer answer = VoteAnswer.of(outcome);
-        if (reply != null && answer.tellsTime()) {
-            boolean ofVote = answer instanceof VoteAnswer.Voted || answer instanceof VoteAnswer.Taken;
-            if (ofVote && answer.otherRunId() == null) {
-                node.server.answered(reply.now());
-            }
+        if (answer == VoteAnswer.Word.OTHER) {
+            node.server.doubt();
+        } else if (reply != null && answer.tellsTime()) {
+            node.server.answered(reply.now());
             // Counted from the sending it may be ahead by a round trip, and by a slow one more than the margin. Then
             // rather behind: a request that is late by mistake is sent again.
             node.time.saw(reply, Math.max(sentNanos, System.nanoTime() - QuorumServer.LATE_MARGIN_NANOS));
         }
-    }
-
-    /**
-     * Meets the server if it is another one. Returns what polls without its vote hear, or a failure, which polls with
-     * its vote hear as well; null: ask again.
-     */
-    private @Nullable Outcome meet(List<Outcome> outcomes, long deadline) {
-        for (Outcome outcome : outcomes) {
-            String other = VoteAnswer.of(outcome).otherRunId();
-            if (other != null) {
-                long left = Math.max(1, deadline - System.nanoTime());
-                try {
-                    long wait = node.server.meet(other, left);
-                    String objection = node.server.objection();
-                    if (objection != null) {
-                        return Outcome.of(new RedisException.Refused(objection, null));
-                    }
-                    return wait > 0 ? Outcome.of(new Reply("YOUNG", List.of(wait))) : null;
-                } catch (RedisException e) {
-                    node.health.note(List.of(Outcome.of(e)), left);
-                    return Outcome.of(node.health.named(e));
-                }
-            }
-        }
-        return null;
     }
 
     private void tell(List<OpenQuestion> questions, Outcome outcome) {

@@ -74,14 +74,8 @@ public final class VotePoll extends Poll {
     }
 
     @Override
-    public Call call(PolledMaster node, long now, long timeoutNanos) {
-        return calls.vote(candidate, ballot, token, QuorumCalls.At.of(node, now, timeoutNanos));
-    }
-
-    @Override
-    public Call callQuickly(PolledMaster node, long now, long timeoutNanos) {
-        return calls.vote(
-                candidate, ballot, token, new QuorumCalls.At("", node.time.notAfterMicros(now, timeoutNanos)));
+    public Call call(PolledMaster node, String runId, long now, long timeoutNanos) {
+        return calls.vote(candidate, ballot, token, QuorumCalls.At.of(node, runId, now, timeoutNanos));
     }
 
     /** Far below the lease, so that one node that hangs does not use it up. */

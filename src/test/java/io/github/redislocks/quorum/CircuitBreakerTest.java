@@ -54,7 +54,7 @@ class CircuitBreakerTest extends OneMaster {
         RetryTimer timer = new RetryTimer(Threads.DAEMONS);
         QuorumNode own = new QuorumNode(
                 0,
-                new QuorumServer(port, "redis-locks:quorum", DELAY_MILLIS, known, now::get),
+                new QuorumServer(port, "redis-locks:quorum", DELAY_MILLIS, DELAY_MILLIS, known, now::get),
                 Settings.DEFAULTS,
                 calls,
                 timer,

@@ -43,7 +43,7 @@ class InspectPollTest extends ThreeMasters {
         assertThat(result(inspect, held("a:1", 1, 0), held("b:1", 9, 0), held("a:1", 2, 0))
                         .outcome())
                 .isEqualTo(Outcome.of(held("a:1", 2, 0)));
-        assertThat(inspect.call(node, 0, 0)).isSameAs(call);
+        assertThat(inspect.call(node, "", 0, 0)).isSameAs(call);
     }
 
     @Test

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.BeforeEach;
 abstract class OneMaster {
 
     static final long SECOND = 1_000_000_000;
-    static final long DELAY_MILLIS = 3_000;
+    static final long DELAY_MILLIS = 60_000;
 
     private static final String PREFIX = "redis-locks:quorum";
     /** So long that no vote is late on a busy machine. */
@@ -25,11 +25,11 @@ abstract class OneMaster {
 
     final AtomicLong now = new AtomicLong(1);
     final ConcurrentMap<String, Redis> known = new ConcurrentHashMap<>();
-    final QuorumCalls calls = new QuorumCalls(1, DELAY_MILLIS);
+    final QuorumCalls calls = new QuorumCalls(1);
     final LockKeys keys = LockKeys.of(PREFIX, "job");
     final VotePoll.Candidate candidate = new VotePoll.Candidate(keys.all(), "client:1", 7, LEASE_MILLIS, 0, 0, "OK");
     final InMemoryRedis master = new InMemoryRedis();
-    final QuorumServer server = new QuorumServer(master, PREFIX, DELAY_MILLIS, known, now::get);
+    final QuorumServer server = new QuorumServer(master, PREFIX, DELAY_MILLIS, DELAY_MILLIS, known, now::get);
     private final RetryTimer timer = new RetryTimer(Threads.DAEMONS);
     final QuorumNode node = new QuorumNode(0, server, Settings.DEFAULTS, calls, timer, Threads.DAEMONS);
 

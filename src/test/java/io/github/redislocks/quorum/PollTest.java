@@ -40,7 +40,7 @@ class PollTest extends ThreeMasters {
         }
 
         @Override
-        public Call call(PolledMaster asked, long now, long timeoutNanos) {
+        public Call call(PolledMaster asked, String runId, long now, long timeoutNanos) {
             return call;
         }
 
@@ -222,7 +222,7 @@ class PollTest extends ThreeMasters {
         List<@Nullable Outcome> two = Arrays.asList(Outcome.of(checked), Outcome.of(checked), null);
         assertThat(look.judge(new Poll.Heard(two, false))).isNull();
         assertThat(look.judge(new Poll.Heard(two, true)).outcome()).isEqualTo(Outcome.of(checked));
-        assertThat(look.call(node, 0, 0)).isSameAs(call);
+        assertThat(look.call(node, "", 0, 0)).isSameAs(call);
         assertThat(look.patienceNanos()).isEqualTo(Long.MAX_VALUE);
         assertThat(majority().patienceNanos()).isEqualTo(SECOND);
     }

@@ -38,10 +38,10 @@ class QuickNodeTest {
     private final LockKeys keys = LockKeys.of("redis-locks:quorum", "job");
     private final InMemoryRedis master = new InMemoryRedis();
     private final QuickMaster quick = new QuickMaster(master);
-    private final QuorumCalls calls = new QuorumCalls(1, 0);
+    private final QuorumCalls calls = new QuorumCalls(1);
     private final VotePoll.Candidate candidate =
             new VotePoll.Candidate(keys.all(), "client:1", 7, LEASE_MILLIS, 0, 0, "OK");
-    private final QuorumServer server = new QuorumServer(quick, "redis-locks:quorum", 0, new ConcurrentHashMap<>());
+    private final QuorumServer server = new QuorumServer(quick, "redis-locks:quorum", 0, 0, new ConcurrentHashMap<>());
     private final RetryTimer timer = new RetryTimer(Threads.DAEMONS);
     private final QuorumNode node = new QuorumNode(0, server, Settings.DEFAULTS, calls, timer, Threads.DAEMONS);
     private final long deadline = System.nanoTime() + 20 * SECOND;

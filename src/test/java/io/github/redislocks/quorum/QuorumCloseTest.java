@@ -23,7 +23,7 @@ class QuorumCloseTest {
     private static final Duration SOON = Duration.ofSeconds(10);
 
     private final LockKeys keys = LockKeys.of("redis-locks:quorum", "job");
-    private final QuorumCalls calls = new QuorumCalls(3, 0);
+    private final QuorumCalls calls = new QuorumCalls(3);
     private final VotePoll.Candidate candidate = new VotePoll.Candidate(keys.all(), "client:1", 7, 60_000, 0, 0, "OK");
     private final List<InMemoryRedis> masters =
             Stream.generate(InMemoryRedis::new).limit(3).toList();

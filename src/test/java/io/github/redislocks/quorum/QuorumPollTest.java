@@ -32,7 +32,7 @@ class QuorumPollTest extends ThreeMasters {
             first.asked(nodes.get(i), 0, Outcome.of(replies[i]));
         }
         RenewPoll second = new RenewPoll(calls, renew, candidate, 10, first.round());
-        return second.call(nodes.get(0), 0, 0).args().get(10);
+        return second.call(nodes.get(0), "", 0, 0).args().get(10);
     }
 
     private static Reply kept(boolean resent) {
@@ -102,7 +102,7 @@ class QuorumPollTest extends ThreeMasters {
 
     /** What the withdrawal says of the place in line. */
     private String place(Poll.Result lost) {
-        return lost.after().call(node, 0, 0).args().get(4);
+        return lost.after().call(node, "", 0, 0).args().get(4);
     }
 
     private UnansweredVotes.Question question(long ballot, boolean place) {
@@ -312,7 +312,7 @@ class QuorumPollTest extends ThreeMasters {
     }
 
     private String endOf(Call call) {
-        return calls.poll(call).call(node, 0, 0).args().get(3);
+        return calls.poll(call).call(node, "", 0, 0).args().get(3);
     }
 
     @Test

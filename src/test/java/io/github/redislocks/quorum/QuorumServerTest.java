@@ -12,9 +12,12 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -30,9 +33,18 @@ class QuorumServerTest extends OneMaster {
         return vote(master, server);
     }
 
+    /** As a node asks. */
     private Reply vote(Redis redis, QuorumServer known) {
-        QuorumCalls.At at = new QuorumCalls.At(known.runId(), NEVER_LATE);
+        QuorumCalls.At at = new QuorumCalls.At(known.runId(), known.votesFromMicros(), NEVER_LATE);
         return redis.run(calls.vote(candidate, calls.nextBallot(), 1, at), SECOND);
+    }
+
+    /** Another server answers than the one that is meant, which is looked at. */
+    private Reply voteOfAnother(Redis redis, QuorumServer known) {
+        assertThat(vote(redis, known).code()).isEqualTo("OTHER");
+        known.doubt();
+        known.checkOnce(SECOND);
+        return vote(redis, known);
     }
 
     private Outcome votedByTheNode() {
@@ -43,16 +55,24 @@ class QuorumServerTest extends OneMaster {
     }
 
     /** It may not know the votes that were given; what it does not know has ended after the delay. */
-    private void givesNoVoteUntilTheDelayIsOver() {
-        Reply other = vote();
-        assertThat(other.code()).isEqualTo("OTHER");
-        assertThat(server.meet(other.text(0), SECOND)).isEqualTo(DELAY_MILLIS);
-        now.addAndGet(DELAY_MILLIS * 1_000_000 - 1);
-        assertThat(server.meet(other.text(0), SECOND)).isEqualTo(1);
-        assertThat(vote().code()).isEqualTo("OTHER");
-        now.addAndGet(1);
-        assertThat(server.meet(other.text(0), SECOND)).isZero();
-        assertThat(vote().code()).isEqualTo("VOTED");
+    private void givesNoVoteUntilTheDelayIsOver(InMemoryRedis promoted, Redis address, QuorumServer behind) {
+        isForTheDelay(vote(address, behind));
+        promoted.stepMillis(DELAY_MILLIS - 10_000);
+        assertThat(vote(address, behind).code()).isEqualTo("YOUNG");
+        promoted.stepMillis(10_000);
+        assertThat(vote(address, behind).code()).isEqualTo("VOTED");
+        now.addAndGet(2 * DELAY_MILLIS * 1_000_000 + 1);
+        assertThat(behind.votesFromMicros()).as("nor asked any more").isZero();
+    }
+
+    private static void isForTheDelay(Reply young) {
+        assertThat(young.code()).isEqualTo("YOUNG");
+        assertThat(young.number(0)).isBetween(DELAY_MILLIS - 5_000, DELAY_MILLIS + 1_000);
+    }
+
+    private QuorumServer behind(Redis address) {
+        return new QuorumServer(
+                address, "redis-locks:quorum", DELAY_MILLIS, DELAY_MILLIS, new ConcurrentHashMap<>(), now::get);
     }
 
     private void lookAgain() {
@@ -72,7 +92,7 @@ class QuorumServerTest extends OneMaster {
         isRefusedAsAReplica();
         master.replica(false);
         lookAgain();
-        givesNoVoteUntilTheDelayIsOver();
+        givesNoVoteUntilTheDelayIsOver(master, master, server);
     }
 
     @Test
@@ -80,13 +100,13 @@ class QuorumServerTest extends OneMaster {
         server.checkOnce(SECOND);
         master.promoteReplica(true);
         master.replica(true);
-        Reply other = vote();
-        assertThat(server.meet(other.text(0), SECOND)).isZero();
+        assertThat(vote().code()).isEqualTo("OTHER");
+        server.doubt();
         isRefusedAsAReplica();
         now.addAndGet(DELAY_MILLIS * 1_000_000);
         master.replica(false);
         lookAgain();
-        givesNoVoteUntilTheDelayIsOver();
+        givesNoVoteUntilTheDelayIsOver(master, master, server);
     }
 
     @Test
@@ -97,8 +117,8 @@ class QuorumServerTest extends OneMaster {
         master.replica(true);
         assertThat(votedByTheNode().failure()).hasMessageContaining("READONLY");
         master.replica(false);
-        server.checkOnce(SECOND);
-        givesNoVoteUntilTheDelayIsOver();
+        isForTheDelay(voteOfAnother(master, server));
+        givesNoVoteUntilTheDelayIsOver(master, master, server);
     }
 
     @Test
@@ -108,21 +128,16 @@ class QuorumServerTest extends OneMaster {
         replica.stepMillis(HOUR_MILLIS);
         AtomicBoolean failedOver = new AtomicBoolean();
         Redis address = new TwoServers(master, replica, key -> failedOver.get());
-        QuorumServer behind =
-                new QuorumServer(address, "redis-locks:quorum", DELAY_MILLIS, new ConcurrentHashMap<>(), now::get);
+        QuorumServer behind = behind(address);
         behind.checkOnce(SECOND);
         master.replica(true);
         replica.promoteReplica(true);
         failedOver.set(true);
-        Reply promoted = vote(address, behind);
-        assertThat(promoted.code()).isEqualTo("OTHER");
-        assertThat(behind.meet(promoted.text(0), SECOND)).isEqualTo(DELAY_MILLIS);
+        isForTheDelay(voteOfAnother(address, behind));
         // Clients that are made now have votes of the promoted one, which the first does not know.
         master.replica(false);
         failedOver.set(false);
-        Reply back = vote(address, behind);
-        assertThat(back.code()).isEqualTo("OTHER");
-        assertThat(behind.meet(back.text(0), SECOND)).isEqualTo(DELAY_MILLIS);
+        isForTheDelay(voteOfAnother(address, behind));
         address.close();
     }
 
@@ -134,16 +149,11 @@ class QuorumServerTest extends OneMaster {
         other.stepMillis(HOUR_MILLIS);
         AtomicBoolean moved = new AtomicBoolean();
         Redis address = new TwoServers(master, other, key -> moved.get());
-        QuorumServer behind =
-                new QuorumServer(address, "redis-locks:quorum", DELAY_MILLIS, new ConcurrentHashMap<>(), now::get);
+        QuorumServer behind = behind(address);
         behind.checkOnce(SECOND);
         moved.set(true);
-        Reply met = vote(address, behind);
-        assertThat(met.code()).isEqualTo("OTHER");
-        assertThat(behind.meet(met.text(0), SECOND)).isEqualTo(DELAY_MILLIS);
-        now.addAndGet(DELAY_MILLIS * 1_000_000);
-        assertThat(behind.meet(met.text(0), SECOND)).isZero();
-        assertThat(vote(address, behind).code()).isEqualTo("VOTED");
+        isForTheDelay(voteOfAnother(address, behind));
+        givesNoVoteUntilTheDelayIsOver(other, address, behind);
         address.close();
     }
 
@@ -152,12 +162,67 @@ class QuorumServerTest extends OneMaster {
         server.checkOnce(SECOND);
         assertThat(vote().code()).isEqualTo("VOTED");
         master.restart();
-        assertThat(vote().code()).isEqualTo("YOUNG");
-        master.stepMillis(DELAY_MILLIS + 2_000);
-        Reply other = vote();
-        assertThat(other.code()).isEqualTo("OTHER");
-        assertThat(server.meet(other.text(0), SECOND)).isZero();
+        isForTheDelay(voteOfAnother(master, server));
+        master.stepMillis(DELAY_MILLIS + 1_000);
         assertThat(vote().code()).isEqualTo("VOTED");
+    }
+
+    /** Redis says 3 s after 2.001 s, the difference of two times in whole seconds. */
+    @Test
+    void masterThatWasRestarted_givesNoVoteBeforeItHasRunForTheDelayForSure() {
+        AtomicLong micros = new AtomicLong(1_790_000_000_999_000L);
+        InMemoryRedis exact = new InMemoryRedis(micros::get);
+        exact.restart();
+        QuorumServer known = behind(exact);
+        micros.addAndGet(2_001_000);
+        known.checkOnce(SECOND);
+        micros.addAndGet((DELAY_MILLIS - 2_001) * 1_000);
+        assertThat(vote(exact, known).code()).isEqualTo("YOUNG");
+        micros.addAndGet(1_000_000);
+        assertThat(vote(exact, known).code()).isEqualTo("VOTED");
+        exact.close();
+    }
+
+    /** A restart of the other server tells it nothing of what it had not known before. */
+    @Test
+    void anotherServer_thatIsRestartedMeanwhile_waitsAllTheSameWhereARestartForgetsNothing() {
+        InMemoryRedis other = new InMemoryRedis();
+        other.restart();
+        other.stepMillis(HOUR_MILLIS);
+        AtomicBoolean moved = new AtomicBoolean();
+        Redis address = new TwoServers(master, other, key -> moved.get());
+        QuorumServer behind =
+                new QuorumServer(address, "redis-locks:quorum", 0, DELAY_MILLIS, new ConcurrentHashMap<>(), now::get);
+        behind.checkOnce(SECOND);
+        moved.set(true);
+        isForTheDelay(voteOfAnother(address, behind));
+        other.restart();
+        isForTheDelay(voteOfAnother(address, behind));
+        other.stepMillis(DELAY_MILLIS);
+        assertThat(vote(address, behind).code()).isEqualTo("VOTED");
+        address.close();
+    }
+
+    /** Nobody could notice that it restarted. */
+    @Test
+    void serverThatDoesNotTellItsRunId_isRefused_unlessARestartForgetsNothing() {
+        Redis silent = (Redis) Proxy.newProxyInstance(
+                Redis.class.getClassLoader(), new Class<?>[] {Redis.class}, (proxy, method, args) -> {
+                    Object result = method.invoke(master, args);
+                    if (result instanceof Reply reply && reply.is("CHECKED")) {
+                        List<Object> values = new ArrayList<>(reply.values());
+                        values.set(6, "");
+                        return new Reply("CHECKED", values);
+                    }
+                    return result;
+                });
+        assertThatThrownBy(() -> behind(silent).checkOnce(SECOND))
+                .isInstanceOf(RedisException.Refused.class)
+                .hasMessageContaining("does not tell its run id");
+        QuorumServer durable =
+                new QuorumServer(silent, "redis-locks:quorum", 0, DELAY_MILLIS, new ConcurrentHashMap<>(), now::get);
+        durable.checkOnce(SECOND);
+        assertThat(vote(silent, durable).code()).isEqualTo("VOTED");
     }
 
     @Test

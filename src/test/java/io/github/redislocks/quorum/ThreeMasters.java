@@ -21,7 +21,7 @@ abstract class ThreeMasters {
     static final long ATTEMPT = 7;
 
     final LockKeys keys = LockKeys.of("redis-locks:quorum", "job");
-    final QuorumCalls calls = new QuorumCalls(3, 0);
+    final QuorumCalls calls = new QuorumCalls(3);
     final VotePoll.Candidate candidate = new VotePoll.Candidate(keys.all(), "client:1", ATTEMPT, 3_000, 0, 0, "OK");
     final InMemoryRedis redis = new InMemoryRedis();
     /** What would be done a moment later. */
@@ -36,7 +36,7 @@ abstract class ThreeMasters {
     final List<QuorumNode> nodes = IntStream.range(0, 3)
             .mapToObj(i -> new QuorumNode(
                     i,
-                    new QuorumServer(redis, "redis-locks:quorum", 0, new ConcurrentHashMap<>()),
+                    new QuorumServer(redis, "redis-locks:quorum", 0, 0, new ConcurrentHashMap<>()),
                     Settings.DEFAULTS,
                     calls,
                     timer,

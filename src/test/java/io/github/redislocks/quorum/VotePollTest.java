@@ -54,10 +54,10 @@ class VotePollTest extends ThreeMasters {
         assertThat(first.after()).isNull();
         assertThat(first.split()).isFalse();
         Poll second = first.next();
-        assertThat(second.call(node, 0, 0).args().get(5)).isEqualTo("40");
-        assertThat(second.call(node, 0, 0).args().get(2))
+        assertThat(second.call(node, "", 0, 0).args().get(5)).isEqualTo("40");
+        assertThat(second.call(node, "", 0, 0).args().get(2))
                 .as("the same ballot")
-                .isEqualTo(poll.call(node, 0, 0).args().get(2));
+                .isEqualTo(poll.call(node, "", 0, 0).args().get(2));
         assertThat(judge(second, true, voted(40, 0, 0), voted(40, 0, 0), null).outcome())
                 .isEqualTo(ok(40));
         Poll.Result another = judge(second, true, voted(40, 0, 0), voted(41, 0, 0), null);
@@ -143,7 +143,7 @@ class VotePollTest extends ThreeMasters {
 
     @Test
     void renewal_isRememberedFromTheAskingToTheAnswer() {
-        RenewPoll renewal = new RenewPoll(calls, poll.call(node, 0, 0), candidate, 30, RenewPoll.Round.NONE);
+        RenewPoll renewal = new RenewPoll(calls, poll.call(node, "", 0, 0), candidate, 30, RenewPoll.Round.NONE);
         long until = System.nanoTime() + 10 * SECOND;
         renewal.asking(node, until);
         assertThat(node.unanswered.mayRunUntilNanos(ATTEMPT)).isEqualTo(until);

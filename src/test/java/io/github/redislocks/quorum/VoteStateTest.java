@@ -85,7 +85,8 @@ class VoteStateTest extends ThreeMasters {
 
     @Test
     void attemptThatHasNotWon_asksForVotes() {
-        List<String> args = state.poll(calls, heartbeat, 30).call(node, 0, 0).args();
+        List<String> args =
+                state.poll(calls, heartbeat, 30).call(node, "", 0, 0).args();
         assertThat(args.subList(0, 2)).containsExactly(OWNER, "7");
         assertThat(args.get(5)).as("the token").isEqualTo("30");
         assertThat(args.get(8)).as("the claim").isEqualTo("500");
@@ -98,7 +99,7 @@ class VoteStateTest extends ThreeMasters {
         win();
         Poll poll = state.poll(calls, heartbeat, 31);
         assertThat(poll).isNotInstanceOf(VotePoll.class);
-        assertThat(poll.call(node, 0, 0).script().name()).isEqualTo("keep");
+        assertThat(poll.call(node, "", 0, 0).script().name()).isEqualTo("keep");
     }
 
     @Test
@@ -151,14 +152,14 @@ class VoteStateTest extends ThreeMasters {
     void renewal_ofAHoldThatWasNotWonHere_asksForNoVotes() {
         Poll poll = state.keeping(calls, call(renew), renew);
         assertThat(poll).isNotInstanceOf(RenewPoll.class);
-        assertThat(poll.call(node, 0, 0).script().name()).isEqualTo("keep");
+        assertThat(poll.call(node, "", 0, 0).script().name()).isEqualTo("keep");
     }
 
     @Test
     void renewal_ofAHoldThatWasWon_asksAlsoForVotesWithItsToken() {
         win();
         List<String> args =
-                state.keeping(calls, call(renew), renew).call(node, 0, 0).args();
+                state.keeping(calls, call(renew), renew).call(node, "", 0, 0).args();
         assertThat(args.get(5)).isEqualTo("30");
         assertThat(args.get(10)).as("of a renewal: no later vote is known").isEqualTo("0");
     }
@@ -172,7 +173,7 @@ class VoteStateTest extends ThreeMasters {
         before.asked(nodes.get(1), 0, Outcome.of(kept));
         before.asked(nodes.get(2), 0, Outcome.of(kept));
         List<String> args =
-                state.keeping(calls, call(renew), renew).call(node, 0, 0).args();
+                state.keeping(calls, call(renew), renew).call(node, "", 0, 0).args();
         assertThat(args.get(10)).isEqualTo("40");
     }
 
@@ -181,7 +182,7 @@ class VoteStateTest extends ThreeMasters {
         win();
         Request.Reenter reenter = new Request.Reenter(OWNER, ATTEMPT, 3_000, 1);
         Poll poll = state.keeping(calls, call(reenter), reenter);
-        assertThat(poll.call(node, 0, 0).script().name()).isEqualTo("keep");
+        assertThat(poll.call(node, "", 0, 0).script().name()).isEqualTo("keep");
         Poll.Result tooFew =
                 poll.judge(new Poll.Heard(List.of(unanswered(true), unanswered(true), Outcome.of(GONE)), true));
         assertThat(tooFew.next()).isInstanceOf(RenewPoll.class);

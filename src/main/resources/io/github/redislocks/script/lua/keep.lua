@@ -2,16 +2,15 @@
 -- KEYS     lock, and the fence when it is time to keep it alive too
 -- ARGV     owner, attempt, ballot, lease(ms), then for a re-entry the count before, or ''; then what may be left out:
 --          run-id: of the server that is meant
--- returns  OK | GONE | OTHER run-id
+-- returns  OK | GONE | OTHER
 --@include extend
 
 local held = redis.call('hmget', KEYS[1], 'owner', 'attempt', 'ballot', 'holds')
 if held[1] ~= ARGV[1] or held[2] ~= ARGV[2] then
     return {'GONE'}
 end
-local server = ARGV[6] and redis.call('info', 'server')
-if server and not string.find(server, 'run_id:' .. ARGV[6], 1, true) then
-    return {'OTHER', string.match(server, 'run_id:(%x+)')}
+if ARGV[6] and not string.find(redis.call('info', 'server'), 'run_id:' .. ARGV[6], 1, true) then
+    return {'OTHER'}
 end
 -- First: at maxmemory Redis refuses the others only as long as a script has not yet written.
 extend(KEYS[1], ARGV[4])

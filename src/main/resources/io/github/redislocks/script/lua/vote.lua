@@ -1,20 +1,21 @@
 -- Gives the vote of one node of a quorum to an attempt if it is free, or once more, for a lease.
 -- KEYS     lock, fence; or for a place in line lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, ballot: a number that grows with every vote its client asks for, lease(ms), notAfter(µs),
---          token: the one wanted; then what may be left out: uptime(ms): a server that has not run for so long may have
---          forgotten a vote, and gives no new one; 0 if it has forgotten none, run-id: of the server that may give new
---          votes, or '' for any, claim(ms), or '' for no place in line, suspect: as in acquire, or
---          0, lapsed: only of a renewal, whose token is that of a hold, which must not have ended: the token of a later
+--          token: the one wanted; then what may be left out: from(µs): the server's time before which it gives no new vote,
+--          run-id: of the server that is meant, or '' for any, claim(ms), or '' for no place in line, suspect: as in
+--          acquire, or 0, lapsed: only of a renewal, whose token is that of a hold, which must not have ended: the token of a later
 --          vote that ended here by its lease and is known to have come to nothing; or 0
 -- returns  VOTED token after lost kept now, as a text if the lock was free, since a table costs Redis more: token is the one
 --          wanted or, if that was counted before, the next, and never one behind the server's time; after is the token of
---          the hold before, and lost is above 0 unless that was released; kept is 1 if the vote was there, or the run id
---          of this server if the vote was there and another server was named
---          | TAKEN owner pttl now, and the run id of this server if another was named | YOUNG wait(ms) now
---          | GONE lapsed: the token of a later vote that ended by its lease, or 0 | STALE | LATE now | OTHER run-id now
+--          the hold before, and lost is above 0 unless that was released; kept is 1 if the vote was there
+--          | TAKEN owner pttl now | YOUNG wait(ms) now
+--          | GONE lapsed: the token of a later vote that ended by its lease, or 0 | STALE | LATE now | OTHER
 local call = redis.call
 local time = call('time')
 local now = time[1] * 1000000 + time[2]
+if (ARGV[8] or '') ~= '' and not string.find(call('info', 'server'), 'run_id:' .. ARGV[8], 1, true) then
+    return {'OTHER'}
+end
 if now > tonumber(ARGV[5]) then
     return {'LATE', now}
 end
@@ -37,7 +38,7 @@ if not ARGV[7] and call('exists', KEYS[1]) == 0 then
 end
 
 local owner, attempt, ballot, lease = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
-local wanted, uptime, claim = tonumber(ARGV[6]), tonumber(ARGV[7] or 0), tonumber(ARGV[9])
+local wanted, claim = tonumber(ARGV[6]), tonumber(ARGV[9])
 local lapsed = tonumber(ARGV[11])
 local renewal = lapsed ~= nil
 --@include ballot
@@ -55,16 +56,12 @@ end
 -- It would take longer to read what is not there.
 local held = redis.call('exists', lock) == 0 and {}
     or redis.call('hmget', lock, 'owner', 'attempt', 'ballot', 'token', 'after', 'lost')
-local trusted = ARGV[8] or ''
-local server = trusted ~= '' and redis.call('info', 'server')
-local other = server and not string.find(server, 'run_id:' .. trusted, 1, true)
-    and string.match(server, 'run_id:(%x+)')
 if held[1] and held[1] ~= owner then
     local pttl = redis.call('pttl', lock)
     if claim then
         line_up_for(claim)
     end
-    return {'TAKEN', held[1], pttl, now, other or nil}
+    return {'TAKEN', held[1], pttl, now}
 end
 
 local highest, last, lost = counted()
@@ -84,7 +81,7 @@ if held[1] then
             count(math.max(highest, token), token, EXPIRED, redis.call('pttl', lock))
             redis.call('hset', lock, 'token', string.format('%.0f', token), 'ballot', ARGV[3])
         end
-        return {'VOTED', token, tonumber(held[5]), tonumber(held[6]), other or 1, now}
+        return {'VOTED', token, tonumber(held[5]), tonumber(held[6]), 1, now}
     end
 end
 if renewal and last >= wanted then
@@ -94,18 +91,9 @@ if renewal and last >= wanted then
         return {'GONE', later}
     end
 end
-if uptime > 0 then
-    server = server or redis.call('info', 'server')
-    -- The difference of two times in whole seconds: it may tell a second too much. Found without a pattern, which would
-    -- be tried at each character before.
-    local from = string.find(server, 'uptime_in_seconds:', 1, true)
-    local up = (tonumber(string.match(server, '^%d+', from + 18)) - 1) * 1000
-    if up < uptime then
-        return {'YOUNG', uptime - up, now}
-    end
-end
-if other then
-    return {'OTHER', other, now}
+local from = tonumber(ARGV[7] or 0)
+if now < from then
+    return {'YOUNG', math.ceil((from - now) / 1000), now}
 end
 if held[1] then
     -- What an earlier call of this thread left behind. Unless its caller had it and lost it, nobody did.
