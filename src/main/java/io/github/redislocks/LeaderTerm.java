@@ -67,8 +67,8 @@ public interface LeaderTerm {
     /**
      * The news that the work should end: completes once, with the loss if the lock was lost, or empty if the leadership
      * is being closed; never if the work ends before. What depends on it runs on the thread that closes, or on a thread
-     * that tells all handles of the client of losses: it must not block. Neither {@link #awaitStopping} nor the
-     * interrupt of the work waits for it.
+     * that tells handles of the client: it should not block. Neither {@link #awaitStopping} nor the interrupt of the
+     * work waits for it.
      */
     CompletionStage<Optional<LockLost>> stopping();
 }

@@ -14,7 +14,6 @@ import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
@@ -51,13 +50,11 @@ public final class Leadership implements AutoCloseable {
 
     private final String name;
     private final LeaderOptions options;
-    private final Agenda agenda;
     private final Candidacy candidacy;
     private final CompletionStage<Void> ended;
 
     private Leadership(Candidacy.Office office, LeaderOptions options, Candidacy candidacy) {
         this.name = office.name();
-        this.agenda = office.agenda();
         this.options = options;
         this.candidacy = candidacy;
         this.ended = candidacy.ended().minimalCompletionStage();
@@ -136,19 +133,14 @@ public final class Leadership implements AutoCloseable {
      * @throws IllegalArgumentException if the time is negative or longer
      */
     public boolean close(Duration drain) {
-        long deadline =
-                agenda.clock().nanoTime() + LeaderOptions.checkDrain(drain).toNanos();
+        long nanos = LeaderOptions.checkDrain(drain).toNanos();
         candidacy.beginClose();
         Term present = candidacy.term();
         if (present != null && present.isOfCaller()) {
             return false;
         }
         CompletableFuture<Void> ended = candidacy.ended();
-        Thread waiter = Thread.currentThread();
-        CompletableFuture<Void> unused = ended.whenComplete((done, e) -> LockSupport.unpark(waiter));
-        while (!ended.isDone() && agenda.clock().nanoTime() < deadline && !waiter.isInterrupted()) {
-            agenda.clock().parkUntil(this, deadline);
-        }
+        candidacy.await(nanos, ended::isDone);
         if (!ended.isDone()) {
             LOG.warn(
                     "The work of the leader of \"{}\" has not ended within {}: the lock stays held",

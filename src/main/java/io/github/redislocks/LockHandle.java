@@ -72,8 +72,9 @@ public interface LockHandle extends AutoCloseable {
      * removed the hold from Redis, by the next renewal.
      *
      * <p>What depends on the stage must not refer to the handle, which then could never be seen to be dropped: take
-     * name and token before. It runs on a thread that tells all handles of this client of losses: it must not block.
-     * Use the {@code Async} methods with an executor of your own for what may.
+     * name and token before. It runs on a thread that tells handles of this client, and should not block: while it
+     * does, other threads tell the others, some milliseconds later. Use the {@code Async} methods with an executor of
+     * your own for what may.
      */
     CompletionStage<LockLost> lost();
 

@@ -140,9 +140,10 @@ public interface Locks extends AutoCloseable {
      * whoever completes the future otherwise, as by {@code cancel} or {@code orTimeout}, gives up, and nothing is left
      * in Redis. It completes exceptionally with what {@link #acquire} would throw.
      *
-     * <p>What depends on the future runs on a thread of the library that tells all handles of this client: it must not
-     * block. Use the {@code Async} methods with an executor of your own for what may. A handle that nobody takes from
-     * the future is never closed, and lost as one that was dropped.
+     * <p>What depends on the future runs on a thread of the library that tells handles of this client, and should not
+     * block: while it does, other threads tell the others, some milliseconds later. Use the {@code Async} methods with
+     * an executor of your own for what may. A handle that nobody takes from the future is never closed, and lost as one
+     * that was dropped.
      *
      * @throws IllegalArgumentException if the name or the options cannot work
      * @throws IllegalStateException if this is closed
@@ -365,8 +366,7 @@ public interface Locks extends AutoCloseable {
      * and nothing is left in Redis. Afterwards it changes nothing: the work goes on, and the lock is released when its
      * stage has ended.
      *
-     * @param action begins the work, on a thread of the library that tells all handles of this client: it must not
-     *     block
+     * @param action begins the work, on a thread of the library that tells handles of this client: it should not block
      * @throws IllegalArgumentException if the name or the options cannot work
      * @throws IllegalStateException if this is closed
      * @throws UnsupportedOperationException for fair options on a quorum

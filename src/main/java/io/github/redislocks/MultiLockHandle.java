@@ -72,7 +72,7 @@ public interface MultiLockHandle extends AutoCloseable {
     /**
      * The news that one of the locks was lost, the first of them, with the reason: completes once, and never if they
      * are released. It comes as {@link LockHandle#lost()} does, and what is said there of what depends on it holds here
-     * too: it must not refer to the handle, and must not block.
+     * too: it must not refer to the handle, and should not block.
      */
     CompletionStage<LockLost> lost();
 

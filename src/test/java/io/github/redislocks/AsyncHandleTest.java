@@ -189,6 +189,18 @@ class AsyncHandleTest extends FakeTime {
         assertNothingLeft();
     }
 
+    /** The call throws, so the future goes on. */
+    @Test
+    void completeExceptionally_withNothing_endsNothing() {
+        other.lock();
+        CompletableFuture<LockHandle> future = acquire();
+        assertThatThrownBy(() -> future.completeExceptionally(null)).isInstanceOf(NullPointerException.class);
+        other.unlock();
+        passUntil(future::isDone);
+        future.join().close();
+        assertNothingLeft();
+    }
+
     private static <T> T end(boolean succeeds, T value) {
         if (succeeds) {
             return value;
@@ -272,36 +284,6 @@ class AsyncHandleTest extends FakeTime {
             }
             assertNothingLeft();
         }
-    }
-
-    @Test
-    void cancel_afterTheGrantWasSettled_releasesTheLock() throws InterruptedException {
-        // Something of the user's keeps the thread busy that completes the futures. Its lock is not free until it
-        // depends on the future: of one that is complete it would keep this thread busy.
-        RedisReentrantLock before = others.reentrantLock("slow");
-        before.lock();
-        CountDownLatch go = new CountDownLatch(1);
-        CountDownLatch busy = new CountDownLatch(1);
-        CompletableFuture<Void> slow = locks.acquireAsync("slow").thenAccept(handle -> {
-            busy.countDown();
-            try {
-                go.await();
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
-            handle.close();
-        });
-        passUntil(() -> server.zset(KEY.replace("job", "slow") + ":queue").size() == 1);
-        before.unlock();
-        whileTimePasses(() -> await().until(() -> busy.getCount() == 0));
-        CompletableFuture<LockHandle> future = acquire();
-        // Not passUntil, which waits for that thread.
-        whileTimePasses(() -> await().until(() -> server.hash(KEY).containsKey("owner")));
-        whileTimePasses(() -> await().until(() -> locks.client().attempts.isEmpty()));
-        future.cancel(true);
-        go.countDown();
-        whileTimePasses(() -> await().until(slow::isDone));
-        assertNothingLeft();
     }
 
     @Test

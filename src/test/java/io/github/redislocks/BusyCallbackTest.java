@@ -14,6 +14,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -54,12 +55,21 @@ class BusyCallbackTest extends FakeTime {
 
     /** Lets a callback block that runs on the thread of the library and not on this one. */
     private void blockHandles() {
-        RedisReentrantLock before = others.reentrantLock("busy");
-        before.lock();
-        CompletableFuture<?> unused = locks.acquireAsync("busy").thenAccept(held -> block());
-        passUntil(() -> server.zset("redis-locks:{busy}:queue").size() == 1);
-        before.unlock();
-        awaitBlocked(1);
+        blockHandles(1);
+    }
+
+    private void blockHandles(int callbacks) {
+        List<String> names =
+                IntStream.range(0, callbacks).mapToObj(i -> "busy" + i).toList();
+        for (String name : names) {
+            others.reentrantLock(name).lock();
+            CompletableFuture<?> unused = locks.acquireAsync(name).thenAccept(held -> block());
+        }
+        passUntil(() -> names.stream()
+                .allMatch(
+                        name -> server.zset("redis-locks:{" + name + "}:queue").size() == 1));
+        names.forEach(name -> others.reentrantLock(name).unlock());
+        awaitBlocked(callbacks);
     }
 
     @AfterEach
@@ -120,6 +130,30 @@ class BusyCallbackTest extends FakeTime {
 
     private void lose(String name) {
         others.reentrantLock(name).forceUnlock();
+    }
+
+    @Test
+    void election_whileACallbackOfAnAcquisitionBlocks_isHeld() {
+        blockHandles();
+        try (Led led = new Led(false)) {
+            assertThat(led.leadership.isLeader()).isTrue();
+        }
+    }
+
+    @Test
+    void stagesOfHandles_whileCallbacksOfOthersBlock_complete() {
+        blockHandles(5);
+        CompletableFuture<LockHandle> acquired = locks.acquireAsync("job");
+        await().until(acquired::isDone);
+        CompletableFuture<Boolean> released = acquired.join().releaseAsync().toCompletableFuture();
+        await().until(released::isDone);
+        LockHandle first = acquire("first", SHORT);
+        LockHandle second = acquire("second", SHORT);
+        CompletableFuture<?> unused = first.lost().thenAccept(loss -> block()).toCompletableFuture();
+        CompletableFuture<LockLost> told = second.lost().toCompletableFuture();
+        clock.advanceMillis(3_000);
+        awaitBlocked(6);
+        await().until(told::isDone);
     }
 
     @Test
@@ -199,18 +233,25 @@ class BusyCallbackTest extends FakeTime {
     }
 
     @Test
-    void futureThatItsUserEnds_whileACallbackBlocks_givesItsLockBack() {
-        blockHandles();
-        CompletableFuture<LockHandle> cancelled = locks.acquireAsync("job");
-        CompletableFuture<LockHandle> late = locks.acquireAsync("late");
-        await().until(() -> !server.hash(KEY).isEmpty()
-                && !server.hash("redis-locks:{late}").isEmpty());
-        assertThat(cancelled.cancel(false)).isTrue();
-        late.orTimeout(1, TimeUnit.MILLISECONDS);
-        await().until(() ->
-                server.hash(KEY).isEmpty() && server.hash("redis-locks:{late}").isEmpty());
-        assertThat(late).isCompletedExceptionally();
-        await().until(() -> locks.client().holds.count() == 1);
+    void futureThatItsUserEnds_whileAListenerOfItsAcquisitionBlocks_givesItsLockBack() {
+        LockListener busy = new LockListener() {
+            @Override
+            public void acquired(LockAcquired event) {
+                block();
+            }
+        };
+        try (RedisLocks observed = RedisLocks.on(server.another(), Settings.DEFAULTS, List.of(busy), clock)) {
+            CompletableFuture<LockHandle> cancelled = observed.acquireAsync("job");
+            CompletableFuture<LockHandle> late = observed.acquireAsync("late");
+            awaitBlocked(2);
+            assertThat(cancelled.cancel(false)).isTrue();
+            late.orTimeout(1, TimeUnit.MILLISECONDS);
+            await().until(() -> server.hash(KEY).isEmpty()
+                    && server.hash("redis-locks:{late}").isEmpty());
+            assertThat(late).isCompletedExceptionally();
+            await().until(() -> observed.client().holds.count() == 0);
+            go.countDown();
+        }
     }
 
     /** The callback of the user runs before what the library made depend on its future. */

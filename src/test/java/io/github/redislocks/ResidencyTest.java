@@ -414,6 +414,17 @@ class ResidencyTest extends FakeTime {
     }
 
     /** A thread has unlocked since the last renewal, and another one that has the lock now hears of the loss itself. */
+    /** Redis has said after the unlock that the client had the lock. */
+    @Test
+    void forceUnlock_ofTheClientThatKeepsTheLock_isNoLossOfWhoHasUnlockedIt() {
+        use();
+        pass(1_500);
+        use();
+        assertThat(locks.reentrantLock("job").forceUnlock()).isTrue();
+        pass(10_000);
+        assertThat(losses).isEmpty();
+    }
+
     @Test
     void lossThatAnUnlockFinds_isToldOnce() throws Exception {
         long token = lockAfterAnother();

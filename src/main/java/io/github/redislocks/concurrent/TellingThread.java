@@ -2,26 +2,38 @@ package io.github.redislocks.concurrent;
 
 import java.time.Duration;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A thread that runs code of the user, one task after the other, so that no slow listener delays the library. It starts
- * when there is something to tell, and ends after a second without. The queue's bound is that of what is told. Nothing
- * is logged by the threads that add, start or wait: a logger may hang.
+ * A thread that runs code of the user, so that no slow listener delays the library. The thread starts when there is
+ * something to tell, and ends after a second without. Tasks run one after the other, unless there may be more threads
+ * than one: then a further thread goes on with the next tasks while a task blocks. The queue's bound is that of what is
+ * told. Nothing is logged by the threads that add, start or wait: a logger may hang.
  */
 public final class TellingThread {
 
     /** How soon a thread that waits tries again to start this one. */
     private static final long AGAIN_NANOS = 10_000_000;
+    /** For how long a task delays those behind it, if there may be further threads. */
+    private static final long PATIENCE_NANOS = 5_000_000;
 
-    private final OneThreadExecutor executor;
+    private final ParkingQueue<Runnable> queue = new ParkingQueue<>();
+    private final ThreadFactory threads;
+    private final int most;
+    /** How many threads there are, and how many of them run a task. */
+    private final AtomicInteger alive = new AtomicInteger();
+
+    private final AtomicInteger running = new AtomicInteger();
     /** Where it says what it meets; null if this is the thread that logs, which says it itself. */
     private final @Nullable LateLog log;
 
-    /** How many tasks have been added, and how many have ended: they run in their order. */
+    /** How many tasks have been added, and how many have ended. */
     private final AtomicLong added = new AtomicLong();
 
     private final AtomicLong ended = new AtomicLong();
@@ -34,26 +46,27 @@ public final class TellingThread {
 
     private final Runnable busy;
 
-    /** Whom: who is told, for the log. */
-    public TellingThread(String whom, ThreadFactory threads, LateLog log) {
-        this(log, whom, threads);
+    /**
+     * Makes it; the first task starts the thread.
+     *
+     * @param whom who is told, for the log
+     * @param most how many threads there may be at most
+     */
+    public TellingThread(String whom, int most, ThreadFactory threads, LateLog log) {
+        this(log, whom, most, threads);
     }
 
     /** The thread that logs. */
     TellingThread(ThreadFactory threads) {
-        this(null, "log", threads);
+        this(null, "log", 1, threads);
     }
 
-    private TellingThread(@Nullable LateLog log, String whom, ThreadFactory threads) {
+    private TellingThread(@Nullable LateLog log, String whom, int most, ThreadFactory threads) {
         this.log = log;
+        this.most = most;
+        this.threads = threads;
         this.noThread = () -> Loggers.LOSS.warn("No thread could be started to tell the {}; it is tried again", whom);
         this.busy = () -> Loggers.LOSS.warn("One of the {} is still busy; it goes on while the client closes", whom);
-        this.executor = new OneThreadExecutor(Integer.MAX_VALUE, 1, threads) {
-            @Override
-            protected void afterExecute(Runnable task, @Nullable Throwable thrown) {
-                ended();
-            }
-        };
     }
 
     private void ended() {
@@ -78,20 +91,77 @@ public final class TellingThread {
     void queue(Runnable task) {
         added.incrementAndGet();
         try {
-            executor.getQueue().add(task);
+            queue.add(task);
         } catch (Throwable e) {
             added.decrementAndGet();
             throw e;
         }
     }
 
-    /** Starts the thread if it has something to tell; to be said again if the system had no thread to give. */
+    /**
+     * Starts a thread if a task waits and each thread is busy; to be said again if the system had no thread to give.
+     */
     public void start() {
+        int present = alive.get();
+        boolean wanted = !queue.isEmpty() && running.get() >= present && present < most;
+        if (!wanted || !alive.compareAndSet(present, present + 1)) {
+            return;
+        }
+        boolean started = false;
         try {
-            executor.revive();
+            threads.newThread(this::work).start();
+            started = true;
         } catch (OutOfMemoryError | RuntimeException notStarted) {
             if (refused.compareAndSet(false, true) && log != null) {
                 log.add(noThread);
+            }
+        } finally {
+            if (!started) {
+                alive.decrementAndGet();
+            }
+        }
+    }
+
+    /** The work of each thread; a further thread first gives the present task time to end. */
+    private void work() {
+        try {
+            boolean helps = alive.get() > 1;
+            if (helps) {
+                LockSupport.parkNanos(queue, PATIENCE_NANOS);
+            }
+            Runnable task = helps ? queue.poll() : next();
+            while (task != null) {
+                tell(task);
+                task = next();
+            }
+        } finally {
+            alive.decrementAndGet();
+            // A task that came before the line above saw a thread that was free.
+            start();
+        }
+    }
+
+    private @Nullable Runnable next() {
+        // An interrupt by the code of a user means nothing here.
+        Thread.interrupted();
+        try {
+            return queue.poll(1, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            return queue.poll();
+        }
+    }
+
+    private void tell(Runnable task) {
+        running.incrementAndGet();
+        try {
+            // For a task that came before the line above, and saw a thread that was free.
+            start();
+        } finally {
+            try {
+                task.run();
+            } finally {
+                running.decrementAndGet();
+                ended();
             }
         }
     }

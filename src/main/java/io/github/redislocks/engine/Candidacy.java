@@ -5,15 +5,19 @@ import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.Agenda;
 import io.github.redislocks.concurrent.Backoff;
+import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Log;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Shown;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
@@ -58,6 +62,9 @@ public final class Candidacy extends Agenda.Matter implements BiConsumer<Object,
     private final Office office;
     private final Electorate electorate;
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
+    /** The threads that wait for the end of a term or of all, by the client's clock. */
+    private final Set<Thread> awaiting = ConcurrentHashMap.newKeySet();
+
     private volatile boolean closing;
     /** From its thread's start until its lock has been released. */
     private volatile @Nullable Term term;
@@ -91,6 +98,28 @@ public final class Candidacy extends Agenda.Matter implements BiConsumer<Object,
     /** Completes when all has ended. */
     public CompletableFuture<Void> ended() {
         return ended;
+    }
+
+    /** Waits until an end, for a time at most, or until an interrupt, which is kept. */
+    public void await(long nanos, BooleanSupplier end) {
+        Clock clock = office.agenda().clock();
+        long began = clock.nanoTime();
+        Thread caller = Thread.currentThread();
+        awaiting.add(caller);
+        try {
+            while (!end.getAsBoolean() && !caller.isInterrupted() && clock.nanoTime() - began < nanos) {
+                clock.parkFrom(began, this, nanos);
+            }
+        } finally {
+            awaiting.remove(caller);
+        }
+    }
+
+    /** Has the threads that wait look whether the end has come. */
+    void wakeAwaiting() {
+        for (Thread waiter : awaiting) {
+            LockSupport.unpark(waiter);
+        }
     }
 
     public boolean isClosing() {
@@ -165,6 +194,7 @@ public final class Candidacy extends Agenda.Matter implements BiConsumer<Object,
         if (closing || electorate.isClosed().getAsBoolean()) {
             closing = true;
             ended.complete(null);
+            wakeAwaiting();
             return Agenda.ENDED;
         }
         if (now < pauseEndNanos) {

@@ -1,5 +1,6 @@
 package io.github.redislocks.engine;
 
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Supplier;
@@ -26,8 +27,10 @@ public final class EndableFuture<T extends @Nullable Object> extends Completable
 
     @Override
     public boolean completeExceptionally(Throwable failure) {
+        // An end that fails is none.
+        Throwable checked = Objects.requireNonNull(failure);
         onEnd.run();
-        return fail(failure);
+        return fail(checked);
     }
 
     @Override

@@ -300,7 +300,7 @@ final class Entries {
     void taken(LockObject lock, Hold hold, long beganNanos) {
         MemoryEdge.publish();
         if (events.isHeard()) {
-            events.acquired(lock.keys, hold, beganNanos);
+            events.acquired(lock.keys, hold, beganNanos, events.begun(lock.keys));
         }
     }
 

@@ -195,9 +195,9 @@ public final class LockClient {
         }
     }
 
-    /** Runs what users made depend on the news of a loss. */
-    public Executor lossTeller() {
-        return events::tellLoss;
+    /** Runs what users made depend on the stages of handles. */
+    public Executor handleTeller() {
+        return events::tellHandle;
     }
 
     /**

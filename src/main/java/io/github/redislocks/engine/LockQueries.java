@@ -122,6 +122,7 @@ public final class LockQueries {
     }
 
     public boolean forceUnlock(LockKeys keys) {
+        long sent = clock.nanoTime();
         Inspections.Held seen = Inspections.held(look(keys, Scripts.locked(keys)));
         if (seen == null) {
             return false;
@@ -132,17 +133,18 @@ public final class LockQueries {
                 "was not forced open",
                 "It may have been: ask isLocked() when Redis is back.");
         if (!Answer.isGone(forced)) {
-            endHere(keys, seen);
+            endHere(keys, seen, sent);
             losses.forced(keys, seen.token(), clientId);
         }
         return true;
     }
 
-    /** Ends the hold at once if this client has it, rather than at its next renewal. */
-    private void endHere(LockKeys keys, Inspections.Held seen) {
+    /** Ends the hold, which was seen by a request of that time, at once if this client has it. */
+    private void endHere(LockKeys keys, Inspections.Held seen, long sentNanos) {
         for (Hold hold : holds.all()) {
             boolean same = hold.attempt == seen.attempt() && hold.owner.id.equals(seen.owner());
             if (same && hold.lock().equals(keys.lock())) {
+                hold.owner.confirmed(sentNanos);
                 losses.lose(hold, LockLost.Reason.TAKEN);
             }
         }

@@ -7,8 +7,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The news that the hold of a handle was lost. The library learns it first, on a thread that runs no code of users;
- * what users made depend on the news runs on another thread, since that may block. Does not refer to the handle.
+ * The news that the hold of a handle was lost. The library learns it first; what users made depend on the news runs by
+ * itself, since that may block. Does not refer to the handle.
  */
 public final class LossNews {
 
@@ -23,7 +23,7 @@ public final class LossNews {
         if (stage == null) {
             stage = first.isDone()
                     ? first.minimalCompletionStage()
-                    : first.thenApplyAsync(Function.identity(), client.lossTeller())
+                    : first.thenApplyAsync(Function.identity(), client.handleTeller())
                             .minimalCompletionStage();
             forUsers = stage;
         }

@@ -4,20 +4,16 @@ import io.github.redislocks.LeaderTerm;
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
-import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Interruption;
 import io.github.redislocks.concurrent.Log;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Shown;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -32,9 +28,6 @@ public final class Term implements LeaderTerm, Runnable {
     private final Interruption interruption = new Interruption();
     private final CompletableFuture<Optional<LockLost>> stopping = new CompletableFuture<>();
     private final CompletionStage<Optional<LockLost>> shown = stopping.minimalCompletionStage();
-    /** Threads that wait for the end by the client's clock. */
-    private final Set<Thread> awaiting = ConcurrentHashMap.newKeySet();
-
     private final AtomicBoolean stopped = new AtomicBoolean();
     private final AtomicBoolean claimed = new AtomicBoolean();
 
@@ -101,8 +94,7 @@ public final class Term implements LeaderTerm, Runnable {
         try {
             interruption.begin();
             CompletionStage<Void> unused =
-                    candidacy.office().losses().apply(handle).thenRun(this::end);
-            CompletionStage<Void> unused2 = handle.lost().thenAccept(onLoss());
+                    candidacy.office().losses().apply(handle).thenAccept(onLoss());
             if (!isStopping()) {
                 atWork = true;
                 LOG.info("Elected leader of \"{}\": {}", Shown.of(name()), handle);
@@ -132,19 +124,13 @@ public final class Term implements LeaderTerm, Runnable {
 
     /** Tells the work to stop, once, and then what users made depend on that. */
     void stop(Optional<LockLost> loss) {
-        end();
-        stopping.complete(loss);
-    }
-
-    private void end() {
         if (stopped.compareAndSet(false, true)) {
             if (candidacy.office().interrupts() && !interruption.isOfCaller()) {
                 interruption.interrupt();
             }
-            for (Thread waiter : awaiting) {
-                LockSupport.unpark(waiter);
-            }
+            candidacy.wakeAwaiting();
         }
+        stopping.complete(loss);
     }
 
     @Override
@@ -195,17 +181,7 @@ public final class Term implements LeaderTerm, Runnable {
     }
 
     private void awaitEnd(long nanos, boolean ofWork) throws InterruptedException {
-        Clock clock = candidacy.office().agenda().clock();
-        long began = clock.nanoTime();
-        Thread caller = Thread.currentThread();
-        awaiting.add(caller);
-        try {
-            while (!stopped.get() && !caller.isInterrupted() && clock.nanoTime() - began < nanos) {
-                clock.parkFrom(began, this, nanos);
-            }
-        } finally {
-            awaiting.remove(caller);
-        }
+        candidacy.await(nanos, stopped::get);
         if (!stopped.get() && Thread.interrupted() && !(ofWork && isStopping())) {
             throw new InterruptedException();
         }

@@ -33,9 +33,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Tells the user's listeners and handles what happens. A thread of the application tells what it does itself; threads
- * that come and go tell the rest, so that slow code of the user delays no renewal. Losses have threads of their own, so
- * that they wait for no other code of the user: one for what the library does about a loss, one for users of handles,
- * one for listeners. The queues are bounded: by the number of holds, which are lost once each and warned of once; by
+ * that come and go tell the rest, so that slow code of the user delays no renewal. Listeners have a thread for losses
+ * and one for all else. What handles are told delays nothing else, since a further thread goes on while code of a
+ * handle's user blocks. The queues are bounded: by the number of holds, which are lost once each and warned of once; by
  * one entry for renewals, which are counted while they wait; by a number of locks that were given up; and by the
  * outages, of which one is told in ten seconds.
  */
@@ -43,6 +43,8 @@ public final class EventNotifier {
 
     /** So many locks that were given up wait at most for a slow listener. */
     static final int MOST_GIVEN_UP = 100_000;
+    /** While so many callbacks of handles block, those that follow wait. */
+    private static final int MOST_CALLBACKS = 1_000;
 
     /** Those that are told of losses, which is all; the last is the one that writes recordings. */
     private final LockListener[] listeners;
@@ -51,10 +53,6 @@ public final class EventNotifier {
 
     private final LockListener recording = FlightRecording.make();
 
-    /** Of losses, as the two that follow; runs no code of the user. */
-    private final TellingThread toLibrary;
-
-    private final TellingThread lossesToHandles;
     private final TellingThread lossesToListeners;
     private final TellingThread toListeners;
     private final TellingThread toHandles;
@@ -78,12 +76,10 @@ public final class EventNotifier {
                 .toList());
         LateLog log = new LateLog(threads);
         this.log = log;
-        this.toLibrary = new TellingThread("lock handles", threads.factory("loss"), log);
-        this.lossesToHandles = new TellingThread("lock handles", threads.factory("loss-handles"), log);
-        this.lossesToListeners = new TellingThread("lock listeners", threads.factory("loss-listener"), log);
-        this.toListeners = new TellingThread("lock listeners", threads.factory("listener"), log);
-        this.toHandles = new TellingThread("lock handles", threads.factory("handles"), log);
-        this.all = List.of(toLibrary, lossesToHandles, lossesToListeners, toListeners, toHandles);
+        this.lossesToListeners = new TellingThread("lock listeners", 1, threads.factory("loss-listener"), log);
+        this.toListeners = new TellingThread("lock listeners", 1, threads.factory("listener"), log);
+        this.toHandles = new TellingThread("lock handles", MOST_CALLBACKS, threads.factory("handles"), log);
+        this.all = List.of(toHandles, lossesToListeners, toListeners);
     }
 
     private LockListener[] withRecording(List<LockListener> some) {
@@ -126,20 +122,11 @@ public final class EventNotifier {
     }
 
     /**
-     * Runs what may run code of a handle's user, such as what depends on one of its stages, by the thread for that. The
-     * bound of its queue is the number of handles.
+     * Runs what may run code of a handle's user, such as what depends on one of its stages; not behind another that
+     * blocks. The bound of the queue is the number of handles.
      */
     public void tellHandle(Runnable task) {
-        add(toHandles, task);
-    }
-
-    /** As above, of what depends on the news of a loss. */
-    public void tellLoss(Runnable task) {
-        add(lossesToHandles, task);
-    }
-
-    private static void add(TellingThread thread, Runnable task) {
-        thread.add(() -> {
+        toHandles.add(() -> {
             try {
                 task.run();
             } catch (Throwable e) {
@@ -151,7 +138,7 @@ public final class EventNotifier {
     /** Reports and logs a loss. If it throws for want of memory, it may be said again. */
     public void lost(LockLost loss, LossSubject subject) {
         if (subject.isOfHandle()) {
-            add(toLibrary, () -> subject.tellHandle(loss));
+            tellHandle(() -> subject.tellHandle(loss));
         }
         tellListeners(loss, subject);
         // Last: whoever reports the loss again, since this met an error, finds no line of it in the log.
@@ -281,14 +268,9 @@ public final class EventNotifier {
     }
 
     /**
-     * Reports, in the calling thread, that it has acquired a lock that it has wanted since the given time. Never
-     * throws.
+     * Reports, in the calling thread, that it has acquired a lock that it has wanted since the given time, by a call
+     * whose beginning was told. Never throws.
      */
-    public void acquired(LockKeys keys, Hold hold, long sinceNanos) {
-        acquired(keys, hold, sinceNanos, begun(keys));
-    }
-
-    /** As above, of a call whose beginning was told. */
     public void acquired(LockKeys keys, Hold hold, long sinceNanos, LockListener.@Nullable Acquiring call) {
         try {
             boolean isLocal = hold instanceof LocalHold local && !local.hasAsked();

@@ -65,7 +65,7 @@ public class Owner {
     }
 
     /** Redis has answered, to a request of that time, that its hold is there. */
-    void confirmed(long sentNanos) {}
+    public void confirmed(long sentNanos) {}
 
     /** What people are told of it. */
     public String description() {

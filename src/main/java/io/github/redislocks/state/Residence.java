@@ -390,7 +390,7 @@ public final class Residence extends Owner {
     }
 
     @Override
-    void confirmed(long sentNanos) {
+    public void confirmed(long sentNanos) {
         confirmedNanos = Math.max(confirmedNanos, sentNanos);
     }
 
