@@ -49,6 +49,22 @@ final class Caller {
         DELETE
     }
 
+    /**
+     * The operations of one schedule: all, or in half of the schedules a few, so that these meet one another often
+     * (swarm testing: Groce, Zhang, Eide, Chen and Regehr, 2012).
+     */
+    static Operation[] some(Seeded random) {
+        Operation[] all = Operation.values();
+        if (random.oneIn(2)) {
+            return all;
+        }
+        Operation[] few = new Operation[random.below(4) + 2];
+        for (int i = 0; i < few.length; i++) {
+            few[i] = random.of(all);
+        }
+        return few;
+    }
+
     private static final long MILLISECOND = 1_000_000;
     private static final long SECOND = 1_000_000_000;
     /** How much later than its time a timed call may end. */
@@ -62,6 +78,7 @@ final class Caller {
     private String waitsFor;
     private String needs;
     private long needsSince;
+    private Thread giver;
 
     Caller(Scenario scenario, Client client, String name, Seeded random) {
         this.scenario = scenario;
@@ -86,14 +103,13 @@ final class Caller {
         return needsSince;
     }
 
-    /** Has a thread of the same process give a thing of the store. */
-    void isGiven(String lockName, Runnable done) {
-        Caller giver = new Caller(scenario, client, name + "'s giver", random.another());
-        world.thread(client.number, giver.name, () -> {
-                    giver.give(lockName);
-                    done.run();
-                })
-                .start();
+    /** Starts a thread of the same process that gives a thing of the store, unless one is under way. */
+    void isGiven(String lockName) {
+        if (giver == null || !giver.isAlive()) {
+            Caller other = new Caller(scenario, client, name + "'s giver", random.another());
+            giver = world.thread(client.number, other.name, () -> other.give(lockName));
+            giver.start();
+        }
     }
 
     private void give(String lockName) {
@@ -160,8 +176,9 @@ final class Caller {
     }
 
     private Operation operation() {
-        Operation operation = random.of(Operation.values());
-        boolean rare = operation == Operation.FORCE || operation == Operation.DELETE;
+        Operation operation = random.of(scenario.operations);
+        boolean breaks = operation == Operation.FORCE || operation == Operation.DELETE;
+        boolean rare = breaks && !scenario.isWithoutFaults();
         boolean unsupported = scenario.server.isQuorum()
                 && (operation == Operation.WAIT_FOR_A_THING || operation == Operation.GIVE_A_THING);
         return rare && !random.oneIn(6) || unsupported ? Operation.LOCK : operation;
@@ -270,10 +287,11 @@ final class Caller {
                         .start();
             case FORCE -> {
                 scenario.server.beginForcing(lockName);
+                boolean ended = false;
                 try {
-                    lock.forceUnlock();
+                    ended = lock.forceUnlock();
                 } finally {
-                    scenario.server.endForcing(lockName);
+                    scenario.server.endForcing(lockName, ended);
                 }
             }
             case DELETE -> scenario.server.delete(lockName);
@@ -456,9 +474,11 @@ final class Caller {
     private void lead(String lockName, Seeded numbers) {
         Seeded terms = numbers.another();
         AtomicInteger working = new AtomicInteger();
+        List<Long> tokens = new ArrayList<>();
         Leadership leadership = client.locks.leadership(lockName, term -> {
             working.incrementAndGet();
             try {
+                tokens.add(term.fencingToken());
                 Ledger.Possession possession =
                         scenario.ledger.acquired(lockName, name, client, term::isHeld, term::fencingToken);
                 if (terms.oneIn(2)) {
@@ -472,9 +492,12 @@ final class Caller {
             }
         });
         sleep(numbers.between(MILLISECOND, 2 * SECOND));
-        if (leadership.close(Duration.ofNanos(numbers.between(MILLISECOND, 2 * SECOND)))
-                && (working.get() > 0 || leadership.isLeader())) {
-            world.fail(name + ": a leadership is closed and leads");
+        if (leadership.close(Duration.ofNanos(numbers.between(MILLISECOND, 2 * SECOND)))) {
+            String token = scenario.server.field(lockName, "token");
+            boolean has = scenario.isWithoutFaults() && token != null && tokens.contains(Long.valueOf(token));
+            if (has || working.get() > 0 || leadership.isLeader()) {
+                world.fail(name + ": a leadership is closed and " + (has ? "has the lock" : "leads"));
+            }
         }
     }
 

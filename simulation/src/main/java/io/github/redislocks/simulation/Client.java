@@ -59,6 +59,9 @@ final class Client {
     private final World world;
     private final LockClient parts;
     private final List<Thread> threads = new ArrayList<>();
+    /** The holds that were not valid any more when the simulation last looked. */
+    private final List<Hold> over = new ArrayList<>();
+
     private boolean closed;
 
     /** Makes a client; a thread of that client has to do it. */
@@ -178,13 +181,55 @@ final class Client {
         return left.isEmpty() ? "" : "c" + number + " has" + left;
     }
 
-    /** The holds in Redis that this client takes for valid, by its own clock. */
+    /** Adds the holds in Redis that this client takes for valid, by its own clock. No hold may be valid again. */
     void addValid(List<Hold> all) {
         long now = world.now(number);
         for (Hold hold : parts.holds.all()) {
-            if (!hold.isLocal() && hold.isValid(now)) {
-                all.add(hold);
+            if (!hold.isLocal()) {
+                boolean again = isOver(hold);
+                if (hold.isValid(now)) {
+                    all.add(hold);
+                    if (again) {
+                        world.fail(
+                                "c" + number + " has a hold of " + hold.keys().name() + " that is valid again");
+                    }
+                } else if (!again) {
+                    over.add(hold);
+                }
             }
         }
+    }
+
+    private boolean isOver(Hold hold) {
+        for (Hold each : over) {
+            if (each == hold) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Whether the subscription is open by which Redis sends messages to this client. */
+    boolean isListening() {
+        return parts.mailbox.isOpen();
+    }
+
+    /** Whether the owner of a lock is of this client. */
+    boolean isOwner(String owner) {
+        return owner.startsWith(parts.id + ":");
+    }
+
+    /** Whether the client knows of an attempt that has the lock in Redis, or is about to end something there. */
+    boolean knows(long attempt) {
+        if (parts.attempts.get(attempt) != null
+                || parts.watchdog.commands().iterator().hasNext()) {
+            return true;
+        }
+        for (Hold hold : parts.holds.all()) {
+            if (hold.attempt == attempt) {
+                return true;
+            }
+        }
+        return false;
     }
 }

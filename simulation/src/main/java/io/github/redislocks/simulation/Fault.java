@@ -93,14 +93,22 @@ record Fault(int number, Kind kind, int client, int node, String script, int nth
         List<Fault> plan = new ArrayList<>();
         int count = random.below(8);
         boolean maybeUnsafe = random.oneIn(6);
+        Kind[] kinds = some(random);
         while (plan.size() < count) {
-            Kind kind = random.of(Kind.values());
+            // A few kinds may be none that is allowed.
+            Kind kind = random.of(random.oneIn(8) ? Kind.values() : kinds);
             Fault fault = fault(plan.size(), kind, random, clients, quorum ? QUORUM_TARGETS : TARGETS);
             if (kind.isAllowed(quorum, maybeUnsafe)) {
                 plan.add(fault);
             }
         }
         return plan;
+    }
+
+    /** All kinds, or in half of the schedules a few. */
+    private static Kind[] some(Seeded random) {
+        Kind[] all = Kind.values();
+        return random.oneIn(2) ? all : new Kind[] {random.of(all), random.of(all), random.of(all)};
     }
 
     private static Fault fault(int number, Kind kind, Seeded random, int clients, String[] targets) {

@@ -1,11 +1,11 @@
 package io.github.redislocks.simulation;
 
 import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Residence;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -21,10 +21,14 @@ final class Scenario {
     private static final long FREE_NANOS = 8 * SECOND;
     /** After this nothing may be left of a lock that nobody uses: longer than any lease, and what a fault lasts. */
     private static final long LEFT_NANOS = 20 * SECOND;
+    /** As above without faults: longer than any lease. */
+    private static final long CALM_NANOS = 4 * SECOND;
     /** By then a holder has to know, without a fault, that Redis has no such hold: a renewal and its answer. */
     private static final long NOTICED_NANOS = 1_200 * MILLISECOND;
-    /** As above, if Redis tells the client of it. */
-    private static final long TOLD_NANOS = 400 * MILLISECOND;
+    /** By then a message has come, and the client has asked Redis. */
+    private static final long MESSAGE_NANOS = 150 * MILLISECOND;
+    /** A lease that is not named, and by what a kept lock may exceed it. */
+    private static final long LEASE_MILLIS = 2050;
     /** After this a thing is given to who waits for one. */
     private static final long GIVEN_NANOS = 2 * SECOND;
     /** After this no thread may be left of a client that is closed. */
@@ -42,6 +46,7 @@ final class Scenario {
     final Server server;
     final Ledger ledger;
     final Store store = new Store();
+    final Caller.Operation[] operations;
     final List<String> names = List.of("L0", "L1");
     private final Input input;
     private final List<Fault> plan;
@@ -58,6 +63,7 @@ final class Scenario {
         this.input = input;
         this.random = new Seeded(input.seed * 17 + 3);
         this.options = Client.Options.of(random);
+        this.operations = Caller.some(random);
         this.server = new Server(world, names, options.nodes());
         this.ledger = new Ledger(world, server);
         this.plan = new ArrayList<>(Fault.plan(input.seed, CLIENTS, server.isQuorum()));
@@ -176,7 +182,7 @@ final class Scenario {
     private void awaitCallers() {
         while (threads.entrySet().stream()
                 .anyMatch(each -> each.getKey().isAlive() && !world.isKilled(each.getValue().number))) {
-            LockSupport.parkNanos(50 * MILLISECOND);
+            LockSupport.parkNanos(200 * MILLISECOND);
         }
     }
 
@@ -184,9 +190,8 @@ final class Scenario {
     private void watchWaiters() {
         world.thread(Network.NOBODY, "waiters", () -> {
                     Map<String, Long> since = new HashMap<>();
-                    Set<String> given = new HashSet<>();
                     while (true) {
-                        LockSupport.parkNanos(100 * MILLISECOND);
+                        LockSupport.parkNanos(isWithoutFaults() ? 25 * MILLISECOND : 200 * MILLISECOND);
                         for (String name : names) {
                             if (lasts(since, name, waits(name) && server.isFree(name), FREE_NANOS)) {
                                 world.fail("somebody waits for " + name + ", which nobody has");
@@ -196,15 +201,12 @@ final class Scenario {
                             if (lasts(since, name + " unheard", unheard && server.isFree(name), FREE_NANOS)) {
                                 world.fail("somebody waits for a signal of " + name + " that was given");
                             }
-                            if (needy != null
-                                    && !unheard
-                                    && world.now() - needy.needsSince() > GIVEN_NANOS
-                                    && given.add(name)) {
-                                needy.isGiven(name, () -> given.remove(name));
+                            if (needy != null && !unheard && world.now() - needy.needsSince() > GIVEN_NANOS) {
+                                needy.isGiven(name);
                             }
                         }
                         if (isWithoutFaults() && !server.isQuorum()) {
-                            checkNoticed(since);
+                            checkAgreement(since);
                         }
                     }
                 })
@@ -232,16 +234,45 @@ final class Scenario {
                 .orElse(null);
     }
 
-    /** A hold that Redis does not have is valid for a moment only, unless nobody asks for it. */
-    private void checkNoticed(Map<String, Long> since) {
-        for (Hold hold : valid()) {
-            String name = hold.keys().name();
-            boolean gone = !String.valueOf(hold.token).equals(server.token(name));
-            long nanos = options.watchDeletions() ? TOLD_NANOS : NOTICED_NANOS;
-            boolean asked = hold.isRenewed() || options.watchDeletions();
-            if (lasts(since, name + " gone " + hold.token, gone && asked, nanos)) {
-                world.fail("a holder of " + name + " is not told of its loss, token " + hold.token);
+    /** Where no fault can delay it, clients and Redis agree on each lock after a moment. */
+    private void checkAgreement(Map<String, Long> since) {
+        for (int i = 0; i < made; i++) {
+            Client client = clients[i];
+            if (client != null && !client.isClosed()) {
+                List<Hold> valid = new ArrayList<>(4);
+                client.addValid(valid);
+                valid.forEach(hold -> checkNoticed(client, hold, since));
+                names.forEach(name -> checkKnown(client, name, since));
             }
+        }
+    }
+
+    /** A hold that Redis does not have is valid for a moment only, unless nobody asks for it. */
+    private void checkNoticed(Client client, Hold hold, Map<String, Long> since) {
+        String name = hold.keys().name();
+        boolean gone = !String.valueOf(hold.token).equals(server.field(name, "token"));
+        boolean heard = options.watchDeletions() || server.wasForced(name, hold.token) && client.isListening();
+        if (lasts(
+                since,
+                name + " gone " + hold.token,
+                gone && (hold.isRenewed() || heard),
+                heard ? MESSAGE_NANOS : NOTICED_NANOS)) {
+            world.fail("a holder of " + name + " does not learn of its loss, token " + hold.token);
+        }
+        boolean outlasts = Residence.isIdle(hold) && server.pttlMillis(name) > LEASE_MILLIS;
+        if (lasts(since, name + " long " + hold.token, !gone && outlasts, MESSAGE_NANOS)) {
+            world.fail(client + " keeps " + name + " for " + server.pttlMillis(name) + " ms");
+        }
+    }
+
+    /** A lock that a client has in Redis is one of a thread or handle, or on its way to it. */
+    private void checkKnown(Client client, String name, Map<String, Long> since) {
+        String owner = server.field(name, "owner");
+        String attempt = server.field(name, "attempt");
+        boolean unknown =
+                owner != null && client.isOwner(owner) && attempt != null && !client.knows(Long.parseLong(attempt));
+        if (lasts(since, name + " of nobody in " + client, unknown, MESSAGE_NANOS)) {
+            world.fail(client + " has " + name + " in Redis, and none of its threads knows");
         }
     }
 
@@ -276,7 +307,7 @@ final class Scenario {
 
     /** Lets what goes on in the background end, and fails if it does not: all locks are free, and nobody waits. */
     private void awaitNothingLeft() {
-        long until = world.now() + LEFT_NANOS;
+        long until = world.now() + (isWithoutFaults() ? CALM_NANOS : LEFT_NANOS);
         String left = left();
         while (!left.isEmpty() && world.now() < until) {
             LockSupport.parkNanos(50 * MILLISECOND);

@@ -3,9 +3,11 @@ package io.github.redislocks.simulation;
 import io.github.redislocks.state.LockKeys;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -26,6 +28,10 @@ final class Server {
     private final Map<String, Long> brokenBelow = new HashMap<>();
     /** When that was, by the true time. */
     private final Map<String, Long> brokenAt = new HashMap<>();
+    /** The locks of which {@code forceUnlock} has ended a hold. */
+    private final Set<String> forced = new HashSet<>();
+    /** The first token that was not given yet when somebody last deleted the lock. */
+    private final Map<String, Long> deletedBelow = new HashMap<>();
     /** How many callers force the lock now. */
     private final Map<String, Integer> forcing = new HashMap<>();
 
@@ -101,14 +107,18 @@ final class Server {
         forcing.merge(name, 1, Integer::sum);
     }
 
-    void endForcing(String name) {
+    void endForcing(String name, boolean ended) {
         broken(name);
+        if (ended) {
+            forced.add(name);
+        }
         forcing.merge(name, -1, Integer::sum);
     }
 
     /** Somebody deletes the lock. */
     void delete(String name) {
         broken(name);
+        deletedBelow.put(name, brokenBelow.get(name));
         nodes.forEach(node -> node.redis.del(lockKey(name)));
     }
 
@@ -136,9 +146,19 @@ final class Server {
         return ofMajority(name, "owner") == null;
     }
 
-    /** The token of the hold that Redis has; null if none has the lock. */
-    String token(String name) {
-        return ofMajority(name, "token");
+    /** Whether {@code forceUnlock}, which sends a message to the holder, must have ended a hold that is gone. */
+    boolean wasForced(String name, long token) {
+        return forced.contains(name) && token >= deletedBelow.getOrDefault(name, 0L);
+    }
+
+    /** A field of the hold that Redis has; null if none has the lock. */
+    String field(String name, String field) {
+        return ofMajority(name, field);
+    }
+
+    /** For how long the lock is still taken if nothing happens. */
+    long pttlMillis(String name) {
+        return nodes.get(0).redis.pttl(lockKey(name));
     }
 
     private String ofMajority(String name, String field) {
