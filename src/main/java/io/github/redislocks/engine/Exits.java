@@ -260,19 +260,22 @@ final class Exits {
             // First: whoever goes on after an error has to know.
             hold.keepFor(keptMillis);
             StackSpace.ensure();
-            long sent = clock.nanoTime();
-            long until = hold.beginRelease(sent);
-            if (until == 0) {
-                hold.keepFor(0);
-                losses.isValid(hold);
-                throw unlockLost(hold);
-            }
-            MemoryEdge.publish();
-            release(lock, hold, sent, until, byNanos);
+            endInRedis(lock, hold, clock.nanoTime(), byNanos);
         } catch (Throwable e) {
             handoff.strand(hold);
             throw e;
         }
+    }
+
+    private void endInRedis(LockObject lock, Hold hold, long now, long byNanos) {
+        long until = hold.beginRelease(now);
+        if (until == 0) {
+            hold.keepFor(0);
+            losses.isValid(hold);
+            throw unlockLost(hold);
+        }
+        MemoryEdge.publish();
+        release(lock, hold, now, until, byNanos);
     }
 
     /** Ends a thread's hold under a residence, which is kept, or released if others want it. */
@@ -312,13 +315,7 @@ final class Exits {
     private void releaseLease(LockObject lock, LocalHold local, Hold lease, long now, long byNanos) {
         StackSpace.ensure();
         try {
-            long until = lease.beginRelease(now);
-            if (until == 0) {
-                losses.isValid(lease);
-                throw unlockLost(lease);
-            }
-            MemoryEdge.publish();
-            release(lock, lease, now, until, byNanos);
+            endInRedis(lock, lease, now, byNanos);
             local.residence.ended(lease);
         } catch (LockLostException e) {
             LockLost.Reason reason = lease.lossReason();
@@ -339,15 +336,7 @@ final class Exits {
         GivingUp told = residences.givingUp(residence, lease, LockGivenUp.Reason.NO_TOKEN);
         try {
             long now = clock.nanoTime();
-            long until = lease.beginRelease(now);
-            if (until == 0) {
-                losses.isValid(lease);
-                losses.ended(lease);
-                told = null;
-            } else {
-                MemoryEdge.publish();
-                release(lock, lease, now, until, now + limit.timeoutNanos(now, settings.commandTimeoutNanos()));
-            }
+            endInRedis(lock, lease, now, now + limit.timeoutNanos(now, settings.commandTimeoutNanos()));
         } catch (LockLostException e) {
             // No thread had the lock, so none is told.
             told = null;
