@@ -67,7 +67,6 @@ public final class Agenda {
      */
     public void add(Matter matter) {
         matter.dueNanos.set(NEWS_ONLY);
-        boolean added = false;
         starting.lock();
         try {
             matters.add(matter);
@@ -76,11 +75,10 @@ public final class Agenda {
                 next.start();
                 loop = next;
             }
-            added = true;
+        } catch (Throwable e) {
+            matters.remove(matter);
+            throw e;
         } finally {
-            if (!added) {
-                matters.remove(matter);
-            }
             starting.unlock();
         }
     }

@@ -119,16 +119,13 @@ public final class AsyncAcquisitions {
         startThread();
         Pending pending = new Pending(keys, owner, request, WaitLimit.endless(retryForNanos), caller);
         open.add(pending);
-        boolean begun = false;
         try {
             owner.wakes(pending);
             pending.begin();
-            begun = true;
-        } finally {
-            if (!begun) {
-                open.remove(pending);
-                events.notAcquired(keys, clock, pending.beganNanos, LockNotAcquired.Outcome.FAILED, pending.call);
-            }
+        } catch (Throwable e) {
+            open.remove(pending);
+            events.notAcquired(keys, clock, pending.beganNanos, LockNotAcquired.Outcome.FAILED, pending.call);
+            throw e;
         }
         pending.begun = true;
         pending.run();

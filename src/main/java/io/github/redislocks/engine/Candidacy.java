@@ -136,14 +136,11 @@ public final class Candidacy extends Agenda.Matter implements BiConsumer<Object,
     public void begin() {
         CompletableFuture<LockHandle> first = electorate.ask().get();
         asked = first;
-        boolean begun = false;
         try {
             office.agenda().add(this);
-            begun = true;
-        } finally {
-            if (!begun) {
-                first.cancel(true);
-            }
+        } catch (Throwable e) {
+            first.cancel(true);
+            throw e;
         }
         news();
     }

@@ -103,15 +103,12 @@ public final class HandledWork {
     public static <T extends @Nullable Object> CompletableFuture<T> begin(
             CompletableFuture<LockHandle> acquired, Function<? super LockHandle, ? extends CompletionStage<T>> action) {
         Async<T> work = new Async<>(action);
-        boolean begun = false;
         try {
             work.result.onEnd(() -> acquired.cancel(false));
             CompletableFuture<?> unused = acquired.whenComplete(work);
-            begun = true;
-        } finally {
-            if (!begun) {
-                acquired.cancel(false);
-            }
+        } catch (Throwable e) {
+            acquired.cancel(false);
+            throw e;
         }
         return work.result;
     }

@@ -341,9 +341,18 @@ public final class SeveralLocks {
      * most.
      */
     public void release(Hold[] held) {
-        long by = beginRelease(held);
-        @Nullable Ending[] begun = new Ending[held.length];
-        Freed freed = freeTogether(held, begun, by);
+        long by;
+        @Nullable Ending[] begun;
+        Freed freed;
+        try {
+            StackSpace.ensure();
+            by = clock.nanoTime() + own.commandTimeoutNanos();
+            begun = new Ending[held.length];
+            freed = freeTogether(held, begun, by);
+        } catch (Throwable e) {
+            strand(held);
+            throw e;
+        }
         RuntimeException lost = null;
         Error met = null;
         for (int i = held.length - 1; i >= 0; i--) {
@@ -397,28 +406,23 @@ public final class SeveralLocks {
     /**
      * Frees by one request those locks for which nobody waits.
      *
-     * @param begun where those are put whose end has begun; after an error all are left to the watchdog
+     * @param begun where those are put whose end has begun
      */
     private Freed freeTogether(Hold[] held, @Nullable Ending[] begun, long by) {
-        try {
-            List<Hold> ending = new ArrayList<>(held.length);
-            if (!together.isPossible(held.length)) {
-                return Freed.NONE;
-            }
-            long sent = clock.nanoTime();
-            for (int i = 0; i < held.length; i++) {
-                if (exits.mayEndWithOthers(parts.get(i), held[i])) {
-                    begun[i] = exits.beginEnd(held[i], sent, by);
-                    if (begun[i] != null) {
-                        ending.add(held[i]);
-                    }
+        if (!together.isPossible(held.length)) {
+            return Freed.NONE;
+        }
+        List<Hold> ending = new ArrayList<>(held.length);
+        long sent = clock.nanoTime();
+        for (int i = 0; i < held.length; i++) {
+            if (exits.mayEndWithOthers(parts.get(i), held[i])) {
+                begun[i] = exits.beginEnd(held[i], sent, by);
+                if (begun[i] != null) {
+                    ending.add(held[i]);
                 }
             }
-            return ending.isEmpty() ? Freed.NONE : free(ending, by - sent);
-        } catch (RuntimeException | Error e) {
-            strand(held);
-            throw e;
         }
+        return ending.isEmpty() ? Freed.NONE : free(ending, by - sent);
     }
 
     private Freed free(List<Hold> ending, long timeoutNanos) {
@@ -426,17 +430,6 @@ public final class SeveralLocks {
             return new Freed(ending, together.free(ending, timeoutNanos), null);
         } catch (RedisException e) {
             return new Freed(ending, null, e);
-        }
-    }
-
-    /** By when Redis has to have answered. After an error here the watchdog releases all. */
-    private long beginRelease(Hold[] held) {
-        try {
-            StackSpace.ensure();
-            return clock.nanoTime() + own.commandTimeoutNanos();
-        } catch (Error e) {
-            strand(held);
-            throw e;
         }
     }
 
