@@ -179,6 +179,10 @@ class RedisUriTest {
                 "REDIS://:secret@one",
                 "redis://one?pasword=secret",
                 "redis://one?commandTimeout=1&key=secret",
+                "redis://one?secret",
+                "redis://one?clientName=a&secret",
+                "redis://one/0#secret",
+                "redis://one?clientName=a#b\nsecret",
                 "redis-sentinel://user:secret,one/main",
                 "redis-sentinel://one/?sentinelPassword=secret",
                 "redis-sentinel://one?sentinelUser=u&sentinelPassword=secret",
@@ -198,6 +202,8 @@ class RedisUriTest {
         "redis://user:x@one:70000/0, redis://***@one:70000/0",
         "redis://one:6379/x?clientName=a, redis://one:6379/x?clientName=a",
         "'redis://[::1]:70000,[::2]:7', 'redis://[::1]:70000,[::2]:7'",
+        "redis://one:6379/0#x, redis://one:6379/0#***",
+        "redis://one?password=x, redis://one?password=***",
         "'redis://o\nne', redis://o\\u000ane"
     })
     void parse_refusal_showsWhatIsNoSecret(String uri, String shown) {

@@ -67,7 +67,10 @@ public record RedisUri(
 
     private static final Pattern DURATION = Pattern.compile("(\\d{1,9})(ms|s)");
     private static final Pattern SCHEME = Pattern.compile("redis(?:s|-sentinel|-cluster)?:/*");
-    private static final Pattern PARAMETER = Pattern.compile("([?&](?!clientName=|commandTimeout=)[^=&#]*=)[^&#]*");
+    /** Where a query or a fragment may show a secret: in all values but those of two parameters. */
+    private static final Pattern VALUE =
+            Pattern.compile("([?&](?!clientName=|commandTimeout=)(?:[^=&#]*=)?)[^&#]+|(?<=#).+", Pattern.DOTALL);
+
     private static final Pattern PRINTABLE = Pattern.compile("[!-~]+");
 
     private static final String REMEDY = " Write redis://host:port, rediss://user:password@host:port/database or"
@@ -308,7 +311,8 @@ public record RedisUri(
 
     /**
      * Hides what may be a password: all before the last @, since an @ that is not encoded may be part of it; what
-     * stands in place of a port, since the host may have been forgotten; the value of a parameter that is not known.
+     * stands in place of a port, since the host may have been forgotten; the value of a parameter that is not known;
+     * the fragment.
      */
     private static String shown(String text) {
         Matcher scheme = SCHEME.matcher(text);
@@ -317,6 +321,6 @@ public record RedisUri(
         String hidden = at < begin ? "" : "***";
         String rest = COLON.matcher(text.substring(Math.max(begin, at)))
                 .replaceAll(colon -> colon.group(1) == null ? ":***" : Matcher.quoteReplacement(colon.group(1)));
-        return text.substring(0, begin) + hidden + PARAMETER.matcher(rest).replaceAll("$1***");
+        return text.substring(0, begin) + hidden + VALUE.matcher(rest).replaceAll("$1***");
     }
 }
