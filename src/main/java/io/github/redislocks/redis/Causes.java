@@ -11,20 +11,12 @@ public final class Causes {
         return root(e) instanceof SocketTimeoutException;
     }
 
-    /**
-     * The first exception of the chain. Jedis attaches a failed connect() as a suppressed exception, not as a cause.
-     */
+    /** The first exception of the chain. */
     public static Throwable root(Throwable e) {
         Throwable root = e;
-        while (true) {
-            Throwable deeper = root.getCause();
-            if (deeper == null && root.getSuppressed().length > 0) {
-                deeper = root.getSuppressed()[0];
-            }
-            if (deeper == null) {
-                return root;
-            }
-            root = deeper;
+        while (root.getCause() != null) {
+            root = root.getCause();
         }
+        return root;
     }
 }

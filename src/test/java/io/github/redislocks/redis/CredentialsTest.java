@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.concurrent.Uninterruptibles;
 import io.github.redislocks.fixture.FaultyProxy;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.redis.jedis.JedisRedis;
@@ -11,6 +12,8 @@ import java.io.UncheckedIOException;
 import java.net.SocketTimeoutException;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -100,6 +103,22 @@ class CredentialsTest extends JedisRedisFixture {
         }
         broken.set(null);
         assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
+    }
+
+    @Test
+    void providerThatTakesLongerThanAConnectionMay_delaysCalls_butPreventsNone() {
+        CountDownLatch never = new CountDownLatch(1);
+        DefaultJedisClientConfig config = DefaultJedisClientConfig.builder()
+                .credentialsProvider(() -> {
+                    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(2_500);
+                    Uninterruptibles.until(end, nanos -> never.await(nanos, TimeUnit.NANOSECONDS));
+                    return new DefaultRedisCredentials("app", password.get());
+                })
+                .build();
+        JedisRedis redis = closing(new JedisRedis(proxy.address(), config, 1));
+        assertThat(inTime(() -> redis.run(PING, SHORT)).sent()).isFalse();
+        assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
+        assertThat(proxy.connections()).as("the one that was begun is used").isEqualTo(1);
     }
 
     private AuthXManager tokens(IdentityProvider provider) {

@@ -90,11 +90,13 @@ class DemotedServerTest extends JedisRedisFixture {
         ConnectionPool pool = new ConnectionPool(shared.address(), resp3(), 2, time::get);
         closing(pool::close);
         long deadline = System.nanoTime() + LONG;
-        PooledConnection inUse = new PooledConnection(pool.newSocketFactory(deadline));
+        PooledConnection inUse = pool.newConnection(deadline);
+        pool.connect(inUse);
         time.incrementAndGet();
         pool.renew();
         time.incrementAndGet();
-        PooledConnection later = new PooledConnection(pool.newSocketFactory(deadline));
+        PooledConnection later = pool.newConnection(deadline);
+        pool.connect(later);
         pool.giveBack(inUse);
         assertThat(pool.takeIdle()).isNull();
         pool.giveBack(later);

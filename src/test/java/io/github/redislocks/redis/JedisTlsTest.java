@@ -3,6 +3,7 @@ package io.github.redislocks.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.redislocks.fixture.FaultyProxy;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.fixture.TlsServer;
 import io.github.redislocks.redis.RedisException.Unanswered;
@@ -71,6 +72,24 @@ class JedisTlsTest extends JedisRedisFixture {
         assertThat(named.run(PING, LONG).is("PONG")).isTrue();
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void run_hostNameThatAVerifierChecks_isAcceptedAsItSays(boolean accepts) {
+        JedisClientConfig config = DefaultJedisClientConfig.builder()
+                .sslOptions(tls.trusting().getSslOptions())
+                .hostnameVerifier((host, session) -> accepts && host.equals(address.getHost()))
+                .build();
+        JedisRedis redis = closing(new JedisRedis(address, config, 2));
+        if (accepts) {
+            assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
+        } else {
+            assertThatThrownBy(() -> redis.run(PING, LONG))
+                    .isInstanceOfSatisfying(
+                            Unanswered.class, e -> assertThat(e.sent()).isFalse())
+                    .hasMessageContaining("HostnameVerifier");
+        }
+    }
+
     @Test
     void run_strangeServer_saysWhy() {
         JedisClientConfig config = DefaultJedisClientConfig.builder()
@@ -91,6 +110,18 @@ class JedisTlsTest extends JedisRedisFixture {
         assertThat(inTime(() -> redis.run(PING, SHORT)).sent()).isTrue();
         assertThat(inTime(() -> redis.run(PING, SHORT)).sent()).isFalse();
         server.resume();
+        assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
+    }
+
+    @Test
+    void run_answerInPieces_endsInTime() {
+        FaultyProxy proxy = closing(FaultyProxy.to(address));
+        HostAndPort named = new HostAndPort(address.getHost(), proxy.address().getPort());
+        JedisRedis redis = closing(new JedisRedis(named, tls.trusting(), 2));
+        redis.run(PING, LONG);
+        proxy.dripReplies(Duration.ofMillis(50));
+        assertThat(inTime(() -> redis.run(PING, SHORT)).sent()).isTrue();
+        proxy.pass();
         assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
     }
 

@@ -30,6 +30,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.Jedis;
+import redis.clients.jedis.exceptions.JedisConnectionException;
 
 @Timeout(60)
 @Tag("server")
@@ -73,6 +74,31 @@ class TimedRequestTest extends JedisRedisFixture {
     }
 
     @Test
+    void run_answerInPieces_endsInTime() {
+        FaultyProxy proxy = closing(FaultyProxy.to(shared));
+        JedisRedis redis = closing(new JedisRedis(proxy.address(), resp3(), 1));
+        redis.run(PING, LONG);
+        proxy.dripReplies(Duration.ofMillis(150));
+        assertThat(inTime(() -> redis.run(PING, SHORT)).sent()).isTrue();
+        assertThat(inTime(() -> redis.run(PING, SHORT)).sent()).isFalse();
+        proxy.pass();
+        assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
+    }
+
+    @Test
+    void runAll_answerInPieces_endsInTime() {
+        FaultyProxy proxy = closing(FaultyProxy.to(shared));
+        JedisRedis redis = closing(new JedisRedis(proxy.address(), resp3(), 1));
+        redis.runAll(List.of(PING), LONG);
+        proxy.dripReplies(Duration.ofMillis(150));
+        long begin = System.nanoTime();
+        assertThat(redis.runAll(List.of(PING, PING), SHORT))
+                .allSatisfy(outcome -> assertThat(outcome.failure()).isInstanceOf(Unanswered.class));
+        assertThat(Duration.ofNanos(System.nanoTime() - begin))
+                .isLessThan(Duration.ofNanos(SHORT).plus(SLACK));
+    }
+
+    @Test
     void run_threadThatCannotBeMade_costsNoPlace() {
         IoThreads workers = new IoThreads(work -> {
             throw new IllegalStateException("made by the test");
@@ -92,6 +118,18 @@ class TimedRequestTest extends JedisRedisFixture {
         };
         assertThatThrownBy(() -> exchange.perform(true)).isInstanceOf(IllegalStateException.class);
         assertThat(pool.enter(System.nanoTime())).isTrue();
+    }
+
+    @Test
+    void connect_connectionThatWasCutBefore_opensNone() {
+        FaultyProxy proxy = closing(FaultyProxy.to(shared));
+        ConnectionPool pool = new ConnectionPool(proxy.address(), resp3(), 1);
+        closing(pool::close);
+        PooledConnection given = pool.newConnection(System.nanoTime() + LONG);
+        given.cut();
+        assertThatThrownBy(() -> pool.connect(given)).isInstanceOf(JedisConnectionException.class);
+        assertThat(proxy.connections()).isZero();
+        assertThat(pool.connections()).isZero();
     }
 
     @Test

@@ -199,10 +199,7 @@ public final class ClusterMasters implements AutoCloseable {
 
     /** Notes whether a server answers. */
     public void note(JedisRedis server, @Nullable RedisException failure) {
-        watch.troubled(
-                server.address(),
-                failure instanceof RedisException.Unanswered
-                        || (failure instanceof RedisException.Refused refused && refused.passing()));
+        watch.troubled(server.address(), failure != null && !failure.isPermanent());
     }
 
     public boolean isTroubled(String address) {

@@ -16,8 +16,11 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.Protocol.ClusterKeyword;
+import redis.clients.jedis.Protocol.Command;
 
 /**
  * Asks the nodes of a cluster which master has which slots: one node after the other, once a second; more often while a
@@ -31,6 +34,9 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     /** Each time this many questions have been asked, one goes to the next node even if that node failed last time. */
     private static final int TURNS_PER_FAILED = 4;
+
+    private static final CommandArguments NODES = new CommandArguments(Command.CLUSTER).add(ClusterKeyword.NODES);
+    private static final CommandArguments SLOTS = new CommandArguments(Command.CLUSTER).add(ClusterKeyword.SLOTS);
 
     private final List<HostAndPort> seeds;
     private final Consumer<SlotMap> onNews;
@@ -152,9 +158,11 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
         return failed || free.isEmpty() || !troubled.isEmpty() ? TROUBLED_PAUSE_NANOS : PAUSE_NANOS;
     }
 
+    /** Asks for the epochs first: an old owner with a new epoch would be believed for ever. */
     @Override
     protected ClusterView ask(Observer<ClusterView> node) {
-        return new ClusterRequest(node.address, node.endpoint, node.connection, questionNanos).perform(true);
+        List<Object> replies = question(node, "the slots of the cluster", NODES, SLOTS);
+        return ClusterView.of(node.address, replies.get(0), replies.get(1));
     }
 
     @Override

@@ -33,7 +33,6 @@ public final class BatchRequest extends TimedRequest<Boolean> {
     private final @Nullable Tracking tracking;
     private final boolean asking;
     private final AtomicReferenceArray<@Nullable Outcome> outcomes;
-    private final boolean brief;
     private volatile int sent;
     /** Whether the server has to remember which keys renewals read; of the thread that sends. */
     private boolean watching;
@@ -47,7 +46,6 @@ public final class BatchRequest extends TimedRequest<Boolean> {
         this.endpoint = endpoint;
         this.calls = calls;
         this.outcomes = new AtomicReferenceArray<>(calls.size());
-        this.brief = !asking && isBrief(calls);
     }
 
     @Override
@@ -59,7 +57,7 @@ public final class BatchRequest extends TimedRequest<Boolean> {
     public List<Outcome> outcomes() {
         RedisException failure = null;
         try {
-            perform(brief);
+            perform(!asking && isBrief(calls));
         } catch (RedisException e) {
             failure = e;
         }
@@ -83,7 +81,7 @@ public final class BatchRequest extends TimedRequest<Boolean> {
 
     /**
      * Whether the caller's thread can do it, which costs two wake-ups less: what it writes finds room in the socket's
-     * buffers even if the server reads nothing, and it reads the answers one by one, each by the deadline.
+     * buffers even if the server reads nothing.
      */
     private static boolean isBrief(List<Call> calls) {
         long chars = 0;
@@ -128,7 +126,6 @@ public final class BatchRequest extends TimedRequest<Boolean> {
         if (acks == null) {
             return;
         }
-        proceed(link);
         link.send(Commands.awaitAcks(acks, leftNanos()));
         Object answer = link.answers(1).get(0);
         for (int i = 0; i < calls.size(); i++) {
@@ -153,65 +150,35 @@ public final class BatchRequest extends TimedRequest<Boolean> {
         Set<Script> loaded = new HashSet<>();
         for (int from = 0; from < open.size(); from += CHUNK) {
             List<Integer> chunk = open.subList(from, Math.min(open.size(), from + CHUNK));
-            // Before proceed() looks whether the caller still waits: a caller that gives up then reads this.
+            // Before it is sent: a caller that gives up cuts the connection, and then reads this.
             sent = Math.max(sent, chunk.get(chunk.size() - 1) + 1);
-            proceed(link);
+            // The call to which each answer belongs; null for what was sent before a call.
+            List<@Nullable Integer> order = new ArrayList<>();
             for (int index : chunk) {
                 Call call = calls.get(index);
-                if (isAnnounced(call)) {
+                if (asking || (watching && call.request().renews())) {
                     link.send(asking ? Commands.asking() : Commands.remember());
+                    order.add(null);
                 }
                 boolean load = pass > 1 && loaded.add(call.script());
                 String to = endpoint.address();
                 link.send(load ? Commands.eval(call, to) : Commands.evalsha(call, to));
+                order.add(index);
             }
-            List<Object> answers = answers(link, chunk);
-            for (int i = 0; i < chunk.size(); i++) {
+            List<Object> answers = link.answers(order.size());
+            for (int i = 0; i < answers.size(); i++) {
+                Integer index = order.get(i);
+                if (index == null) {
+                    continue;
+                }
                 if (answers.get(i) instanceof JedisNoScriptException && pass < PASSES) {
-                    unknown.add(chunk.get(i));
+                    unknown.add(index);
                 } else {
-                    outcomes.set(chunk.get(i), outcome(calls.get(chunk.get(i)), answers.get(i)));
+                    outcomes.set(index, outcome(calls.get(index), answers.get(i)));
                 }
             }
         }
         return unknown;
-    }
-
-    /** Whether a command goes before the call, on which its effect depends. */
-    private boolean isAnnounced(Call call) {
-        return asking || (watching && call.request().renews());
-    }
-
-    /** Those to the calls. */
-    private List<Object> answers(PooledConnection link, List<Integer> chunk) {
-        int count = chunk.size();
-        for (int index : chunk) {
-            count += isAnnounced(calls.get(index)) ? 1 : 0;
-        }
-        List<Object> all = all(link, count);
-        if (count == chunk.size()) {
-            return all;
-        }
-        List<Object> answers = new ArrayList<>(chunk.size());
-        int next = 0;
-        for (int index : chunk) {
-            next += isAnnounced(calls.get(index)) ? 1 : 0;
-            answers.add(all.get(next));
-            next++;
-        }
-        return answers;
-    }
-
-    private List<Object> all(PooledConnection link, int count) {
-        if (!brief) {
-            return link.answers(count);
-        }
-        List<Object> answers = new ArrayList<>(link.answers(1));
-        while (answers.size() < count) {
-            proceed(link);
-            answers.addAll(link.answers(1));
-        }
-        return answers;
     }
 
     private Outcome outcome(Call call, @Nullable Object answer) {

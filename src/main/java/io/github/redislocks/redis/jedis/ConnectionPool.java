@@ -1,10 +1,7 @@
 package io.github.redislocks.redis.jedis;
 
 import io.github.redislocks.concurrent.Loggers;
-import java.io.IOException;
-import java.net.Socket;
 import java.util.Arrays;
-import java.util.Iterator;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
@@ -52,8 +49,9 @@ public final class ConnectionPool {
     private final LongSupplier nanoTime;
     private final Places places;
     private final ConcurrentLinkedDeque<PooledConnection> idle = new ConcurrentLinkedDeque<>();
-    private final Set<AbortableSocketFactory> making = ConcurrentHashMap.newKeySet();
-    private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
+    /** The connections that are open or are being made. */
+    private final Set<PooledConnection> links = ConcurrentHashMap.newKeySet();
+
     private volatile boolean closed;
     private volatile boolean namesChecked = true;
     private volatile boolean ofChannels;
@@ -76,7 +74,7 @@ public final class ConnectionPool {
 
     /** From now on makes connections that can be used without waiting, unless they are over TLS. */
     public void useChannels() {
-        ofChannels = !AbortableSocketFactory.isOverTls(config);
+        ofChannels = !PooledConnection.isOverTls(config);
     }
 
     public boolean isOfChannels() {
@@ -93,13 +91,7 @@ public final class ConnectionPool {
 
     /** Takes a place, waiting for one until the deadline; an interrupt does not end the wait and is kept. */
     public boolean enter(long deadline) {
-        while (!places.enter(making.isEmpty() ? deadline : firstOverdue(deadline))) {
-            if (deadline - System.nanoTime() <= 0) {
-                return false;
-            }
-            shutOverdue();
-        }
-        return true;
+        return places.enter(deadline);
     }
 
     public void leave() {
@@ -116,7 +108,7 @@ public final class ConnectionPool {
         // First: whatever a token throws, no connection is lost by it.
         int inForce = credentials();
         PooledConnection link = idle.pollFirst();
-        while (link != null && link.sockets().credentials() != inForce) {
+        while (link != null && link.credentials() != inForce) {
             link.cut();
             link = idle.pollFirst();
         }
@@ -124,17 +116,17 @@ public final class ConnectionPool {
     }
 
     /**
-     * The way to a new connection, which may take a while longer than until the deadline. The caller needs a permit.
+     * A connection that is still to be made, which may take a while longer than until the deadline. The caller needs a
+     * permit.
      */
-    public AbortableSocketFactory newSocketFactory(long deadline) {
+    public PooledConnection newConnection(long deadline) {
         try {
             awaitToken();
         } catch (RuntimeException e) {
             throw unconnected(e);
         }
         long least = System.nanoTime() + LEAST_CONNECT_NANOS;
-        long until = deadline - least > 0 ? deadline : least;
-        return new AbortableSocketFactory(address, config, PooledConnection.millisUntil(until), until, this);
+        return new PooledConnection(this, address, config, deadline - least > 0 ? deadline : least);
     }
 
     /** What keeps a connection from being made. A provider of credentials may throw anything. */
@@ -142,19 +134,19 @@ public final class ConnectionPool {
         return e instanceof JedisException known ? known : new JedisException("No credentials: " + e, e);
     }
 
-    /** Makes the connection. */
-    public PooledConnection connected(AbortableSocketFactory sockets) {
-        making.add(sockets);
+    /** Makes a connection. */
+    public void connect(PooledConnection link) {
+        links.add(link);
         try {
-            PooledConnection link = new PooledConnection(sockets);
+            if (closed) {
+                link.cut();
+            }
+            link.connect();
             if (!namesChecked) {
                 checkName(link);
             }
-            return link;
         } catch (RuntimeException e) {
             throw unconnected(e);
-        } finally {
-            making.remove(sockets);
         }
     }
 
@@ -191,26 +183,6 @@ public final class ConnectionPool {
                 address,
                 config.getClientName(),
                 why);
-    }
-
-    private long firstOverdue(long deadline) {
-        long first = deadline;
-        for (AbortableSocketFactory sockets : making) {
-            first = sockets.untilNanos() - first < 0 ? sockets.untilNanos() : first;
-        }
-        return first;
-    }
-
-    /** Ends what goes on greeting for ever: each read of it is in time. */
-    void shutOverdue() {
-        long now = System.nanoTime();
-        for (Iterator<AbortableSocketFactory> all = making.iterator(); all.hasNext(); ) {
-            AbortableSocketFactory sockets = all.next();
-            if (now - sockets.untilNanos() >= 0) {
-                all.remove();
-                sockets.shut();
-            }
-        }
     }
 
     /** Waits for the first token, as Jedis' own pool does; each client may be the first to start the manager. */
@@ -260,7 +232,7 @@ public final class ConnectionPool {
             }
         }
         if (isOutdated(link)) {
-            dropOutdated();
+            drop(link);
         }
         if (closed) {
             idle.clear();
@@ -282,7 +254,7 @@ public final class ConnectionPool {
         long now = nanoTime.getAsLong();
         if (now - renewed > RENEWAL_NANOS) {
             renewed = now;
-            dropOutdated();
+            dropIdleSince(now);
         }
     }
 
@@ -291,7 +263,7 @@ public final class ConnectionPool {
         long before = renewed;
         renew();
         if (renewed != before) {
-            shutAll();
+            cutAll();
         }
     }
 
@@ -301,7 +273,7 @@ public final class ConnectionPool {
 
     /** Whether a connection may go on to be used, since neither a renewal nor another token forbids it. */
     public boolean isInForce(PooledConnection link) {
-        return !isOutdated(link) && link.sockets().credentials() == credentials();
+        return !isOutdated(link) && link.credentials() == credentials();
     }
 
     /** The time by which the age of connections is told. */
@@ -322,14 +294,6 @@ public final class ConnectionPool {
         }
     }
 
-    private void dropOutdated() {
-        for (PooledConnection link : idle) {
-            if (isOutdated(link)) {
-                drop(link);
-            }
-        }
-    }
-
     /** Unless somebody has taken it meanwhile. */
     private void drop(PooledConnection link) {
         if (idle.remove(link)) {
@@ -337,30 +301,18 @@ public final class ConnectionPool {
         }
     }
 
-    /** How many connections are open, as far as is known here. */
+    /** How many connections are open, or are being made. */
     public int connections() {
-        return sockets.size();
+        return links.size();
     }
 
-    public void opened(Socket socket) {
-        sockets.add(socket);
-        if (closed) {
-            shut(socket);
-        }
+    void forget(PooledConnection link) {
+        links.remove(link);
     }
 
-    public void shut(Socket socket) {
-        sockets.remove(socket);
-        try {
-            socket.close();
-        } catch (IOException e) {
-            // It is of no more use, closed or not.
-        }
-    }
-
-    private void shutAll() {
-        for (Socket socket : sockets) {
-            shut(socket);
+    private void cutAll() {
+        for (PooledConnection link : links) {
+            link.cut();
         }
     }
 
@@ -368,6 +320,6 @@ public final class ConnectionPool {
     public void close() {
         closed = true;
         idle.clear();
-        shutAll();
+        cutAll();
     }
 }

@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The client's own platform threads, for what a caller's thread must not do itself: connect, which no timeout of a
- * socket bounds as a whole; write much, which none bounds at all; and any command of a virtual thread, whose socket an
+ * The client's own platform threads, for what a caller's thread must not do itself: connect, which a name server may
+ * delay; write much, which no timeout of a socket bounds; and any command of a virtual thread, whose socket an
  * interrupt would close. They are made when needed and end when idle; each has a place of a pool, which bounds them.
  */
 public final class IoThreads {

@@ -7,7 +7,6 @@ import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -65,8 +64,7 @@ public final class JedisRedis implements Redis {
 
     /**
      * For callers that have so many threads of their own for this server. Each has a connection for whatever it asks,
-     * batches too, so none waits for another; and each waits until it is connected, so no thread is made for that: each
-     * step of connecting has the time of the call then, not all together.
+     * batches too, so none waits for another; and each waits until it is connected, so no thread is made for that.
      */
     public static JedisRedis ofOwnThreads(HostAndPort address, JedisClientConfig config, int callers, Threads threads) {
         return new JedisRedis(address, config, callers, threads, System::nanoTime, null, true);
@@ -179,7 +177,8 @@ public final class JedisRedis implements Redis {
         try {
             endpoint.workers().execute(() -> {
                 try {
-                    new Greeting(timeoutNanos).perform(false);
+                    new Question(endpoint, lane, timeoutNanos, "the first connection for renewals", Commands.ping())
+                            .perform(false);
                 } catch (RedisException notNow) {
                     laneWanted.set(false);
                 }
@@ -201,13 +200,15 @@ public final class JedisRedis implements Redis {
 
     @Override
     public void publish(String channel, String message, long timeoutNanos) {
-        new Publishing(channel, message, timeoutNanos).perform(true);
+        new Question(endpoint, lane, timeoutNanos, "a message to " + channel, Commands.publish(channel, message))
+                .perform(true);
     }
 
     @Override
     public List<String> mastersOfSentinel(long timeoutNanos) {
         try {
-            return new AskingRole(timeoutNanos).perform(true);
+            Question role = new Question(endpoint, pool, timeoutNanos, "its role", Commands.role());
+            return Commands.mastersOfSentinel(role.perform(true).get(0));
         } catch (RedisException e) {
             return List.of();
         }
@@ -258,7 +259,6 @@ public final class JedisRedis implements Redis {
             try {
                 return ask(link, Commands.evalsha(call, endpoint.address()));
             } catch (JedisNoScriptException unknown) {
-                proceed(link);
                 return ask(link, Commands.eval(call, endpoint.address()));
             }
         }
@@ -268,83 +268,20 @@ public final class JedisRedis implements Redis {
             if (acks == null && !asking) {
                 return Commands.reply(call, link.ask(request), resent());
             }
-            int place = 0;
+            int place = asking ? 1 : 0;
             if (asking) {
                 link.send(Commands.asking());
-                place++;
             }
             link.send(request);
             if (acks != null) {
                 link.send(Commands.awaitAcks(acks, leftNanos()));
             }
-            List<Object> answers = new ArrayList<>(link.answers(1));
-            for (int more = acks == null ? place : place + 1; more > 0; more--) {
-                // Each read has its own time: of all together no more may be used than is left.
-                proceed(link);
-                answers.addAll(link.answers(1));
-            }
+            List<Object> answers = link.answers(place + (acks == null ? 1 : 2));
             if (answers.get(place) instanceof JedisDataException error) {
                 throw error;
             }
             Reply reply = Commands.reply(call, answers.get(place), resent());
             return acks == null ? reply : Commands.confirmed(call, reply, answers.get(place + 1));
-        }
-    }
-
-    /** Whether it is a Sentinel, which answers with the names of its masters. */
-    private final class AskingRole extends TimedRequest<List<String>> {
-
-        AskingRole(long timeoutNanos) {
-            super(endpoint, pool, timeoutNanos);
-        }
-
-        @Override
-        public String what() {
-            return "its role";
-        }
-
-        @Override
-        public List<String> on(PooledConnection link) {
-            return Commands.mastersOfSentinel(link.ask(Commands.role()));
-        }
-    }
-
-    private final class Greeting extends TimedRequest<Object> {
-
-        Greeting(long timeoutNanos) {
-            super(endpoint, lane, timeoutNanos);
-        }
-
-        @Override
-        public String what() {
-            return "the first connection for renewals";
-        }
-
-        @Override
-        public Object on(PooledConnection link) {
-            return link.ask(Commands.ping());
-        }
-    }
-
-    private final class Publishing extends TimedRequest<Object> {
-
-        private final String channel;
-        private final String message;
-
-        Publishing(String channel, String message, long timeoutNanos) {
-            super(endpoint, lane, timeoutNanos);
-            this.channel = channel;
-            this.message = message;
-        }
-
-        @Override
-        public String what() {
-            return "a message to " + channel;
-        }
-
-        @Override
-        public Object on(PooledConnection link) {
-            return link.ask(Commands.publish(channel, message));
         }
     }
 
@@ -387,9 +324,9 @@ public final class JedisRedis implements Redis {
                 throw new JedisDataException("CLIENT ID was answered with no number");
             }
             // The lane will need these rights. Here their lack shows at once, and to whom it can be told.
-            link.ask(Commands.track(number), Commands.remember());
+            link.askAll(Commands.track(number), Commands.remember());
             link.ask(Commands.trackNoMore());
-            link.ask(Commands.subscribe(Tracking.CHANNEL), Commands.subscribe(channel));
+            link.askAll(Commands.subscribe(Tracking.CHANNEL), Commands.subscribe(channel));
             return number;
         }
 

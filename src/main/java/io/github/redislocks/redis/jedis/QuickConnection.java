@@ -90,12 +90,6 @@ final class QuickConnection {
         link.idleSince(pool.now());
     }
 
-    /** Initializes the classes that it needs: one whose initialization met a full heap could never be used again. */
-    static void initialize() {
-        ByteBuffer nothing = new RequestBytes(0).toWrite();
-        new AnswerBuffer().filled(nothing.remaining());
-    }
-
     PooledConnection link() {
         return link;
     }

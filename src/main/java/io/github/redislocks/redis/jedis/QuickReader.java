@@ -9,7 +9,6 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -23,11 +22,6 @@ public final class QuickReader {
     private static final long TICK_MILLIS = 10;
 
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-
-    /**
-     * Linked when the first client is made: of a lambda that is first linked without memory JDK 25 says so for ever.
-     */
-    private static final Consumer<SelectionKey> READ = QuickReader::read;
 
     private final Threads threads;
     private final LongSupplier nanoTime;
@@ -45,7 +39,6 @@ public final class QuickReader {
     public QuickReader(Threads threads, LongSupplier nanoTime) {
         this.threads = threads;
         this.nanoTime = nanoTime;
-        QuickConnection.initialize();
     }
 
     Threads threads() {
@@ -100,7 +93,7 @@ public final class QuickReader {
         boolean ended = false;
         while (!ended) {
             try {
-                mine.select(READ, TICK_MILLIS);
+                mine.select(QuickReader::read, TICK_MILLIS);
             } catch (Throwable e) {
                 pauseAfter(e);
             }

@@ -25,6 +25,9 @@ final class QuickWay {
     private final QuickReader reader;
     private final Consumer<@Nullable RedisException> refusals;
     private final AtomicBoolean connecting = new AtomicBoolean();
+    /** The connection that a worker makes: on a channel each read has a time, not all reads together. */
+    private volatile @Nullable PooledConnection making;
+
     private volatile @Nullable QuickConnection current;
     private volatile long notBeforeNanos = System.nanoTime();
 
@@ -70,7 +73,10 @@ final class QuickWay {
             return;
         }
         if (!connecting.compareAndSet(false, true)) {
-            pool.shutOverdue();
+            PooledConnection late = making;
+            if (late != null && late.isOverdue()) {
+                late.cut();
+            }
             return;
         }
         boolean begun = false;
@@ -90,7 +96,9 @@ final class QuickWay {
         PooledConnection link = null;
         boolean made = false;
         try {
-            link = pool.connected(pool.newSocketFactory(System.nanoTime() + timeoutNanos));
+            link = pool.newConnection(System.nanoTime() + timeoutNanos);
+            making = link;
+            pool.connect(link);
             String server = Commands.runId(link.ask(Commands.server()));
             QuickConnection fresh = new QuickConnection(endpoint, pool, link, server, refusals);
             reader.add(fresh);

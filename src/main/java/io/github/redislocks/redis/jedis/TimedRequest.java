@@ -45,7 +45,9 @@ public abstract class TimedRequest<T> {
     private final long timeoutNanos;
     private final long deadline;
     private final AtomicReference<Stage> stage = new AtomicReference<>(Stage.UNSENT);
-    private volatile @Nullable AbortableSocketFactory sockets;
+    /** The connection that is made or used now. */
+    private volatile @Nullable PooledConnection current;
+
     private boolean resent;
     /** Whether the caller has to leave the place, whatever is thrown. */
     private boolean hasPlace;
@@ -83,14 +85,6 @@ public abstract class TimedRequest<T> {
     /** The time until the deadline; 0 or less once it has passed. */
     public final long leftNanos() {
         return deadline - System.nanoTime();
-    }
-
-    /** Makes ready for one more trip of the same exchange, unless it has been given up. */
-    public final void proceed(PooledConnection current) {
-        current.arm(deadline);
-        if (stage.get() == Stage.ABANDONED) {
-            throw new CancellationException();
-        }
     }
 
     /** Does it all, on the caller's thread as far as that may block on a socket. */
@@ -198,7 +192,7 @@ public abstract class TimedRequest<T> {
      * left to say so: the rest must do to connect and ask.
      */
     private boolean answers(PooledConnection aged) {
-        sockets = aged.sockets();
+        current = aged;
         boolean sound = false;
         try {
             aged.arm(deadline - leftNanos() / 2);
@@ -220,12 +214,12 @@ public abstract class TimedRequest<T> {
     }
 
     private T onFresh() {
-        AbortableSocketFactory fresh = pool.newSocketFactory(deadline);
-        sockets = fresh;
+        PooledConnection link = pool.newConnection(deadline);
+        current = link;
         if (stage.get() == Stage.ABANDONED) {
             throw new CancellationException();
         }
-        PooledConnection link = pool.connected(fresh);
+        pool.connect(link);
         if (leftNanos() <= 0) {
             // Far away it takes longer than this call has time: the next call has it.
             pool.giveBack(link);
@@ -234,16 +228,16 @@ public abstract class TimedRequest<T> {
         return talk(link);
     }
 
-    private T talk(PooledConnection current) {
-        sockets = current.sockets();
+    private T talk(PooledConnection link) {
+        current = link;
         if (stage.get() != Stage.SENT && !stage.compareAndSet(Stage.UNSENT, Stage.SENT)) {
-            pool.giveBack(current);
+            pool.giveBack(link);
             throw new CancellationException();
         }
         boolean sound = false;
         try {
-            current.arm(deadline);
-            T answer = on(current);
+            link.arm(deadline);
+            T answer = on(link);
             sound = true;
             return answer;
         } catch (JedisDataException e) {
@@ -251,9 +245,9 @@ public abstract class TimedRequest<T> {
             throw e;
         } finally {
             if (sound && stage.compareAndSet(Stage.SENT, Stage.ANSWERED)) {
-                release(current);
+                release(link);
             } else {
-                current.cut();
+                link.cut();
             }
         }
     }
@@ -289,16 +283,16 @@ public abstract class TimedRequest<T> {
     private void abandon() {
         boolean unsent = stage.compareAndSet(Stage.UNSENT, Stage.ABANDONED);
         if (unsent || stage.compareAndSet(Stage.SENT, Stage.ABANDONED)) {
-            AbortableSocketFactory current = sockets;
-            if (current != null && !unsent) {
-                current.shut();
+            PooledConnection link = current;
+            if (link != null && !unsent) {
+                link.cut();
             }
             throw endpoint.timedOut(what(), !unsent, wantsTls(), timeoutNanos);
         }
     }
 
     private boolean wantsTls() {
-        AbortableSocketFactory last = sockets;
+        PooledConnection last = current;
         return last != null && last.wantsTls();
     }
 

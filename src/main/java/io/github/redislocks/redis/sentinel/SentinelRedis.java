@@ -162,8 +162,7 @@ public final class SentinelRedis implements Redis {
     }
 
     private void note(@Nullable RedisException failure) {
-        if (failure instanceof RedisException.Unanswered
-                || (failure instanceof RedisException.Refused refused && refused.passing())) {
+        if (failure != null && !failure.isPermanent()) {
             sentinels.troubled(true);
         }
     }

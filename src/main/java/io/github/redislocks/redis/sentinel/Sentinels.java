@@ -12,7 +12,11 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.BuilderFactory;
+import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Protocol.Command;
+import redis.clients.jedis.Protocol.SentinelKeyword;
 
 /**
  * Asks the Sentinels of a master again and again for its address. More than half of them decide, as they do among
@@ -25,7 +29,16 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
     /** How long a reply may take before the next Sentinel is asked. */
     private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     /** The reply of a Sentinel: the address of the master, and the epoch of the failover that made it the master. */
-    public record Sighting(HostAndPort address, long epoch) {}
+    public record Sighting(HostAndPort address, long epoch) {
+
+        private static Sighting of(Object master, Object address) {
+            List<String> parts = BuilderFactory.STRING_LIST.build(address);
+            String epoch = BuilderFactory.STRING_MAP.build(master).get("config-epoch");
+            return new Sighting(
+                    new HostAndPort(parts.get(0), Integer.parseInt(parts.get(1))),
+                    Long.parseLong(String.valueOf(epoch)));
+        }
+    }
 
     private final String masterName;
     private final Consumer<HostAndPort> onMaster;
@@ -119,9 +132,22 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
         return troubled || master == null ? TROUBLED_PAUSE_NANOS : PAUSE_NANOS;
     }
 
+    /**
+     * Asks for the epoch first: an old address with a new epoch would be believed for ever. The address comes from the
+     * second reply, since the first one names the old master until the failover has moved all replicas to the new one.
+     */
     @Override
     protected Sighting ask(Observer<Sighting> sentinel) {
-        return new SentinelRequest(sentinel.endpoint, sentinel.connection, masterName, questionNanos).perform(true);
+        List<Object> replies = question(
+                sentinel,
+                "the address of the master " + masterName,
+                about(SentinelKeyword.MASTER),
+                about(SentinelKeyword.GET_MASTER_ADDR_BY_NAME));
+        return Sighting.of(replies.get(0), replies.get(1));
+    }
+
+    private CommandArguments about(SentinelKeyword what) {
+        return new CommandArguments(Command.SENTINEL).add(what).add(masterName);
     }
 
     @Override

@@ -8,6 +8,7 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.jedis.ConnectionPool;
 import io.github.redislocks.redis.jedis.Endpoint;
 import io.github.redislocks.redis.jedis.IoThreads;
+import io.github.redislocks.redis.jedis.Question;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -21,6 +22,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 
@@ -46,7 +48,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     protected final ReentrantLock lock = new ReentrantLock();
 
     /** How long to wait for a reply. */
-    protected final long questionNanos;
+    private final long questionNanos;
 
     private final JedisClientConfig config;
     private final long patienceNanos;
@@ -115,6 +117,11 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
 
     /** Logs that an observer gives no usable replies. */
     protected abstract void warn(String trouble);
+
+    /** Sends commands to an observer together, and returns the replies. */
+    protected final List<Object> question(Observer<A> observer, String what, CommandArguments... commands) {
+        return new Question(observer.endpoint, observer.connection, questionNanos, what, commands).perform(true);
+    }
 
     /** Starts to ask. */
     public final void start() {
@@ -263,7 +270,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     private void have(Observer<A> observer) {
         boolean begun = false;
         try {
-            workers.execute(() -> question(observer));
+            workers.execute(() -> inquire(observer));
             begun = true;
         } catch (RejectedExecutionException noWorker) {
             // The watch is closing, or no thread could be started.
@@ -283,7 +290,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     }
 
     /** Asks one observer and uses the reply, in a worker's thread. */
-    private void question(Observer<A> observer) {
+    private void inquire(Observer<A> observer) {
         RuntimeException thrown = null;
         boolean heard = false;
         try {
