@@ -527,13 +527,14 @@ public final class Residences implements Task {
 
     /**
      * Has Redis asked for a lease once in the time of a heartbeat, since threads rely on it that ask nothing
-     * themselves. Returns when again.
+     * themselves. Returns when again: at the begin of a tick, so that many are asked for by one request.
      */
     private long look(Residence residence, Hold lease, long now) {
         long wait = Timing.heartbeatMillis(lease.leaseMillis()) * 1_000_000;
-        long last = Math.max(residence.lookedNanos(), lease.acquiredNanos);
-        if (now - last < wait) {
-            return last + wait;
+        long tick = wait / TICKS;
+        long due = (Math.max(residence.lookedNanos(), lease.acquiredNanos) + wait) / tick * tick;
+        if (now < due) {
+            return due;
         }
         residence.looked(now);
         lease.renewAt(now);
