@@ -11,7 +11,7 @@ import java.util.TreeMap;
 
 /**
  * The trace of one schedule, a folder: all that happened, in order, in {@code trace.txt}, and for each process the
- * calls of its callers in a log of the form that the torture suite writes, which {@code redis-locks timeline} draws.
+ * calls of its callers in a log of the form that the torture suite writes. docs/TORTURE.md says how to draw these logs.
  */
 final class Trace implements AutoCloseable {
 
