@@ -332,12 +332,9 @@ public interface Locks extends AutoCloseable {
     default <E extends Exception> void runWithHandle(String name, LockOptions options, HandleRun<E> action)
             throws E, InterruptedException {
         Objects.requireNonNull(action, "action");
-        callWithHandle(name, options, new HandleCall<Boolean, E>() {
-            @Override
-            public Boolean call(LockHandle held) throws E {
-                action.run(held);
-                return Boolean.TRUE;
-            }
+        callWithHandle(name, options, held -> {
+            action.run(held);
+            return Boolean.TRUE;
         });
     }
 

@@ -106,16 +106,10 @@ abstract class RedisHandle {
     final CompletionStage<Boolean> releaseAsync(long keptMillis) {
         CompletableFuture<Boolean> released = new CompletableFuture<>();
         CompletionStage<Boolean> stage = released.minimalCompletionStage();
-        Consumer<Boolean> onEnd = new Consumer<>() {
-            @Override
-            public void accept(Boolean inGoodOrder) {
-                released.complete(inGoodOrder);
-            }
-        };
         // An error behind this line would leave a hold that nobody can end, so the stack is checked before.
         StackSpace.ensure();
         if (ended.compareAndSet(false, true)) {
-            endLater(keptMillis, onEnd);
+            endLater(keptMillis, released::complete);
         } else {
             released.complete(false);
         }

@@ -191,7 +191,7 @@ public final class MonitoredRedis {
         if (hasOneSlot && text.contains("CROSSSLOT")) {
             hasOneSlot = false;
             events.log()
-                    .add(new Warning(
+                    .add(() -> Loggers.CONNECTION.warn(
                             "Redis at {} keeps to the slots of a cluster, though it did not say so: {}. From now on"
                                     + " holds are renewed one by one.",
                             redis.address(),
@@ -221,21 +221,15 @@ public final class MonitoredRedis {
     /** What was granted, the caller has to know: it must not get an error from this. */
     private void tellTooFew(String key, Reply reply) {
         try {
+            String server = redis.serverOf(key);
             events.log()
-                    .add(new Warning(
+                    .add(() -> Loggers.CONNECTION.warn(
                             "Redis at {}: {}. Until more do, no lock can be had, and holds end at their deadlines."
                                     + " Check the replicas and the links to them, or want fewer by replicaAcks.",
-                            redis.serverOf(key),
+                            server,
                             tooFew(reply)));
         } catch (OutOfMemoryError untold) {
             // The next calls that find too few tell nothing: they see that it has been so.
-        }
-    }
-
-    private record Warning(String text, String server, String why) implements Runnable {
-        @Override
-        public void run() {
-            Loggers.CONNECTION.warn(text, server, why);
         }
     }
 
