@@ -120,10 +120,12 @@ public final class JedisServers {
 
     /** Opens the Redis; {@code restartDelay} is how long a restarted master of a quorum gives no votes, or null. */
     Redis open(String clientId, Settings settings, @Nullable Duration restartDelay, Threads threads) {
-        if (settings.watchDeletions()) {
-            checkWatching();
-        }
         if (masters != null) {
+            if (settings.watchDeletions()) {
+                throw new UnsupportedOperationException("watchDeletions(true) needs one server, the master that"
+                        + " Sentinels name, or a cluster, and this is a quorum: leave it out. A lock that a majority has"
+                        + " lost is told by the next renewal then.");
+            }
             return masters.open(clientId, settings, restartDelay, threads);
         }
         if (restartDelay != null) {
@@ -134,14 +136,6 @@ public final class JedisServers {
         RedisUri spoken = settings.watchDeletions() ? named.inResp2() : named;
         Redis redis = spoken.open(settings.maxConnections(), settings.commandTimeoutNanos(), threads);
         return TokenMemory.of(redis, settings.tokenMemory());
-    }
-
-    private void checkWatching() {
-        if (masters != null) {
-            throw new UnsupportedOperationException("watchDeletions(true) needs one server, the master that Sentinels"
-                    + " name, or a cluster, and this is a quorum: leave it out. A lock that a majority has lost is told"
-                    + " by the next renewal then.");
-        }
     }
 
     /** Names the servers, but no password. */

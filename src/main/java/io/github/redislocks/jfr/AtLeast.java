@@ -1,5 +1,6 @@
 package io.github.redislocks.jfr;
 
+import java.util.Comparator;
 import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -23,15 +24,7 @@ final class AtLeast extends SettingControl {
 
     @Override
     public String combine(Set<String> settings) {
-        String shortest = DEFAULT;
-        long least = Long.MAX_VALUE;
-        for (String setting : settings) {
-            if (nanos(setting) < least) {
-                least = nanos(setting);
-                shortest = setting;
-            }
-        }
-        return shortest;
+        return settings.stream().min(Comparator.comparingLong(AtLeast::nanos)).orElse(DEFAULT);
     }
 
     @Override

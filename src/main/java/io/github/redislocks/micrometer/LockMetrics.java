@@ -17,7 +17,6 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.time.Duration;
 import java.util.Collections;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -30,6 +29,8 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -105,7 +106,8 @@ public final class LockMetrics implements LockListener, MeterBinder {
     private final LongAdder outages = new LongAdder();
     private final LongAdder expiring = new LongAdder();
     private final LongAdder forced = new LongAdder();
-    private final Map<LockGivenUp.Reason, LongAdder> givenUp = new EnumMap<>(LockGivenUp.Reason.class);
+    private final Map<LockGivenUp.Reason, LongAdder> givenUp = Stream.of(LockGivenUp.Reason.values())
+            .collect(Collectors.toUnmodifiableMap(reason -> reason, reason -> new LongAdder()));
     private final KeptLocks kept = new KeptLocks(System::nanoTime);
     /** The retries of clients that are watched no more; changed together with the list of the watched. */
     private final AtomicLong earlierRetries = new AtomicLong();
@@ -114,14 +116,7 @@ public final class LockMetrics implements LockListener, MeterBinder {
 
     /** Makes metrics of all locks together, without a tag for the lock. */
     public LockMetrics() {
-        this(null, LockGivenUp.Reason.values());
-    }
-
-    private LockMetrics(@Nullable Function<String, String> tag, LockGivenUp.Reason... reasons) {
-        this.tag = tag;
-        for (LockGivenUp.Reason reason : reasons) {
-            givenUp.put(reason, new LongAdder());
-        }
+        this.tag = null;
     }
 
     /**
@@ -132,7 +127,7 @@ public final class LockMetrics implements LockListener, MeterBinder {
      *     throws or returns null, that event is logged as an error of this listener, and not counted.
      */
     public LockMetrics(Function<String, String> tag) {
-        this(Objects.requireNonNull(tag, "tag"), LockGivenUp.Reason.values());
+        this.tag = Objects.requireNonNull(tag, "tag");
     }
 
     /**
