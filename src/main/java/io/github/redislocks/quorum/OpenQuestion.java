@@ -7,30 +7,43 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * One question to one node, on its way: its poll is told what became of it.
- *
- * @param deadlineNanos by when it has to be answered
- * @param resent whether an earlier copy than the one that is under way may have run
+ * The question of a poll to one node, on its way: the poll is told what became of it. Only the thread that has taken
+ * the question changes it. Two are never equal.
  */
-record OpenQuestion(Poll poll, Ask ask, long deadlineNanos, boolean resent) {
+final class OpenQuestion {
 
-    static long latest(List<OpenQuestion> questions) {
-        long latest = questions.get(0).deadlineNanos;
-        for (OpenQuestion question : questions) {
-            latest = question.deadlineNanos - latest > 0 ? question.deadlineNanos : latest;
-        }
-        return latest;
+    final Poll poll;
+    private final long deadlineNanos;
+    private long untilNanos;
+    /** Whether an earlier copy than the one that is under way may have run. */
+    private boolean resent;
+
+    OpenQuestion(Poll poll, long deadlineNanos) {
+        this.poll = poll;
+        this.deadlineNanos = deadlineNanos;
     }
 
-    /** To be asked once more, since it was late. */
-    OpenQuestion late(Outcome outcome) {
-        Reply reply = outcome.reply();
-        return reply != null && reply.resent() ? again() : this;
+    /** From when on no request of it can run any more. */
+    long mayRunUntilNanos() {
+        return deadlineNanos + QuorumServer.LATE_MARGIN_NANOS;
     }
 
-    /** To be asked once more, though it may have run. */
-    OpenQuestion again() {
-        return new OpenQuestion(poll, ask, deadlineNanos, true);
+    /** Gives the node from now on as long as the poll waits for one node; returns false if no time is left. */
+    boolean begin(long now) {
+        long patience = poll.patienceNanos();
+        boolean shorter = patience != Long.MAX_VALUE && now + patience - deadlineNanos < 0;
+        untilNanos = shorter ? now + patience : deadlineNanos;
+        return untilNanos - now > 0;
+    }
+
+    /** How long an answer is waited for; a nanosecond at least. */
+    long leftNanos(long now) {
+        return Math.max(1, untilNanos - now);
+    }
+
+    /** Notes that a copy may have run before the next one. */
+    void mayHaveRun() {
+        resent = true;
     }
 
     /** What becomes of a later copy does not say that no earlier one has run. */
@@ -44,5 +57,18 @@ record OpenQuestion(Poll poll, Ask ask, long deadlineNanos, boolean resent) {
         }
         RedisException failure = Objects.requireNonNull(outcome.failure());
         return Outcome.of(new RedisException.Unanswered(String.valueOf(failure.getMessage()), true, failure));
+    }
+
+    /**
+     * Whether it depends on what one of these is answered first. Without an iterator, which needs memory: what has been
+     * taken must not be lost for want of it.
+     */
+    boolean isAfterAnyOf(List<OpenQuestion> others) {
+        for (int i = 0; i < others.size(); i++) {
+            if (poll.follows(others.get(i).poll)) {
+                return true;
+            }
+        }
+        return false;
     }
 }

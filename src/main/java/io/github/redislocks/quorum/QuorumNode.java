@@ -48,7 +48,7 @@ public final class QuorumNode extends PolledMaster {
     final NodeHealth health;
 
     /** What is to be asked next, by whoever has the {@link #turn}. */
-    private final Queue<Ask> waiting = new ConcurrentLinkedQueue<>();
+    private final Queue<OpenQuestion> waiting = new ConcurrentLinkedQueue<>();
 
     private final AtomicInteger waitingCount = new AtomicInteger();
     /** Taken while calls are under way. */
@@ -78,29 +78,37 @@ public final class QuorumNode extends PolledMaster {
     /** Puts these questions to the node and returns at once; each poll hears what became of its own. */
     public void ask(List<? extends Poll> polls, long deadlineNanos, boolean background) {
         retries.resume();
-        List<Poll> concerned = concerned(polls);
-        if (concerned.isEmpty()) {
-            return;
+        List<OpenQuestion> questions = new ArrayList<>(polls.size());
+        for (int i = 0; i < polls.size(); i++) {
+            Poll poll = polls.get(i);
+            if (poll.concerns(this)) {
+                OpenQuestion question = new OpenQuestion(poll, deadlineNanos);
+                questions.add(question);
+                // From now on, not only when it is sent: another client's withdrawal may overtake it on the way there.
+                poll.asking(this, question.mayRunUntilNanos());
+            } else {
+                poll.heard(this, Poll.UNASKED);
+            }
         }
-        Ask ask = new Ask(concerned, deadlineNanos);
-        long mayRunUntil = ask.mayRunUntilNanos();
-        // From now on, not only when it is sent: another client's withdrawal may overtake it on the way there.
-        for (int i = 0; i < concerned.size(); i++) {
-            concerned.get(i).asking(this, mayRunUntil);
+        if (!background) {
+            for (int i = 0; i < questions.size(); i++) {
+                ask(questions.get(i));
+            }
+        } else if (!questions.isEmpty()) {
+            Turn own = new Turn(this, questions, true);
+            try {
+                lane.execute(own::askSlowly);
+            } catch (Throwable e) {
+                own.tellAll(unsent(e));
+            }
         }
+    }
+
+    private void ask(OpenQuestion question) {
         boolean queued = false;
         Outcome failure;
         try {
-            if (background) {
-                Turn own = new Turn(this, List.of(ask), true);
-                lane.execute(() -> {
-                    if (own.isWanted()) {
-                        own.askSlowly();
-                    }
-                });
-                return;
-            }
-            String refusal = enqueue(ask);
+            String refusal = enqueue(question);
             queued = refusal == null;
             if (queued) {
                 advance();
@@ -109,21 +117,18 @@ public final class QuorumNode extends PolledMaster {
                 return;
             }
             failure = unsent(redis.address() + ": " + refusal);
-        } catch (RejectedExecutionException e) {
-            failure = unsent(redis.address() + ": " + e.getMessage());
         } catch (Throwable e) {
-            if (queued && !dequeue(ask)) {
+            if (queued && !dequeue(question)) {
                 // It was taken by somebody who tells what becomes of it.
                 return;
             }
-            // No thread could be started: this node is one less, and the others have been asked or will be.
-            failure = unsent(redis.address() + ": " + e);
+            failure = unsent(e);
         }
-        new Turn(this, List.of(ask), background).tellAll(failure);
+        new Turn(this, List.of(question), false).tellAll(failure);
     }
 
     /** Why it may not wait, or null. */
-    private @Nullable String enqueue(Ask ask) {
+    private @Nullable String enqueue(OpenQuestion question) {
         if (closing) {
             return "closed";
         }
@@ -133,7 +138,7 @@ public final class QuorumNode extends PolledMaster {
         waitingCount.incrementAndGet();
         boolean added = false;
         try {
-            waiting.add(ask);
+            waiting.add(question);
             added = true;
             return null;
         } finally {
@@ -143,26 +148,12 @@ public final class QuorumNode extends PolledMaster {
         }
     }
 
-    private boolean dequeue(Ask ask) {
-        boolean removed = waiting.remove(ask);
+    private boolean dequeue(OpenQuestion question) {
+        boolean removed = waiting.remove(question);
         if (removed) {
             waitingCount.decrementAndGet();
         }
         return removed;
-    }
-
-    /** Those that it has to be asked; the others hear that it has nothing. */
-    List<Poll> concerned(List<? extends Poll> polls) {
-        List<Poll> concerned = new ArrayList<>(polls.size());
-        for (int i = 0; i < polls.size(); i++) {
-            Poll poll = polls.get(i);
-            if (poll.concerns(this)) {
-                concerned.add(poll);
-            } else {
-                poll.heard(this, Poll.UNASKED);
-            }
-        }
-        return concerned;
     }
 
     @Override
@@ -207,9 +198,9 @@ public final class QuorumNode extends PolledMaster {
     /** Begins a turn; whether it goes on, and will end by {@link #endTurn}. */
     private boolean takeTurn() {
         // Allocated before anything is taken, so that nothing can be lost.
-        List<Ask> taken = new ArrayList<>(MOST_TOGETHER);
+        List<OpenQuestion> taken = new ArrayList<>(MOST_TOGETHER);
         Turn mine = new Turn(this, taken, false);
-        Ask next = waiting.peek();
+        OpenQuestion next = waiting.peek();
         while (next != null && taken.size() < MOST_TOGETHER && !next.isAfterAnyOf(taken)) {
             if (dequeue(next)) {
                 taken.add(next);
@@ -225,13 +216,10 @@ public final class QuorumNode extends PolledMaster {
             }
             calls.execute(() -> slowly(mine, mine::askSlowly));
             return true;
-        } catch (RejectedExecutionException e) {
-            mine.tellAll(unsent(redis.address() + ": " + e.getMessage()));
         } catch (Throwable e) {
-            // No thread could be started, or there was no memory to send them.
-            mine.tellAll(unsent(redis.address() + ": " + e));
+            mine.tellAll(unsent(e));
+            return false;
         }
-        return false;
     }
 
     /** By the reader of all nodes, for which all wait. */
@@ -289,6 +277,11 @@ public final class QuorumNode extends PolledMaster {
 
     static Outcome unsent(String message) {
         return Outcome.of(new RedisException.Unanswered(message, false, null));
+    }
+
+    /** Closed, or no thread could be started or no memory was left: this node is one less, and the others are asked. */
+    private Outcome unsent(Throwable e) {
+        return unsent(redis.address() + ": " + (e instanceof RejectedExecutionException ? e.getMessage() : e));
     }
 
     /** The subscription that should receive what is published to a channel. */
@@ -354,10 +347,9 @@ public final class QuorumNode extends PolledMaster {
 
     /** Has the calling thread ask them, and wait for the answers. */
     void askHere(List<? extends Poll> polls, long deadlineNanos) {
-        Turn own = new Turn(this, List.of(new Ask(List.copyOf(polls), deadlineNanos)), true);
-        if (own.isWanted()) {
-            own.askSlowly();
-        }
+        List<OpenQuestion> questions = new ArrayList<>();
+        polls.forEach(poll -> questions.add(new OpenQuestion(poll, deadlineNanos)));
+        new Turn(this, questions, true).askSlowly();
     }
 
     private void awaitTurns(long deadlineNanos) {

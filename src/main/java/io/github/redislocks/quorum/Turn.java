@@ -20,18 +20,18 @@ import org.jspecify.annotations.Nullable;
 final class Turn {
 
     private final QuorumNode node;
-    private final List<Ask> asks;
     private final boolean background;
-    /** Those that have been told nothing; null before it is known which these are. */
-    private @Nullable List<OpenQuestion> open;
+    /** The questions whose polls have heard nothing yet. */
+    private List<OpenQuestion> open;
 
     private long sentNanos;
-    private long deadlineNanos;
+    /** How long the last of them was waited for when they were sent. */
+    private long timeoutNanos;
 
     /** Of these, to which more may be added until it begins. */
-    Turn(QuorumNode node, List<Ask> asks, boolean background) {
+    Turn(QuorumNode node, List<OpenQuestion> asked, boolean background) {
         this.node = node;
-        this.asks = asks;
+        this.open = asked;
         this.background = background;
     }
 
@@ -48,17 +48,15 @@ final class Turn {
 
     /** Those of which an answer is still wanted; the others are told. */
     private List<OpenQuestion> inTime(long now) {
-        List<OpenQuestion> wanted = new ArrayList<>(asks.size());
-        for (Ask ask : asks) {
-            // What was on its way when it was asked may have been answered meanwhile.
-            List<Poll> concerned = node.concerned(ask.polls);
-            long deadline = ask.untilNanos(now);
-            for (Poll poll : concerned) {
-                if (deadline - now > 0) {
-                    wanted.add(new OpenQuestion(poll, ask, deadline, false));
-                } else {
-                    tell(poll, ask, QuorumNode.unsent(node.redis.address() + ": there was no time left to ask"));
-                }
+        List<OpenQuestion> wanted = new ArrayList<>(open.size());
+        for (OpenQuestion question : open) {
+            if (!question.poll.concerns(node)) {
+                // A vote that was on its way when this was asked has been answered meanwhile.
+                question.poll.heard(node, Poll.UNASKED);
+            } else if (question.begin(now)) {
+                wanted.add(question);
+            } else {
+                tell(question, QuorumNode.unsent(node.redis.address() + ": there was no time left to ask"));
             }
         }
         return wanted;
@@ -66,13 +64,12 @@ final class Turn {
 
     /** Sends them and returns at once; false if that cannot be. What is heard of them is told. */
     boolean beginQuickly(QuickAnswers answers) {
-        List<OpenQuestion> questions = wanted();
         if (!node.health.isSound() || !node.server.isTrusted()) {
             return false;
         }
         String server = node.server.runId();
-        List<Call> requests = requests(questions, true);
-        return node.redis.begin(server, requests, Math.max(1, deadlineNanos - sentNanos), answers::heard);
+        List<Call> requests = requests(true);
+        return node.redis.begin(server, requests, timeoutNanos, answers::heard);
     }
 
     /** Told what became of calls that were begun. */
@@ -97,27 +94,15 @@ final class Turn {
         for (int i = 0; i < outcomes.size(); i++) {
             learn(outcomes.get(i));
         }
-        List<OpenQuestion> questions = wanted();
         for (int i = 0; i < outcomes.size(); i++) {
-            tell(questions.get(i), outcomes.get(i));
+            tell(open.get(i), outcomes.get(i));
         }
         return true;
     }
 
     /** Asks them, and waits: from now on, however long this thread took to come. */
     void askSlowly() {
-        long now = System.nanoTime();
-        List<OpenQuestion> wanted = new ArrayList<>(wanted().size());
-        for (OpenQuestion question : wanted()) {
-            long until = question.ask().untilNanos(now);
-            if (until - now > 0) {
-                wanted.add(new OpenQuestion(question.poll(), question.ask(), until, question.resent()));
-            } else {
-                tell(question, QuorumNode.unsent(node.redis.address() + ": there was no time left to ask"));
-            }
-        }
-        open = wanted;
-        if (!wanted.isEmpty()) {
+        if (isWanted()) {
             slowly(this::checkedPass);
         }
     }
@@ -125,7 +110,7 @@ final class Turn {
     /** Does what is left to be done after they were begun: asks again, meets another server, tells of a failure. */
     void endSlowly(@Nullable List<Outcome> outcomes) {
         if (outcomes == null) {
-            open = wanted().stream().map(OpenQuestion::again).toList();
+            open.forEach(OpenQuestion::mayHaveRun);
             slowly(this::checkedPass);
         } else {
             slowly(() -> settled(outcomes));
@@ -139,16 +124,16 @@ final class Turn {
     }
 
     private void slowly(Pass first) {
-        long began = System.nanoTime();
-        long timeout = Math.max(1, OpenQuestion.latest(wanted()) - began);
+        long timeout = leftNanos(System.nanoTime());
         try {
             open = first.late();
-            if (!wanted().isEmpty() && OpenQuestion.latest(wanted()) - System.nanoTime() > 0) {
+            long left = leftNanos(System.nanoTime());
+            if (!open.isEmpty() && left > 1) {
                 // Late answers told the time, by which the next ones are not late; another server is looked at now.
-                node.server.checkOnce(Math.max(1, OpenQuestion.latest(wanted()) - System.nanoTime()));
+                node.server.checkOnce(left);
                 open = pass();
             }
-            tell(wanted(), Outcome.of(new Reply("LATE", List.of())));
+            tellAll(Outcome.of(new Reply("LATE", List.of())));
         } catch (RedisException e) {
             // An objection stands for a while without a further question to the server.
             boolean asked = node.server.objection() == null;
@@ -172,35 +157,31 @@ final class Turn {
         node.report("A call failed", e);
     }
 
-    /** Tells those that are open, or all if that is not known. */
+    /** Tells those that are open. */
     void tellAll(Outcome outcome) {
-        List<OpenQuestion> questions = open;
-        if (questions != null) {
-            tell(questions, outcome);
-            return;
-        }
-        for (Ask ask : asks) {
-            for (Poll poll : ask.polls) {
-                tell(poll, ask, outcome);
-            }
+        for (OpenQuestion question : open) {
+            tell(question, outcome);
         }
     }
 
-    private List<OpenQuestion> wanted() {
-        List<OpenQuestion> questions = open;
-        return questions == null ? List.of() : questions;
+    /** How long the last of those that are open is waited for; a nanosecond at least. */
+    private long leftNanos(long now) {
+        long longest = 1;
+        for (OpenQuestion question : open) {
+            longest = Math.max(longest, question.leftNanos(now));
+        }
+        return longest;
     }
 
-    /** Quickly: on a connection that leads to the server that is trusted. */
-    private List<Call> requests(List<OpenQuestion> questions, boolean quickly) {
+    /** Quickly: on a connection that leads to the server that is meant. */
+    private List<Call> requests(boolean quickly) {
         sentNanos = System.nanoTime();
-        deadlineNanos = OpenQuestion.latest(questions);
+        timeoutNanos = leftNanos(sentNanos);
         String named = quickly ? "" : node.server.runId();
-        List<Call> requests = new ArrayList<>(questions.size());
-        for (OpenQuestion question : questions) {
-            question.poll().sending(node);
-            long timeout = Math.max(1, question.deadlineNanos() - sentNanos);
-            requests.add(question.poll().call(node, named, sentNanos, timeout));
+        List<Call> requests = new ArrayList<>(open.size());
+        for (OpenQuestion question : open) {
+            question.poll.sending(node);
+            requests.add(question.poll.call(node, named, sentNanos, question.leftNanos(sentNanos)));
         }
         return requests;
     }
@@ -208,9 +189,9 @@ final class Turn {
     /** The first pass of what has not been sent: only if the node is to be asked, and can be one of a quorum. */
     private List<OpenQuestion> checkedPass() {
         long now = System.nanoTime();
-        long left = Math.max(1, OpenQuestion.latest(wanted()) - now);
+        long left = leftNanos(now);
         if (!node.health.enter(now, left)) {
-            tell(wanted(), QuorumNode.unsent(node.health.why()));
+            tellAll(QuorumNode.unsent(node.health.why()));
             return List.of();
         }
         node.server.checkOnce(left);
@@ -222,15 +203,14 @@ final class Turn {
      * throws, none of them has been told anything.
      */
     private List<OpenQuestion> pass() {
-        List<Call> requests = requests(wanted(), false);
-        long timeout = Math.max(1, deadlineNanos - sentNanos);
+        List<Call> requests = requests(false);
         return settled(
                 background || requests.size() > 1
-                        ? node.redis.runAll(requests, timeout)
-                        : List.of(run(requests.get(0), timeout)));
+                        ? node.redis.runAll(requests, timeoutNanos)
+                        : List.of(run(requests.get(0))));
     }
 
-    private Outcome run(Call call, long timeoutNanos) {
+    private Outcome run(Call call) {
         try {
             return Outcome.of(node.redis.run(call, timeoutNanos));
         } catch (RedisException e) {
@@ -240,17 +220,21 @@ final class Turn {
 
     /** Tells the answers, and returns those that are to be asked once more. */
     private List<OpenQuestion> settled(List<Outcome> outcomes) {
-        List<OpenQuestion> questions = wanted();
-        node.health.note(outcomes, Math.max(1, deadlineNanos - sentNanos));
+        node.health.note(outcomes, timeoutNanos);
         outcomes.forEach(this::learn);
         List<OpenQuestion> again = new ArrayList<>();
-        for (int i = 0; i < questions.size(); i++) {
+        for (int i = 0; i < outcomes.size(); i++) {
+            OpenQuestion question = open.get(i);
             Outcome outcome = outcomes.get(i);
+            Reply reply = outcome.reply();
             RedisException failure = outcome.failure();
-            if (VoteAnswer.of(outcome).wantsAnother()) {
-                again.add(questions.get(i).late(outcome));
+            if (!VoteAnswer.of(outcome).wantsAnother()) {
+                tell(question, failure == null ? outcome : Outcome.of(node.health.named(failure)));
             } else {
-                tell(questions.get(i), failure == null ? outcome : Outcome.of(node.health.named(failure)));
+                if (reply != null && reply.resent()) {
+                    question.mayHaveRun();
+                }
+                again.add(question);
             }
         }
         return again;
@@ -274,23 +258,14 @@ final class Turn {
         }
     }
 
-    private void tell(List<OpenQuestion> questions, Outcome outcome) {
-        for (OpenQuestion question : questions) {
-            tell(question, outcome);
-        }
-    }
-
+    /** An error of one poll keeps no other from its answer. */
     private void tell(OpenQuestion question, Outcome outcome) {
-        tell(question.poll(), question.ask(), question.told(outcome));
-    }
-
-    /** Whatever it makes of it, the others are to be told of theirs. */
-    private void tell(Poll poll, Ask ask, Outcome outcome) {
         try {
+            Outcome told = question.told(outcome);
             try {
-                poll.asked(node, ask.mayRunUntilNanos(), outcome);
+                question.poll.asked(node, question.mayRunUntilNanos(), told);
             } finally {
-                poll.heard(node, outcome);
+                question.poll.heard(node, told);
             }
         } catch (Throwable e) {
             node.report("An answer was not understood", e);
