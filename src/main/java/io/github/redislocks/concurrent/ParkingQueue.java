@@ -20,8 +20,9 @@ import org.jspecify.annotations.Nullable;
 public final class ParkingQueue<E> extends AbstractQueue<E> implements BlockingQueue<E> {
 
     private final Queue<E> elements = new ConcurrentLinkedQueue<>();
-    /** How many more elements may wait. */
-    private final AtomicInteger room;
+    private final int most;
+    /** About how many elements wait: one may be taken before it is counted. */
+    private final AtomicInteger waiting = new AtomicInteger();
     /** The threads that wait. Each looks at the elements once more after it has come here. */
     private final Queue<Thread> takers = new ConcurrentLinkedQueue<>();
 
@@ -31,16 +32,16 @@ public final class ParkingQueue<E> extends AbstractQueue<E> implements BlockingQ
     }
 
     ParkingQueue(int most) {
-        room = new AtomicInteger(most);
+        this.most = most;
     }
 
     @Override
     public boolean offer(E element) {
-        if (room.get() <= 0) {
+        if (waiting.get() >= most) {
             return false;
         }
         elements.add(element);
-        room.decrementAndGet();
+        waiting.incrementAndGet();
         for (Thread taker : takers) {
             LockSupport.unpark(taker);
         }
@@ -63,7 +64,7 @@ public final class ParkingQueue<E> extends AbstractQueue<E> implements BlockingQ
     public @Nullable E poll() {
         E first = elements.poll();
         if (first != null) {
-            room.incrementAndGet();
+            waiting.decrementAndGet();
         }
         return first;
     }
@@ -115,7 +116,7 @@ public final class ParkingQueue<E> extends AbstractQueue<E> implements BlockingQ
     public boolean remove(@Nullable Object element) {
         boolean removed = elements.remove(element);
         if (removed) {
-            room.incrementAndGet();
+            waiting.decrementAndGet();
         }
         return removed;
     }
@@ -137,7 +138,7 @@ public final class ParkingQueue<E> extends AbstractQueue<E> implements BlockingQ
 
     @Override
     public int remainingCapacity() {
-        return room.get();
+        return most - Math.max(0, waiting.get());
     }
 
     @Override
