@@ -90,16 +90,11 @@ final class NodeWatches {
         }
 
         private void start(Redis.Watcher told) {
-            boolean started = false;
             try {
                 threads.make("watch-" + server.address(), () -> hear(told)).start();
-                started = true;
             } catch (RuntimeException | Error noThread) {
+                underWay.set(false);
                 Loggers.CONNECTION.debug("Nobody hears of changes at {}: {}", server.address(), noThread.getMessage());
-            } finally {
-                if (!started) {
-                    underWay.set(false);
-                }
             }
         }
 

@@ -98,7 +98,10 @@ public final class ConnectionPool {
         places.leave();
     }
 
-    /** A connection that was used before, and not with an earlier token, if one is idle. The caller needs a permit. */
+    /**
+     * An idle connection that neither a renewal nor another token forbids; null if there is none. The caller needs a
+     * permit.
+     */
     @Nullable
     public PooledConnection takeIdle() {
         if (idle.isEmpty()) {
@@ -108,7 +111,7 @@ public final class ConnectionPool {
         // First: whatever a token throws, no connection is lost by it.
         int inForce = credentials();
         PooledConnection link = idle.pollFirst();
-        while (link != null && link.credentials() != inForce) {
+        while (link != null && (isOutdated(link) || link.credentials() != inForce)) {
             link.cut();
             link = idle.pollFirst();
         }
@@ -146,7 +149,11 @@ public final class ConnectionPool {
                 checkName(link);
             }
         } catch (RuntimeException e) {
+            link.cut();
             throw unconnected(e);
+        } catch (Error e) {
+            link.cut();
+            throw e;
         }
     }
 
@@ -157,21 +164,14 @@ public final class ConnectionPool {
 
     /** Jedis does not say what became of the name that it gives each connection. */
     private void checkName(PooledConnection link) {
-        boolean sound = false;
         try {
             link.ask(Commands.name(config.getClientName()));
-            sound = true;
             namesChecked = true;
         } catch (JedisDataException refused) {
-            sound = true;
             String text = String.valueOf(refused.getMessage());
             if (text.startsWith("NOPERM") || text.startsWith("ERR unknown")) {
                 namesChecked = true;
                 tellUnnamed(text);
-            }
-        } finally {
-            if (!sound) {
-                link.cut();
             }
         }
     }
@@ -220,19 +220,13 @@ public final class ConnectionPool {
 
     /** Keeps it for the next call; those that nobody has needed for long go. */
     public void giveBack(PooledConnection link) {
-        boolean kept = false;
         try {
             link.idleSince(nanoTime.getAsLong());
             idle.addFirst(link);
-            kept = true;
-        } finally {
-            if (!kept) {
-                // There was no memory to keep it, and nobody else would close it.
-                link.cut();
-            }
-        }
-        if (isOutdated(link)) {
-            drop(link);
+        } catch (Throwable e) {
+            // Nobody else would close the connection.
+            link.cut();
+            throw e;
         }
         if (closed) {
             idle.clear();
@@ -247,7 +241,7 @@ public final class ConnectionPool {
     }
 
     /**
-     * Lets no connection that exists now be used again: those in use go when they are given back. At most once in a
+     * Lets no connection that exists now be used again: those in use are cut before the next use. At most once in a
      * while, since an address may go on leading to the same server.
      */
     public void renew() {

@@ -80,15 +80,7 @@ public final class PooledConnection implements JedisSocketFactory {
      * has all that follows from the first read on: whatever names the credentials before may take longer.
      */
     void connect() {
-        boolean made = false;
-        try {
-            connection = new Connection(this, config);
-            made = true;
-        } finally {
-            if (!made) {
-                cut();
-            }
-        }
+        connection = new Connection(this, config);
     }
 
     /** Called by Jedis. */

@@ -59,15 +59,12 @@ public final class QuickReader {
         try {
             Selector running = selector == null ? start() : selector;
             selector = running;
-            boolean added = false;
+            connections.add(connection);
             try {
-                connections.add(connection);
                 connection.register(running);
-                added = true;
-            } finally {
-                if (!added) {
-                    connections.remove(connection);
-                }
+            } catch (Throwable e) {
+                connections.remove(connection);
+                throw e;
             }
             running.wakeup();
         } finally {
@@ -77,14 +74,11 @@ public final class QuickReader {
 
     private Selector start() throws IOException {
         Selector opened = Selector.open();
-        boolean started = false;
         try {
             threads.make("nodes", () -> run(opened)).start();
-            started = true;
-        } finally {
-            if (!started) {
-                opened.close();
-            }
+        } catch (Throwable e) {
+            opened.close();
+            throw e;
         }
         return opened;
     }

@@ -79,15 +79,13 @@ final class QuickWay {
             }
             return;
         }
-        boolean begun = false;
         try {
             endpoint.workers().execute(() -> work(timeoutNanos));
-            begun = true;
-        } catch (RejectedExecutionException notNow) {
-            // It is closed, or no thread could be started.
-        } finally {
-            if (!begun) {
-                end(false);
+        } catch (Throwable e) {
+            end(false);
+            // A rejection says that the workers are closed, or that no thread could be started.
+            if (!(e instanceof RejectedExecutionException)) {
+                throw e;
             }
         }
     }

@@ -193,24 +193,20 @@ public abstract class TimedRequest<T> {
      */
     private boolean answers(PooledConnection aged) {
         current = aged;
-        boolean sound = false;
         try {
             aged.arm(deadline - leftNanos() / 2);
             aged.ask(Commands.ping());
-            sound = true;
+            return true;
         } catch (JedisDataException e) {
-            sound = true; // An error is an answer.
-        } catch (JedisConnectionException e) {
+            return true; // An error is an answer.
+        } catch (Throwable e) {
+            aged.cut();
             pool.dropAsOldAs(aged);
-            if (pool.isClosed()) {
+            if (pool.isClosed() || !(e instanceof JedisConnectionException)) {
                 throw e;
             }
-        } finally {
-            if (!sound) {
-                aged.cut();
-            }
+            return false;
         }
-        return sound;
     }
 
     private T onFresh() {

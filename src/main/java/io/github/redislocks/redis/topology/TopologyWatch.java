@@ -268,19 +268,14 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
 
     /** Has a worker ask, and waits a moment for the reply; a later reply is used as well. */
     private void have(Observer<A> observer) {
-        boolean begun = false;
         try {
             workers.execute(() -> inquire(observer));
-            begun = true;
-        } catch (RejectedExecutionException noWorker) {
-            // The watch is closing, or no thread could be started.
-        } finally {
-            if (!begun) {
-                try {
-                    failed(observer, null);
-                } finally {
-                    observer.end();
-                }
+        } catch (Throwable e) {
+            observer.end();
+            failed(observer, null);
+            // A rejection says that the watch is closing, or that no thread could be started.
+            if (!(e instanceof RejectedExecutionException)) {
+                throw e;
             }
         }
         long deadline = System.nanoTime() + patienceNanos;
@@ -291,24 +286,16 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
 
     /** Asks one observer and uses the reply, in a worker's thread. */
     private void inquire(Observer<A> observer) {
-        RuntimeException thrown = null;
-        boolean heard = false;
         try {
             answered(observer, ask(observer));
-            heard = true;
         } catch (RuntimeException e) {
-            thrown = e;
+            failed(observer, e);
         } catch (Throwable e) {
+            failed(observer, null);
             Loggers.INTERNAL.error("A question to {} met an error", observer.address, e);
         } finally {
-            try {
-                if (!heard) {
-                    failed(observer, thrown);
-                }
-            } finally {
-                observer.end();
-                loop.wake();
-            }
+            observer.end();
+            loop.wake();
         }
     }
 
@@ -351,8 +338,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     /** Moves an observer to the end of the order; false if it is not one of the observers any more. */
     private boolean toTheEnd(Observer<A> asked) {
         // get() on a map in access order moves the entry and allocates nothing, so it cannot fail for want of memory.
-        Observer<A> known = observers.containsKey(asked.address) ? observers.get(asked.address) : null;
-        return known == asked;
+        return observers.get(asked.address) == asked;
     }
 
     @Override
