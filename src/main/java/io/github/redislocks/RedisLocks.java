@@ -173,13 +173,8 @@ public final class RedisLocks implements Locks {
                     @Override
                     public void acquired(Hold hold) {
                         if (!result.succeed(handle.of(hold))) {
-                            unwanted(hold);
+                            CompletionStage<Boolean> unused = handle.releaseAsync();
                         }
-                    }
-
-                    @Override
-                    public void unwanted(Hold hold) {
-                        CompletionStage<Boolean> unused = handle.of(hold).releaseAsync();
                     }
 
                     @Override

@@ -233,7 +233,7 @@ class BusyCallbackTest extends FakeTime {
     }
 
     @Test
-    void futureThatItsUserEnds_whileAListenerOfItsAcquisitionBlocks_givesItsLockBack() {
+    void futureThatItsUserEnds_whileItsAcquisitionIsBeingTold_givesItsLockBack() {
         LockListener busy = new LockListener() {
             @Override
             public void acquired(LockAcquired event) {
@@ -246,11 +246,12 @@ class BusyCallbackTest extends FakeTime {
             awaitBlocked(2);
             assertThat(cancelled.cancel(false)).isTrue();
             late.orTimeout(1, TimeUnit.MILLISECONDS);
+            await().until(late::isDone);
+            assertThat(late).isCompletedExceptionally();
+            go.countDown();
             await().until(() -> server.hash(KEY).isEmpty()
                     && server.hash("redis-locks:{late}").isEmpty());
-            assertThat(late).isCompletedExceptionally();
             await().until(() -> observed.client().holds.count() == 0);
-            go.countDown();
         }
     }
 

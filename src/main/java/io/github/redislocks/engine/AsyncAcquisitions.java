@@ -20,9 +20,11 @@ import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Attempts;
 import io.github.redislocks.waiting.Handoff;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
-import java.util.PriorityQueue;
 import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -54,8 +56,9 @@ public final class AsyncAcquisitions {
     private @Nullable Pending next;
     /** Until when the thread has nothing to do but what is in the news; 0 while it works. */
     private volatile long restsUntilNanos;
-    /** Those that have to be looked at when a time has come; of the thread. */
-    private final PriorityQueue<Timer> timers = new PriorityQueue<>();
+    /** The acquisitions that wait for a time, by that time; of the thread. */
+    private final SortedSet<Pending> timed = new TreeSet<>(
+            Comparator.comparingLong((Pending each) -> each.atNanos).thenComparing(each -> each.owner.id));
     /** All that have not ended. */
     private final Set<Pending> open = ConcurrentHashMap.newKeySet();
 
@@ -84,30 +87,8 @@ public final class AsyncAcquisitions {
         /** It has the lock. */
         void acquired(Hold hold);
 
-        /** Has to release the lock, which came after the cancellation. Runs on the thread of the acquisitions. */
-        void unwanted(Hold hold);
-
         /** It will not have it. */
         void failed(Throwable failure);
-    }
-
-    /** A time at which one is to be looked at, unless that is no more wanted by then; of the thread. */
-    private static final class Timer implements Comparable<Timer> {
-
-        final long atNanos;
-        /** Null if it is not wanted any more: then the time alone is kept until it has come. */
-        @Nullable
-        Pending pending;
-
-        Timer(long atNanos, Pending pending) {
-            this.atNanos = atNanos;
-            this.pending = pending;
-        }
-
-        @Override
-        public int compareTo(Timer other) {
-            return Long.compare(atNanos, other.atNanos);
-        }
     }
 
     /**
@@ -155,16 +136,12 @@ public final class AsyncAcquisitions {
             first.advance();
             return;
         }
-        long now = clock.nanoTime();
-        Timer timer = timers.peek();
-        if (timer != null && timer.atNanos <= now) {
-            timers.remove();
-            Pending due = timer.pending;
-            if (due != null) {
-                due.due();
-            }
+        long until = timed.isEmpty() ? Long.MAX_VALUE : timed.first().atNanos;
+        if (until <= clock.nanoTime()) {
+            Pending due = timed.first();
+            timed.remove(due);
+            due.advance();
         } else {
-            long until = timer == null ? Long.MAX_VALUE : timer.atNanos;
             restsUntilNanos = until;
             clock.parkUntil(this, until);
             restsUntilNanos = 0;
@@ -229,13 +206,13 @@ public final class AsyncAcquisitions {
         private Acquisitions.@Nullable Unattended acquisition;
 
         private @Nullable Backoff backoff;
-        private @Nullable Timer timer;
+        /** When it is to be looked at, if it is among those that are. */
+        private long atNanos;
+
         private volatile boolean ended;
         /** Its neighbour among those with news. */
         private @Nullable Pending behind;
-        /** The hold, from before the caller knows of it; of the client's thread. */
-        private @Nullable Hold acquired;
-        /** Whether the caller was told, or has no need to be. */
+        /** Whether it is clear what the caller is told. */
         private final AtomicBoolean told = new AtomicBoolean();
 
         private Pending(LockKeys keys, HandleOwner owner, Attempt.Request request, WaitLimit limit, Caller caller) {
@@ -275,24 +252,8 @@ public final class AsyncAcquisitions {
             }
         }
 
-        private void due() {
-            timer = null;
-            advance();
-        }
-
-        private void forgetTimer() {
-            Timer unwanted = timer;
-            timer = null;
-            if (unwanted != null) {
-                unwanted.pending = null;
-            }
-        }
-
         private void advance() {
             queued.set(false);
-            if (ended) {
-                giveBack();
-            }
             if (!begun || ended) {
                 return;
             }
@@ -321,7 +282,7 @@ public final class AsyncAcquisitions {
                         fail(new CancellationException(), LockNotAcquired.Outcome.INTERRUPTED);
                         return;
                     }
-                    if (timer != null) {
+                    if (timed.contains(this)) {
                         return;
                     }
                     begin();
@@ -360,11 +321,10 @@ public final class AsyncAcquisitions {
             }
         }
 
-        private void lookAgain(long atNanos) {
-            forgetTimer();
-            Timer next = new Timer(atNanos, this);
-            timer = next;
-            timers.add(next);
+        private void lookAgain(long nanos) {
+            timed.remove(this);
+            atNanos = nanos;
+            timed.add(this);
         }
 
         private void abandon() {
@@ -391,36 +351,22 @@ public final class AsyncAcquisitions {
         private void succeed(Hold hold) {
             MemoryEdge.publish();
             end();
-            if (told.get()) {
+            if (!told.compareAndSet(false, true)) {
                 handoff.strand(hold);
                 return;
             }
-            acquired = hold;
             try {
                 events.tellHandle(() -> {
                     if (events.isHeard()) {
                         events.acquired(keys, hold, beganNanos, call);
                     }
-                    if (told.compareAndSet(false, true)) {
-                        caller.acquired(hold);
-                    } else if (!cancelled) {
-                        handoff.strand(hold);
-                    }
+                    caller.acquired(hold);
                 });
             } catch (Throwable e) {
-                told.set(true);
                 handoff.strand(hold);
                 // There was no memory for a task: the user's code runs here, late rather than never.
                 caller.failed(e);
                 throw e;
-            }
-        }
-
-        /** Ends what the caller has cancelled after it was acquired, and before it was told. */
-        private void giveBack() {
-            Hold hold = acquired;
-            if (cancelled && hold != null && told.compareAndSet(false, true)) {
-                caller.unwanted(hold);
             }
         }
 
@@ -451,7 +397,10 @@ public final class AsyncAcquisitions {
             open.remove(this);
             owner.rests();
             acquisition = null;
-            forgetTimer();
+            // When the client is closed, another thread may end it, and the times count no more.
+            if (!loop.isClosed()) {
+                timed.remove(this);
+            }
         }
     }
 }

@@ -24,7 +24,7 @@ public final class Losses {
 
     private final Clock clock;
     private final Turns turns;
-    private final EventNotifier events;
+    final EventNotifier events;
     private final Runnable onProlonged;
     private final AtomicLong lastLostAttempt = new AtomicLong();
     /** What a renewal may have made last in Redis, or may still do so. */
@@ -209,11 +209,6 @@ public final class Losses {
         events.forced(keys, token, clientId);
     }
 
-    /** Tells the listeners how many holds were renewed or confirmed. */
-    void renewed(int count) {
-        events.renewed(count);
-    }
-
     /** Whether anybody is told of more than losses. */
     public boolean isHeard() {
         return events.isHeard();
@@ -222,11 +217,6 @@ public final class Losses {
     /** Tells the listeners that the client has given up a lock that it kept, at a time. Never throws. */
     public void givenUp(GivingUp told, long now) {
         events.givenUp(told, now);
-    }
-
-    /** Has the listeners told of losses that are still untold because no thread could be started. */
-    public void tellLosses() {
-        events.startThreads();
     }
 
     /** Waits until the listeners have been told of the losses so far, for the given time at most. */

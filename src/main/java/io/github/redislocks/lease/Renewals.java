@@ -221,7 +221,7 @@ public final class Renewals implements Task {
         if (lost > remembered) {
             forgetOldest(lost - remembered);
         }
-        losses.tellLosses();
+        losses.events.startThreads();
         // Last: an error there must not keep holds from being renewed.
         endProlonged();
         if (moved) {
@@ -418,7 +418,7 @@ public final class Renewals implements Task {
                     hold.renewing(false);
                 }
             }
-            losses.renewed(renewed);
+            losses.events.renewed(renewed);
         }
 
         private void judge(Hold hold, boolean held, long sentNanos) {

@@ -114,7 +114,7 @@ public final class Residences implements Task {
         Residence residence = known(lock);
         if (residence != null) {
             residence.recall(attempt, clock.nanoTime());
-            giveUpIfIdle(residence, null);
+            giveUpIfIdle(residence, null, null);
         }
     }
 
@@ -145,7 +145,9 @@ public final class Residences implements Task {
                 answer.run();
             } else {
                 residence.recall(lease.attempt, clock.nanoTime());
-                giveUp(residence, lease, LockGivenUp.Reason.RECALLED, answer, null);
+                // Answered when the turn ends, which is with the release.
+                residence.ask(answer);
+                giveUp(residence, lease, LockGivenUp.Reason.RECALLED, null);
             }
             return true;
         }
@@ -195,7 +197,7 @@ public final class Residences implements Task {
     void isWantedHere(LockKeys keys) {
         Residence residence = known(keys.lock());
         if (residence != null) {
-            giveUpIfIdle(residence, LockGivenUp.Reason.OWN_HOLD);
+            giveUpIfIdle(residence, LockGivenUp.Reason.OWN_HOLD, null);
         }
     }
 
@@ -249,17 +251,15 @@ public final class Residences implements Task {
         if (lease != null && residence.holding() == null) {
             LockGivenUp.Reason why = reason(residence, lease);
             if (why != null && !goesOn(residence, lease, clock.nanoTime())) {
-                giveUpIfIdle(residence, why);
+                giveUpIfIdle(residence, why, null);
             }
         }
     }
 
-    /** Gives a lease up that no thread uses: for a reason that shows by itself, or else for the given one, if any. */
-    private void giveUpIfIdle(Residence residence, LockGivenUp.@Nullable Reason otherwise) {
-        giveUpIfIdle(residence, otherwise, null);
-    }
-
-    /** As above, together with others. */
+    /**
+     * Gives a lease up that no thread uses, for a reason that shows by itself, or else for the given one, if any;
+     * together with others, if there are any.
+     */
     private void giveUpIfIdle(
             Residence residence, LockGivenUp.@Nullable Reason otherwise, @Nullable Departure together) {
         if (residence.lease() == null) {
@@ -277,7 +277,7 @@ public final class Residences implements Task {
             LockGivenUp.Reason reason = otherwise == null && lease != null ? reason(residence, lease) : otherwise;
             if (lease != null && reason != null) {
                 mayEnd = false;
-                giveUp(residence, lease, reason, () -> {}, together);
+                giveUp(residence, lease, reason, together);
             }
         } finally {
             if (mayEnd) {
@@ -288,23 +288,18 @@ public final class Residences implements Task {
     }
 
     /**
-     * Releases a lease in the background; with the release it ends the turn, which the caller has had, and then runs
-     * something. Until then no thread of this client asks Redis for the lock: its request could overtake the release.
+     * Releases a lease in the background; the turn, which the caller has had, ends with the release. Until then no
+     * thread of this client asks Redis for the lock: its request could overtake the release.
      */
-    private void giveUp(
-            Residence residence,
-            Hold lease,
-            LockGivenUp.Reason otherwise,
-            Runnable then,
-            @Nullable Departure together) {
+    private void giveUp(Residence residence, Hold lease, LockGivenUp.Reason otherwise, @Nullable Departure together) {
         try {
             residence.releases(lease);
-            LeaseEnd end = new LeaseEnd(residence, lease, givingUp(residence, lease, otherwise), then);
+            LeaseEnd end = new LeaseEnd(residence, lease, givingUp(residence, lease, otherwise));
             // What the last thread wrote, the next may read, also if it is one of another client in this JVM.
             MemoryEdge.publish();
             release(end, together);
         } catch (Throwable e) {
-            strand(residence, lease, then);
+            strand(residence, lease);
             throw e;
         }
     }
@@ -315,7 +310,7 @@ public final class Residences implements Task {
         if (until == 0) {
             losses.isValid(lease);
             losses.ended(lease);
-            released(end.residence, lease, end.then);
+            released(end.residence, lease);
             return;
         }
         lease.names(handoff.successor(lease));
@@ -328,10 +323,10 @@ public final class Residences implements Task {
     }
 
     /** After an error: leaves the release to the watchdog. */
-    private void strand(Residence residence, Hold lease, Runnable then) {
+    private void strand(Residence residence, Hold lease) {
         handoff.strand(lease);
         // If there is an error once more, the watchdog ends the turn as well.
-        released(residence, lease, then);
+        released(residence, lease);
     }
 
     /** What follows on the release of a lease. */
@@ -340,14 +335,12 @@ public final class Residences implements Task {
         private final Residence residence;
         private final Hold lease;
         private final @Nullable GivingUp told;
-        private final Runnable then;
         private long untilNanos;
 
-        LeaseEnd(Residence residence, Hold lease, @Nullable GivingUp told, Runnable then) {
+        LeaseEnd(Residence residence, Hold lease, @Nullable GivingUp told) {
             this.residence = residence;
             this.lease = lease;
             this.told = told;
-            this.then = then;
         }
 
         @Override
@@ -370,7 +363,7 @@ public final class Residences implements Task {
                 }
                 holds.remove(lease);
             } finally {
-                released(residence, lease, then);
+                released(residence, lease);
             }
         }
     }
@@ -409,15 +402,14 @@ public final class Residences implements Task {
             }
             for (int i = 0; i < leaving.size(); i++) {
                 LeaseEnd end = leaving.get(i);
-                Residences.this.strand(end.residence, end.lease, end.then);
+                Residences.this.strand(end.residence, end.lease);
             }
         }
     }
 
-    private void released(Residence residence, Hold lease, Runnable then) {
+    private void released(Residence residence, Hold lease) {
         if (residence.released(lease)) {
             turnEnded(residence);
-            then.run();
         }
     }
 

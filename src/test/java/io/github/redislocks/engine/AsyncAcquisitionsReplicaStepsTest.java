@@ -155,8 +155,7 @@ class AsyncAcquisitionsReplicaStepsTest extends SteppedAsync {
         assertThat(one.failure()).isInstanceOf(CancellationException.class);
         assertThat(heard).containsExactly("INTERRUPTED 0", "end INTERRUPTED");
         assertNothingLeft();
-        passPause();
-        assertNothingLeft();
+        assertThat(parkedUntil()).isEqualTo(Long.MAX_VALUE);
         assertThat(one.told()).hasSize(1);
     }
 
@@ -166,33 +165,5 @@ class AsyncAcquisitionsReplicaStepsTest extends SteppedAsync {
         closeAsync();
         assertThat(one.failure()).isInstanceOf(IllegalStateException.class).hasMessageContaining("closed");
         assertNothingLeft();
-    }
-
-    /** How long a pause is, chance decides: it has to last longer than that time. */
-    @Test
-    void timeFromBeforeAPause_doesNotEndIt() {
-        redis.confirmBy(1);
-        boolean tried = false;
-        while (!tried) {
-            client.epoch.next(clock.nanoTime() + MILLI);
-            Wanting one = want("job");
-            goOn();
-            long before = parkedUntil();
-            client.epoch.next(0);
-            one.owner.wake();
-            goOn();
-            sendAll();
-            tried = parkedUntil() == before;
-            clock.advanceMillis(1);
-            if (tried) {
-                goOn();
-                assertThat(client.attempts.isEmpty()).isTrue();
-                assertThat(parkedUntil()).isGreaterThan(before);
-            }
-            one.cancel();
-            goOn();
-            clock.advanceMillis(20);
-            goOn();
-        }
     }
 }

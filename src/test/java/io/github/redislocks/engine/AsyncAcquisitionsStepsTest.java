@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockUnavailableException;
-import io.github.redislocks.fixture.Logged;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Timing;
@@ -255,15 +254,7 @@ class AsyncAcquisitionsStepsTest extends SteppedAsync {
         send();
         goOn();
         isHeld(one);
-        assertThat(parkedUntil()).isEqualTo(began + 80 * MILLI);
-        clock.advanceMillis(30);
-        String log = Logged.by(() -> {
-            goOn();
-            client.losses.awaitTold(STALL);
-        });
-        assertThat(log).isEmpty();
         assertThat(parkedUntil()).isEqualTo(Long.MAX_VALUE);
-        isHeld(one);
     }
 
     @Test
@@ -354,7 +345,7 @@ class AsyncAcquisitionsStepsTest extends SteppedAsync {
             System.gc();
             return cancelled.refersTo(null);
         });
-        assertThat(parkedUntil()).isEqualTo(clock.nanoTime() + 3_600_000 * MILLI);
+        assertThat(parkedUntil()).isEqualTo(Long.MAX_VALUE);
     }
 
     private WeakReference<Object> cancelled() {

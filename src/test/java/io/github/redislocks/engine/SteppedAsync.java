@@ -21,7 +21,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -290,11 +289,6 @@ abstract class SteppedAsync extends SteppedClient {
         @Override
         public void acquired(Hold hold) {
             told.add(hold);
-        }
-
-        @Override
-        public void unwanted(Hold hold) {
-            told.add(Optional.of(hold));
         }
 
         @Override

@@ -188,7 +188,7 @@ class LossesTest {
 
     @Test
     void renewals_areToldByTheirNumber() {
-        losses.renewed(3);
+        losses.events.renewed(3);
         assertThat(told()).containsExactly(3L);
     }
 
@@ -198,7 +198,7 @@ class LossesTest {
         losses.lose(hold(7), LockLost.Reason.TAKEN);
         noThread.set(false);
         mayTell.countDown();
-        losses.tellLosses();
+        losses.events.startThreads();
         await().until(() -> told.equals(List.of(LockLost.Reason.TAKEN)));
     }
 }
