@@ -2,6 +2,7 @@ package io.github.redislocks.lease;
 
 import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.Steps;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
@@ -165,24 +166,31 @@ public final class Renewals implements Task {
         List<Hold> together = new ArrayList<>();
         int batches = 0;
         int lost = 0;
+        Throwable met = null;
         for (Hold hold : holds.all()) {
-            if (Residence.isStranded(hold)) {
-                rescue.rescue(hold);
-            }
-            if (hold.below != null && hold.below.isUntold()) {
-                // Its thread locked again before whoever told of the loss met an error.
-                losses.ended(hold.below);
-                next = Math.min(next, now + UNTOLD_NANOS);
-            }
-            if (!hold.isValid(now) && !losses.isValid(hold)) {
-                if (hold.isLost()) {
-                    losses.ended(hold);
-                    next = Math.min(next, age(hold, now));
-                    lost++;
-                } else {
-                    // An error may end the release, and its thread may be unable to wake the watchdog.
-                    next = Math.min(next, now + LOOK_AGAIN_NANOS);
+            try {
+                if (Residence.isStranded(hold)) {
+                    rescue.rescue(hold);
                 }
+                if (hold.below != null && hold.below.isUntold()) {
+                    // The thread has locked again, and an error has kept the loss from its listeners.
+                    losses.ended(hold.below);
+                    next = Math.min(next, now + UNTOLD_NANOS);
+                }
+                if (!hold.isValid(now) && !losses.isValid(hold)) {
+                    if (hold.isLost()) {
+                        losses.ended(hold);
+                        next = Math.min(next, age(hold, now));
+                        lost++;
+                    } else {
+                        // An error may end the release, and its thread may be unable to wake the watchdog.
+                        next = Math.min(next, now + LOOK_AGAIN_NANOS);
+                    }
+                    continue;
+                }
+            } catch (RuntimeException | Error e) {
+                // The other holds are renewed nevertheless.
+                met = e;
                 continue;
             }
             next = Math.min(next, hold.deadlineNanos());
@@ -231,6 +239,7 @@ public final class Renewals implements Task {
             forgotNanos = now;
             holds.forgetReleased();
         }
+        Steps.rethrow(met);
         // A hold may have ended meanwhile.
         return next <= 0 ? now : next;
     }

@@ -1,6 +1,7 @@
 package io.github.redislocks.waiting;
 
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.Steps;
 import io.github.redislocks.health.Availability;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.health.UnavailableMessages;
@@ -71,9 +72,15 @@ public final class Heartbeats implements Task {
     public long inspect(long now, long horizon, Batch due) {
         long next = Long.MAX_VALUE;
         long grace = epoch.graceNanos(now);
+        Throwable met = null;
         for (Attempt attempt : attempts.all()) {
-            if (attempt.stranded) {
-                handoff.rescue(attempt);
+            try {
+                if (attempt.stranded) {
+                    handoff.rescue(attempt);
+                }
+            } catch (RuntimeException | Error e) {
+                // The other waiters keep their places nevertheless.
+                met = e;
             }
             if (!attempt.undecided()) {
                 continue;
@@ -100,6 +107,7 @@ public final class Heartbeats implements Task {
                 due.add(attempt.keys.lock(), new Heartbeat(attempt));
             }
         }
+        Steps.rethrow(met);
         // An error may end a call, and its thread may be unable to wake the watchdog.
         return next == Long.MAX_VALUE && !attempts.isEmpty() ? now + LOOK_NANOS : next;
     }

@@ -53,9 +53,13 @@ class RenewalsTest {
     private final List<Hold> rescued = new ArrayList<>();
     private final List<Hold> left = new ArrayList<>();
     private boolean leavesFail;
+    private boolean rescueFails;
     private final Renewals.Rescue rescue = new Renewals.Rescue() {
         @Override
         public void rescue(Hold hold) {
+            if (rescueFails) {
+                throw new OutOfMemoryError("of the test");
+            }
             rescued.add(hold);
         }
 
@@ -398,6 +402,19 @@ class RenewalsTest {
         hold.stranded = true;
         walk();
         assertThat(rescued).containsExactly(hold);
+    }
+
+    @Test
+    void rescueThatMeetsAnError_keepsNoOtherHoldFromBeingRenewed() {
+        hold(0).stranded = true;
+        Hold other = hold(0);
+        hold(0).stranded = true;
+        rescueFails = true;
+        assertThatThrownBy(this::walk).isInstanceOf(OutOfMemoryError.class);
+        assertThat(due).containsOnlyKeys(other.lock());
+        rescueFails = false;
+        walk();
+        assertThat(rescued).hasSize(2);
     }
 
     @Test

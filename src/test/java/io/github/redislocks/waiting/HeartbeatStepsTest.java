@@ -1,6 +1,7 @@
 package io.github.redislocks.waiting;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.redis.Call;
@@ -101,6 +102,20 @@ class HeartbeatStepsTest extends StillClient {
         inspect();
         assertThat(command().call().script().name()).isEqualTo("leave");
         assertThat(client.attempts.isEmpty()).isTrue();
+    }
+
+    @Test
+    void rescueThatMeetsAnError_keepsNoOtherWaiterFromItsHeartbeat() {
+        queued().stranded = true;
+        queued();
+        clock.advanceMillis(HEARTBEAT);
+        // The first two are of the test.
+        clock.failReadings(3, 1);
+        assertThatThrownBy(this::inspect).isInstanceOf(InternalError.class);
+        clock.heal();
+        assertThat(due).hasSize(1);
+        inspect();
+        assertThat(client.attempts.count()).isEqualTo(1);
     }
 
     @Test
