@@ -286,6 +286,7 @@ final class Caller {
                         })
                         .start();
             case FORCE -> {
+                awaitHeld(lockName);
                 scenario.server.beginForcing(lockName);
                 boolean ended = false;
                 try {
@@ -294,7 +295,17 @@ final class Caller {
                     scenario.server.endForcing(lockName, ended);
                 }
             }
-            case DELETE -> scenario.server.delete(lockName);
+            case DELETE -> {
+                awaitHeld(lockName);
+                scenario.server.delete(lockName);
+            }
+        }
+    }
+
+    /** Waits a moment for somebody to have the lock. */
+    private void awaitHeld(String lockName) {
+        for (int i = 0; i < 20 && scenario.server.isFree(lockName); i++) {
+            sleep(5 * MILLISECOND);
         }
     }
 

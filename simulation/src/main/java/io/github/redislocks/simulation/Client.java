@@ -62,6 +62,9 @@ final class Client {
     /** The holds that were not valid any more when the simulation last looked. */
     private final List<Hold> over = new ArrayList<>();
 
+    /** Since when the subscription has been open, as far as the simulation has seen. */
+    private long listensSince = Long.MAX_VALUE;
+
     private boolean closed;
 
     /** Makes a client; a thread of that client has to do it. */
@@ -209,9 +212,18 @@ final class Client {
         return false;
     }
 
-    /** Whether the subscription is open by which Redis sends messages to this client. */
-    boolean isListening() {
-        return parts.mailbox.isOpen();
+    /** Notes whether the subscription is open by which Redis sends messages to this client. */
+    void looked() {
+        if (!parts.mailbox.isOpen()) {
+            listensSince = Long.MAX_VALUE;
+        } else if (listensSince == Long.MAX_VALUE) {
+            listensSince = world.now();
+        }
+    }
+
+    /** Whether the subscription was open before a time, and has been since. */
+    boolean hasListenedSince(long nanos) {
+        return listensSince < nanos;
     }
 
     /** Whether the owner of a lock is of this client. */

@@ -14,6 +14,9 @@ final class Node {
     /** A master of a quorum that has just started gives no vote for a time. */
     private static final long UPTIME_MILLIS = 3_600_000;
 
+    /** The index of the date among the arguments of a vote. */
+    private static final int VOTE_DATE = 4;
+
     final InMemoryRedis redis;
     private final World world;
     private final List<String> names;
@@ -78,10 +81,7 @@ final class Node {
 
     /** Runs a request late, or once more. After its date it must change nothing. */
     void runLate(InMemoryRedis client, Call undated, Call sent) {
-        // The date of a leave says until when others may come, not the leave itself.
-        boolean late = undated.notAfter() != null
-                && !sent.script().name().equals("leave")
-                && micros() > Long.parseLong(sent.args().get(undated.dated()));
+        boolean late = micros() > date(undated, sent);
         String before = late ? state(sent) : "";
         begins();
         try {
@@ -93,6 +93,20 @@ final class Node {
         if (late && !state(sent).equals(before)) {
             world.fail("a " + sent.script().name() + " that came after its date changed something");
         }
+    }
+
+    /** The date after which a request must change nothing. */
+    private static long date(Call undated, Call sent) {
+        return switch (sent.script().name()) {
+            // The date of a leave says until when others may come.
+            case "leave" -> Long.MAX_VALUE;
+            // The part that asks a quorum has dated it.
+            case "vote" -> Long.parseLong(sent.args().get(VOTE_DATE));
+            default ->
+                undated.notAfter() == null
+                        ? Long.MAX_VALUE
+                        : Long.parseLong(sent.args().get(undated.dated()));
+        };
     }
 
     private String state(Call sent) {

@@ -239,6 +239,7 @@ final class Scenario {
         for (int i = 0; i < made; i++) {
             Client client = clients[i];
             if (client != null && !client.isClosed()) {
+                client.looked();
                 List<Hold> valid = new ArrayList<>(4);
                 client.addValid(valid);
                 valid.forEach(hold -> checkNoticed(client, hold, since));
@@ -251,7 +252,8 @@ final class Scenario {
     private void checkNoticed(Client client, Hold hold, Map<String, Long> since) {
         String name = hold.keys().name();
         boolean gone = !String.valueOf(hold.token).equals(server.field(name, "token"));
-        boolean heard = options.watchDeletions() || server.wasForced(name, hold.token) && client.isListening();
+        boolean heard = options.watchDeletions()
+                || server.wasForced(name, hold.token) && client.hasListenedSince(server.brokenAt(name) - MESSAGE_NANOS);
         if (lasts(
                 since,
                 name + " gone " + hold.token,
