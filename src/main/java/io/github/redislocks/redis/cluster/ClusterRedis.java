@@ -18,7 +18,6 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.LongFunction;
 import java.util.stream.Collectors;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
@@ -81,8 +80,8 @@ public final class ClusterRedis implements Redis {
             JedisRedis server = redirected.next();
             server.openLane(timeoutNanos);
             Outcome outcome = redirected.isAsking()
-                    ? run(left -> server.runAsking(call, left), redirected.left())
-                    : run(left -> server.run(call, left), redirected.left());
+                    ? server.runAsking(call, redirected.left())
+                    : run(server, call, redirected.left());
             if (redirected.ends(outcome)) {
                 return redirected.result();
             }
@@ -90,9 +89,9 @@ public final class ClusterRedis implements Redis {
         }
     }
 
-    private static Outcome run(LongFunction<Reply> trip, long timeoutNanos) {
+    private static Outcome run(JedisRedis server, Call call, long timeoutNanos) {
         try {
-            return Outcome.of(trip.apply(timeoutNanos));
+            return Outcome.of(server.run(call, timeoutNanos));
         } catch (RedisException e) {
             return Outcome.of(e);
         }

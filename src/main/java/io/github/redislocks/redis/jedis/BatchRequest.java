@@ -12,7 +12,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
 /** Many calls written at once and answered in their order, in chunks, each call with an outcome of its own. */
@@ -50,7 +49,7 @@ public final class BatchRequest extends TimedRequest<Boolean> {
 
     @Override
     public String what() {
-        return "a batch of " + calls.size();
+        return calls.size() == 1 ? calls.get(0).script().name() : "a batch of " + calls.size();
     }
 
     /** The outcomes, whatever happens: a failure stands in the place of each reply that did not come. */
@@ -174,21 +173,10 @@ public final class BatchRequest extends TimedRequest<Boolean> {
                 if (answers.get(i) instanceof JedisNoScriptException && pass < PASSES) {
                     unknown.add(index);
                 } else {
-                    outcomes.set(index, outcome(calls.get(index), answers.get(i)));
+                    outcomes.set(index, endpoint.outcome(calls.get(index), answers.get(i), resent()));
                 }
             }
         }
         return unknown;
-    }
-
-    private Outcome outcome(Call call, @Nullable Object answer) {
-        if (answer instanceof JedisDataException error) {
-            return Outcome.of(endpoint.refused(error, call.script().name(), resent()));
-        }
-        try {
-            return Outcome.of(Commands.reply(call, answer, resent()));
-        } catch (RedisException.Unanswered unreadable) {
-            return Outcome.of(unreadable);
-        }
     }
 }

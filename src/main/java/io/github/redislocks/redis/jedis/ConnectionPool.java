@@ -47,6 +47,7 @@ public final class ConnectionPool {
     private final JedisClientConfig config;
     private final int bound;
     private final LongSupplier nanoTime;
+    private final boolean ofChannels;
     private final Places places;
     private final ConcurrentLinkedDeque<PooledConnection> idle = new ConcurrentLinkedDeque<>();
     /** The connections that are open or are being made. */
@@ -54,27 +55,28 @@ public final class ConnectionPool {
 
     private volatile boolean closed;
     private volatile boolean namesChecked = true;
-    private volatile boolean ofChannels;
     /** Connections made until then are not used any more. */
     private volatile long renewed;
 
     public ConnectionPool(HostAndPort address, JedisClientConfig config, int bound) {
-        this(address, config, bound, System::nanoTime);
+        this(address, config, bound, System::nanoTime, false);
     }
 
     /** By a clock, of which only how long connections have been idle is told. */
     public ConnectionPool(HostAndPort address, JedisClientConfig config, int bound, LongSupplier nanoTime) {
+        this(address, config, bound, nanoTime, false);
+    }
+
+    /** OfChannels: whether its connections can be used without waiting, which those over TLS cannot. */
+    ConnectionPool(
+            HostAndPort address, JedisClientConfig config, int bound, LongSupplier nanoTime, boolean ofChannels) {
+        this.ofChannels = ofChannels;
         this.address = address;
         this.config = config;
         this.bound = bound;
         this.nanoTime = nanoTime;
         this.renewed = nanoTime.getAsLong() - RENEWAL_NANOS - 1;
         this.places = new Places(bound);
-    }
-
-    /** From now on makes connections that can be used without waiting, unless they are over TLS. */
-    public void useChannels() {
-        ofChannels = !PooledConnection.isOverTls(config);
     }
 
     public boolean isOfChannels() {

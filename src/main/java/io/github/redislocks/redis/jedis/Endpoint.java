@@ -1,6 +1,8 @@
 package io.github.redislocks.redis.jedis;
 
+import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Causes;
+import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import java.net.UnknownHostException;
 import java.util.concurrent.TimeUnit;
@@ -41,6 +43,18 @@ public record Endpoint(String address, IoThreads workers, boolean callersConnect
         return resent
                 ? new RedisException.Unanswered("Sent again after the connection broke: " + text, true, e)
                 : new RedisException.Refused(text, e);
+    }
+
+    /** The outcome of a call that was answered. */
+    public Outcome outcome(Call call, @Nullable Object answer, boolean resent) {
+        if (answer instanceof JedisDataException error) {
+            return Outcome.of(refused(error, call.script().name(), resent));
+        }
+        try {
+            return Outcome.of(Commands.reply(call, answer, resent));
+        } catch (RedisException.Unanswered unreadable) {
+            return Outcome.of(unreadable);
+        }
     }
 
     /** WantedTls: whether the connection was there, and only TLS upon it, if anything, was not. */

@@ -99,21 +99,18 @@ public final class JedisRedis implements Redis {
 
     @Override
     public Reply run(Call call, long timeoutNanos) {
-        return run(new Evaluation(call, timeoutNanos, false));
-    }
-
-    /** As {@link #run}, for a slot that is just being moved to this server. */
-    public Reply runAsking(Call call, long timeoutNanos) {
-        return run(new Evaluation(call, timeoutNanos, true));
-    }
-
-    private Reply run(Evaluation evaluation) {
         try {
-            return evaluation.perform(true);
+            return new Evaluation(call, timeoutNanos).perform(true);
         } catch (RedisException e) {
             heed(e);
             throw e;
         }
+    }
+
+    /** As {@link #run}, for a slot that is just being moved to this server. */
+    public Outcome runAsking(Call call, long timeoutNanos) {
+        return heeded(new BatchRequest(endpoint, pool, timeoutNanos, List.of(call), null).outcomes())
+                .get(0);
     }
 
     @Override
@@ -240,13 +237,10 @@ public final class JedisRedis implements Redis {
     private final class Evaluation extends TimedRequest<Reply> {
 
         private final Call call;
-        private final boolean asking;
 
-        /** Asking: whether ASKING goes before it. */
-        Evaluation(Call call, long timeoutNanos, boolean asking) {
+        Evaluation(Call call, long timeoutNanos) {
             super(endpoint, pool, timeoutNanos);
             this.call = call;
-            this.asking = asking;
         }
 
         @Override
@@ -265,23 +259,16 @@ public final class JedisRedis implements Redis {
 
         private Reply ask(PooledConnection link, CommandArguments request) {
             Acks acks = call.acks();
-            if (acks == null && !asking) {
+            if (acks == null) {
                 return Commands.reply(call, link.ask(request), resent());
             }
-            int place = asking ? 1 : 0;
-            if (asking) {
-                link.send(Commands.asking());
-            }
             link.send(request);
-            if (acks != null) {
-                link.send(Commands.awaitAcks(acks, leftNanos()));
-            }
-            List<Object> answers = link.answers(place + (acks == null ? 1 : 2));
-            if (answers.get(place) instanceof JedisDataException error) {
+            link.send(Commands.awaitAcks(acks, leftNanos()));
+            List<Object> answers = link.answers(2);
+            if (answers.get(0) instanceof JedisDataException error) {
                 throw error;
             }
-            Reply reply = Commands.reply(call, answers.get(place), resent());
-            return acks == null ? reply : Commands.confirmed(call, reply, answers.get(place + 1));
+            return Commands.confirmed(call, Commands.reply(call, answers.get(0), resent()), answers.get(1));
         }
     }
 

@@ -16,7 +16,6 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
 /**
@@ -33,7 +32,7 @@ final class QuickConnection {
     private final PooledConnection link;
     private final String server;
     private final SocketChannel channel;
-    private final Consumer<@Nullable RedisException> refusals;
+    private final Consumer<@Nullable RedisException> failures;
     private final AnswerBuffer buffer = new AnswerBuffer();
     /** Null if there is none, {@link #DEAD} when there will be no more. */
     private final AtomicReference<@Nullable Batch> current = new AtomicReference<>();
@@ -73,20 +72,20 @@ final class QuickConnection {
      *
      * @param pool whose connection it is
      * @param server the run id of the server at its other end
-     * @param refusals told each error of the server, but that it does not know a script
+     * @param failures told the failure of each call that was answered, or null
      */
     QuickConnection(
             Endpoint endpoint,
             ConnectionPool pool,
             PooledConnection link,
             String server,
-            Consumer<@Nullable RedisException> refusals) {
+            Consumer<@Nullable RedisException> failures) {
         this.endpoint = endpoint;
         this.pool = pool;
         this.link = link;
         this.server = server;
         this.channel = Objects.requireNonNull(link.channel());
-        this.refusals = refusals;
+        this.failures = failures;
         link.idleSince(pool.now());
     }
 
@@ -243,26 +242,14 @@ final class QuickConnection {
     private void end(Batch batch) {
         Outcome[] outcomes = new Outcome[batch.answers.length];
         for (int i = 0; i < outcomes.length; i++) {
-            outcomes[i] = outcome(batch.calls.get(i), batch.answers[i]);
+            outcomes[i] = endpoint.outcome(batch.calls.get(i), batch.answers[i], false);
+            failures.accept(outcomes[i].failure());
         }
         List<Outcome> told = Arrays.asList(outcomes);
         link.idleSince(pool.now());
         // Before it is told, so that the next ones can be sent then. From here on nothing needs memory.
         if (current.compareAndSet(batch, null)) {
             batch.heard.accept(told);
-        }
-    }
-
-    private Outcome outcome(Call call, @Nullable Object answer) {
-        if (answer instanceof JedisDataException error) {
-            RedisException refusal = endpoint.refused(error, call.script().name(), false);
-            refusals.accept(refusal);
-            return Outcome.of(refusal);
-        }
-        try {
-            return Outcome.of(Commands.reply(call, answer, false));
-        } catch (RedisException.Unanswered unreadable) {
-            return Outcome.of(unreadable);
         }
     }
 

@@ -23,7 +23,7 @@ final class QuickWay {
     private final Endpoint endpoint;
     private final ConnectionPool pool;
     private final QuickReader reader;
-    private final Consumer<@Nullable RedisException> refusals;
+    private final Consumer<@Nullable RedisException> failures;
     private final AtomicBoolean connecting = new AtomicBoolean();
     /** The connection that a worker makes: on a channel each read has a time, not all reads together. */
     private volatile @Nullable PooledConnection making;
@@ -31,19 +31,17 @@ final class QuickWay {
     private volatile @Nullable QuickConnection current;
     private volatile long notBeforeNanos = System.nanoTime();
 
-    /** Refusals: told each error of the server, but that it does not know a script. */
-    QuickWay(Endpoint endpoint, ConnectionPool pool, QuickReader reader, Consumer<@Nullable RedisException> refusals) {
+    /** Failures: told the failure of each call that was answered, or null. */
+    QuickWay(Endpoint endpoint, ConnectionPool pool, QuickReader reader, Consumer<@Nullable RedisException> failures) {
         this.endpoint = endpoint;
         this.pool = pool;
         this.reader = reader;
-        this.refusals = refusals;
+        this.failures = failures;
     }
 
     /** The connections of such a way, of which there is one at a time. */
     static ConnectionPool pool(HostAndPort address, JedisClientConfig config, QuickReader reader) {
-        ConnectionPool pool = new ConnectionPool(address, config, 1, reader.nanoTime());
-        pool.useChannels();
-        return pool;
+        return new ConnectionPool(address, config, 1, reader.nanoTime(), !PooledConnection.isOverTls(config));
     }
 
     /** As {@link QuickConnection#begin}; false if there is no connection that may be used. */
@@ -98,7 +96,7 @@ final class QuickWay {
             making = link;
             pool.connect(link);
             String server = Commands.runId(link.ask(Commands.server()));
-            QuickConnection fresh = new QuickConnection(endpoint, pool, link, server, refusals);
+            QuickConnection fresh = new QuickConnection(endpoint, pool, link, server, failures);
             reader.add(fresh);
             current = fresh;
             made = true;
