@@ -336,6 +336,10 @@ public final class Acquisitions {
                 failed = false;
                 monitored.retried();
             }
+            if (told == Told.NOTHING && failure == null && !limit.waits() && !limit.barges()) {
+                // The time of a try without time begins with the request: the thread may have been held up before.
+                limit = limit.next(clock.nanoTime());
+            }
             asked = true;
             triesAgain = false;
             tookFree = false;

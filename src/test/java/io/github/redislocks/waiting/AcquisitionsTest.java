@@ -341,6 +341,14 @@ class AcquisitionsTest {
     }
 
     @Test
+    void tryWithoutTime_whoseThreadIsHeldUpFirst_asks() throws InterruptedException {
+        answer(List.of(AcquisitionsTest::ok));
+        WaitLimit limit = WaitLimit.within(clock.nanoTime(), 0, 0);
+        clock.advanceMillis(500);
+        assertThat(contend(limit, true)).isNotNull();
+    }
+
+    @Test
     void tryWithoutTime_thatIsNotAnswered_norAreOthers_endsWithOneRequest() {
         otherwise = AcquisitionsTest::away;
         assertThatThrownBy(() -> contend(WaitLimit.within(clock.nanoTime(), 0, 0), true))
