@@ -6,6 +6,8 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,19 +65,13 @@ final class Turn {
     }
 
     /** Sends them and returns at once; false if that cannot be. What is heard of them is told. */
-    boolean beginQuickly(QuickAnswers answers) {
+    boolean beginQuickly(Consumer<@Nullable List<Outcome>> heard) {
         if (!node.health.isSound() || !node.server.isTrusted()) {
             return false;
         }
         String server = node.server.runId();
         List<Call> requests = requests(true);
-        return node.redis.begin(server, requests, timeoutNanos, answers::heard);
-    }
-
-    /** Told what became of calls that were begun. */
-    @FunctionalInterface
-    interface QuickAnswers {
-        void heard(@Nullable List<Outcome> outcomes);
+        return node.redis.begin(server, requests, timeoutNanos, heard);
     }
 
     /** Tells them their answers, if none of these wants anything else to be done; whether it did. */
@@ -117,16 +113,11 @@ final class Turn {
         }
     }
 
-    /** Returns those that are to be sent again. */
-    @FunctionalInterface
-    private interface Pass {
-        List<OpenQuestion> late();
-    }
-
-    private void slowly(Pass first) {
+    /** Runs a first pass, which returns those that are to be sent again, and then a second. */
+    private void slowly(Supplier<List<OpenQuestion>> first) {
         long timeout = leftNanos(System.nanoTime());
         try {
-            open = first.late();
+            open = first.get();
             long left = leftNanos(System.nanoTime());
             if (!open.isEmpty() && left > 1) {
                 // Late answers told the time, by which the next ones are not late; another server is looked at now.
