@@ -18,7 +18,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -28,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * What runs for leader: waits for an answer, pauses, has a term, or waits until what it does not want any more is
  * released. The thread of the agenda does all transitions; whoever ends it says so to that.
  */
-public final class Candidacy extends Agenda.Matter implements BiConsumer<Object, Throwable> {
+public final class Candidacy extends Agenda.Matter {
 
     private static final Log LOG = Loggers.LEADERSHIP;
     /** As long as the longest pause: work that failed after such a time has not just failed again. */
@@ -161,12 +160,6 @@ public final class Candidacy extends Agenda.Matter implements BiConsumer<Object,
         office.agenda().news(this);
     }
 
-    /** There is an answer. */
-    @Override
-    public void accept(@Nullable Object answer, @Nullable Throwable failure) {
-        news();
-    }
-
     @Override
     protected void wrapUp() {
         beginClose();
@@ -218,7 +211,7 @@ public final class Candidacy extends Agenda.Matter implements BiConsumer<Object,
         }
         if (!answer.isDone()) {
             if (!watched) {
-                CompletableFuture<LockHandle> unused = answer.whenComplete(this);
+                CompletableFuture<LockHandle> unused = answer.whenComplete((held, failure) -> news());
                 watched = true;
             }
             return false;
@@ -281,7 +274,7 @@ public final class Candidacy extends Agenda.Matter implements BiConsumer<Object,
     /** Releases what leads to no term; until that is done, nothing follows. */
     private void giveBack(LockHandle handle) {
         CompletableFuture<Boolean> release = handle.releaseAsync().toCompletableFuture();
-        CompletableFuture<Boolean> unused = release.whenComplete(this);
+        CompletableFuture<Boolean> unused = release.whenComplete((released, failure) -> news());
         returned = release;
     }
 

@@ -14,7 +14,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** One term of a candidate, and what its thread runs: the work, and the release of the lock after it. */
@@ -94,7 +93,7 @@ public final class Term implements LeaderTerm, Runnable {
         try {
             interruption.begin();
             CompletionStage<Void> unused =
-                    candidacy.office().losses().apply(handle).thenAccept(onLoss());
+                    candidacy.office().losses().apply(handle).thenAccept(loss -> stop(Optional.of(loss)));
             if (!isStopping()) {
                 atWork = true;
                 LOG.info("Elected leader of \"{}\": {}", Shown.of(name()), handle);
@@ -110,16 +109,6 @@ public final class Term implements LeaderTerm, Runnable {
             Thread.interrupted();
             atWork = false;
         }
-    }
-
-    /** Not a lambda: a lambda whose first linking meets an error may fail for ever. */
-    private Consumer<LockLost> onLoss() {
-        return new Consumer<>() {
-            @Override
-            public void accept(LockLost loss) {
-                stop(Optional.of(loss));
-            }
-        };
     }
 
     /** Tells the work to stop, once, and then what users made depend on that. */
