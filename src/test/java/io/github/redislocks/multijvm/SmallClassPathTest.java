@@ -1,7 +1,12 @@
 package io.github.redislocks.multijvm;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import io.github.redislocks.fixture.ClusterServers;
+import io.github.redislocks.fixture.QuorumServers;
+import io.github.redislocks.fixture.RedisServers;
+import io.github.redislocks.fixture.SentinelServers;
 import io.github.redislocks.fixture.WorkerJvm;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -10,8 +15,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
@@ -29,8 +36,16 @@ class SmallClassPathTest {
                 || BROUGHT.matcher(entry.getFileName().toString()).matches();
     }
 
+    static Stream<Arguments> topologies() {
+        return Stream.of(
+                arguments("one server", new String[] {RedisServers.shared().uri()}),
+                arguments("Sentinel", new String[] {SentinelServers.shared().uri()}),
+                arguments("cluster", new String[] {ClusterServers.shared().uri()}),
+                arguments("quorum", QuorumServers.shared().uris()));
+    }
+
     @ParameterizedTest(name = "{0}")
-    @MethodSource("io.github.redislocks.multijvm.EagerClassesTest#topologies")
+    @MethodSource("topologies")
     void allThatCanBeDoneWithLocks_needsNoOtherJar(String topology, String[] uris) throws InterruptedException {
         List<String> args = new ArrayList<>(List.of("small-" + UUID.randomUUID()));
         args.addAll(List.of(uris));
