@@ -3,41 +3,55 @@ package io.github.redislocks;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
-import io.github.redislocks.LossPage.Expected;
-import io.github.redislocks.LossPage.Happening;
-import io.github.redislocks.LossPage.Mode;
-import io.github.redislocks.LossPage.Row;
-import io.github.redislocks.LossPage.When;
+import io.github.redislocks.Happening.Expected;
+import io.github.redislocks.Happening.When;
+import io.github.redislocks.Way.Mode;
 import io.github.redislocks.micrometer.LockMetrics;
+import io.github.redislocks.micrometer.LockObservations;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationHandler;
+import io.micrometer.observation.ObservationRegistry;
+import java.lang.ref.Reference;
+import java.lang.ref.WeakReference;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.BooleanSupplier;
-import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
+import jdk.jfr.consumer.RecordedEvent;
 import org.assertj.core.api.SoftAssertions;
 import org.jspecify.annotations.Nullable;
 
-/** Has one thing happen to locks that are held in all ways of a mode, and compares what is told with the page. */
+/** Causes one event for locks that are held in all ways of a mode, and compares all news of it with the table. */
 final class LossScene {
 
     /** A Redis, and time. */
     interface Ground {
         RedisLocks connect(UnaryOperator<RedisLocks.Builder> settings);
 
-        /** Lets time pass until it is enough, which moved time need not ask. */
-        void pass(long millis, BooleanSupplier enough);
+        /** The lease of its clients. */
+        Duration lease();
 
-        default void pass(long millis) {
-            pass(millis, () -> false);
-        }
+        void pass(long millis);
+
+        /** Lets time pass until it is enough. */
+        void pass(long millis, BooleanSupplier enough);
 
         /** By how much the machine may delay what is due. */
         default long noiseMillis() {
@@ -64,45 +78,56 @@ final class LossScene {
 
         /** Whether Redis has given the lock to somebody. */
         boolean isTaken(String name);
+
+        /** The losses that Flight Recorder has; null if nobody records. */
+        default @Nullable List<RecordedEvent> recorded() {
+            return null;
+        }
     }
 
-    /** More locks than one request takes. */
-    private static final int MANY = 33;
-    /** Ways whose end throws nothing after a loss. */
-    private static final String SILENT = "Locks.leadership.*|RedisLocksProvider.*";
+    private static final Duration KEPT = Duration.ofSeconds(2);
 
-    private final Ground ground;
+    final Ground ground;
     private final Happening what;
     private final Mode mode;
     private final Expected expected;
     private final RedisLocks rival;
-    private final List<Client> clients = new ArrayList<>();
-    private final List<Owner> owners = new ArrayList<>();
+    final List<Client> clients = new ArrayList<>();
+    final List<Owner> owners = new ArrayList<>();
     private final SoftAssertions soft = new SoftAssertions();
 
-    LossScene(Ground ground, Happening what, Mode mode, Expected expected) {
+    LossScene(Ground ground, Happening what, Mode mode) {
         this.ground = ground;
         this.what = what;
         this.mode = mode;
-        this.expected = expected;
+        this.expected = what.expected(mode).orElseThrow();
         this.rival = ground.connect(settings -> settings);
     }
 
-    /** A client of owners, with a listener that keeps each event, and with meters. */
-    private final class Client implements LockListener {
+    /** A loss, when it was told, and whether the lock was still taken in Redis then. */
+    private record Told(LockLost loss, long nanos, boolean taken) {}
+
+    /** A client of owners, and all news of its holds. */
+    final class Client implements LockListener, ObservationHandler<Observation.Context> {
 
         final SimpleMeterRegistry meters = new SimpleMeterRegistry();
         final List<Told> losses = new CopyOnWriteArrayList<>();
         final List<String> releases = new CopyOnWriteArrayList<>();
+        /** The names of locks with the outcomes of their holds. */
+        final List<String> observed = new CopyOnWriteArrayList<>();
+
         final RedisLocks locks;
 
         Client() {
             LockMetrics metrics = new LockMetrics();
             metrics.bindTo(meters);
+            ObservationRegistry observations = ObservationRegistry.create();
+            observations.observationConfig().observationHandler(this);
             locks = ground.connect(settings -> settings.listener(this)
                     .listener(metrics)
+                    .listener(new LockObservations(observations))
                     .watchDeletions(isWatched())
-                    .maxHold(what == Happening.OVERDUE ? Duration.ofSeconds(15) : Duration.ZERO)
+                    .maxHold(what == Happening.OVERDUE ? ground.lease().dividedBy(2) : Duration.ZERO)
                     .localReentry(mode == Mode.LOCAL)
                     .residency(mode == Mode.RESIDENT ? Duration.ofHours(1) : Duration.ZERO));
             metrics.watch(locks);
@@ -118,55 +143,58 @@ final class LossScene {
             releases.add(event.lockName());
         }
 
-        List<Told> losses(String name) {
-            return losses.stream()
-                    .filter(told -> told.loss.lockName().equals(name))
-                    .toList();
+        @Override
+        public boolean supportsContext(Observation.Context context) {
+            return context.getName().equals(LockObservations.POSSESSION);
         }
 
-        double counted() {
-            return meters.find(LockMetrics.LOST).counters().stream()
+        @Override
+        public void onStop(Observation.Context hold) {
+            observed.add(hold.getHighCardinalityKeyValue(LockObservations.LOCK_NAME)
+                            .getValue() + ": "
+                    + hold.getLowCardinalityKeyValue(LockObservations.OUTCOME).getValue());
+        }
+
+        double gauge() {
+            return meters.get(LockMetrics.HELD).gauge().value();
+        }
+
+        double counted(String reason) {
+            return meters.find(LockMetrics.LOST).tag(LockMetrics.REASON, reason).counters().stream()
                     .mapToDouble(Counter::count)
                     .sum();
         }
     }
 
-    /** A loss, when it was told, and whether the lock was still taken in Redis then. */
-    private record Told(LockLost loss, long nanos, boolean taken) {}
-
     /** Takes a lock in one way, and answers questions on its thread as long as it has the lock. */
-    private final class Owner extends Thread implements Way.Inside {
+    final class Owner extends Way.Site {
 
-        private final Way way;
-        private final Way.Site site;
-        private final Client client;
+        final Way way;
+        final Client client;
         private final BlockingQueue<Runnable> questions = new LinkedBlockingQueue<>();
-        volatile Way.@Nullable Asked asked;
+        /** The lock object, handle or term that has the lock, during the possession. */
+        volatile @Nullable Object held;
+
+        private Reference<Object> forgotten = new WeakReference<>(null);
         private boolean over;
         private boolean releases = true;
         volatile @Nullable Throwable thrown;
 
-        Owner(Way way, Client client) {
-            super(way.text());
+        Owner(Way way, Client client, LockOptions options) {
+            super(client.locks, LossScene.this.rival, way.call(), options);
             this.way = way;
             this.client = client;
-            LockOptions options = LockOptions.defaults().fair(mode == Mode.FAIR);
-            site = new Way.Site(
-                    client.locks,
-                    rival,
-                    way.text(),
-                    mode == Mode.NAMED ? options.fixedLease(Way.LEASE) : options,
-                    MANY);
         }
 
         @Override
         public void run() {
-            thrown = catchThrowable(() -> way.hold(site, this));
+            Throwable failure = catchThrowable(() -> way.body().hold(this));
+            thrown = failure instanceof ExecutionException ? failure.getCause() : failure;
         }
 
         @Override
-        public boolean run(Way.Asked questionsOfWay) {
-            asked = questionsOfWay;
+        boolean stay(Object possession) {
+            held = possession;
             while (!over) {
                 try {
                     questions.take().run();
@@ -174,19 +202,48 @@ final class LossScene {
                     throw new IllegalStateException(e);
                 }
             }
+            forgotten = new WeakReference<>(possession);
+            held = null;
             return releases;
         }
 
-        <T> T ask(Supplier<T> question) {
-            CompletableFuture<T> answer = new CompletableFuture<>();
-            questions.add(() -> {
+        /** Whether the possession has one of these methods. */
+        boolean has(String... methods) {
+            return method(methods).isPresent();
+        }
+
+        private Optional<Method> method(String... methods) {
+            return Arrays.stream(Objects.requireNonNull(held).getClass().getMethods())
+                    .filter(each -> each.getParameterCount() == 0)
+                    .filter(each -> List.of(methods).contains(each.getName()))
+                    .findFirst();
+        }
+
+        /**
+         * Has the thread call the one of these methods that the possession has. Returns what that returns or throws.
+         */
+        @Nullable
+        Object ask(String... methods) {
+            Method method = method(methods).orElseThrow();
+            return ask(() -> {
+                method.setAccessible(true);
                 try {
-                    answer.complete(question.get());
-                } catch (RuntimeException | Error e) {
-                    answer.completeExceptionally(e);
+                    return method.invoke(held);
+                } catch (InvocationTargetException e) {
+                    return e.getCause();
                 }
             });
-            return answer.join();
+        }
+
+        @Nullable
+        Object ask(Callable<Object> question) {
+            FutureTask<Object> asked = new FutureTask<>(question);
+            questions.add(asked);
+            try {
+                return asked.get();
+            } catch (ExecutionException | InterruptedException e) {
+                throw new AssertionError(e);
+            }
         }
 
         void end(boolean release) {
@@ -196,44 +253,90 @@ final class LossScene {
             });
         }
 
-        Way.Asked asked() {
-            return Objects.requireNonNull(asked);
+        List<Told> losses() {
+            return client.losses.stream()
+                    .filter(told -> told.loss.lockName().equals(name))
+                    .toList();
         }
 
-        String lock() {
-            return site.name();
+        boolean isForcedBy(RedisLocks client) {
+            return client.reentrantLock(name).forceUnlock();
         }
 
-        @Override
-        public String toString() {
-            return way.text();
+        boolean isTold() {
+            return !losses().isEmpty();
+        }
+
+        boolean isWaiting() {
+            return held != null
+                    || (mode == Mode.WAITED && client.locks.waitedFor().contains(name));
         }
     }
 
     void run() {
-        LossPage.rows().stream().filter(row -> row.modes().contains(mode)).forEach(this::enter);
-        List<RedisReentrantLock> held = new ArrayList<>();
-        for (Owner owner : owners) {
-            prepare(owner, held);
-            owner.start();
+        List<RedisReentrantLock> theirs = new ArrayList<>();
+        for (Way.Row row : Way.ROWS) {
+            if (row.has(mode)) {
+                // A way that subscribes has those of its client told sooner.
+                if (clients.isEmpty() || what == Happening.FORCED) {
+                    clients.add(new Client());
+                }
+                row.ways().stream().filter(ground::offers).forEach(way -> enter(way, theirs));
+            }
         }
-        ground.passUntil(() -> owners.stream().allMatch(owner -> !owner.isAlive() || isWaiting(owner)));
-        held.forEach(RedisReentrantLock::unlock);
-        ground.passUntil(() -> owners.stream().allMatch(owner -> owner.asked != null || !owner.isAlive()));
-        for (Owner owner : owners) {
-            assertThat(owner.thrown).as(owner.lock()).isNull();
-        }
-        List<Owner> others =
-                owners.stream().filter(owner -> !canHappen(owner.asked())).toList();
+        ground.passUntil(() -> owners.stream().allMatch(owner -> !owner.isAlive() || owner.isWaiting()));
+        theirs.forEach(RedisReentrantLock::unlock);
+        ground.passUntil(() -> owners.stream().allMatch(owner -> !owner.isAlive() || owner.held != null));
+        owners.forEach(owner -> assertThat(owner.thrown).as(owner.name).isNull());
+        List<Owner> others = owners.stream()
+                .filter(owner -> (what == Happening.KEPT && !(owner.held instanceof LockHandle))
+                        || (what == Happening.ABANDONED && !owner.way.isForgotten()))
+                .toList();
         end(others, true);
         owners.removeAll(others);
-        if (isWatched()) {
-            clients.forEach(client -> awaitMailbox(client.locks));
-        }
+        clients.forEach(this::prepare);
         // A hold that was granted is confirmed after 1.5 s.
         ground.pass(what == Happening.UNCONFIRMED ? 2_000 : 30);
-        clients.forEach(client -> client.releases.clear());
-        happen();
+        for (Client client : clients) {
+            client.releases.clear();
+            client.observed.clear();
+        }
+        for (Owner owner : owners) {
+            tells(owner, "inspect()", holderOf(owner), owner.locks.clientId());
+        }
+        what.happens.accept(this);
+        compare();
+    }
+
+    private void enter(Way way, List<RedisReentrantLock> theirs) {
+        LockOptions options = LockOptions.defaults().fair(mode == Mode.FAIR);
+        LockOptions named = mode == Mode.NAMED ? options.fixedLease(Way.LEASE) : options;
+        Owner owner = new Owner(way, clients.get(clients.size() - 1), named);
+        if (mode == Mode.RESIDENT) {
+            owner.lock().runWithLock(() -> {});
+        }
+        if (mode == Mode.WAITED) {
+            RedisReentrantLock lock = rival.reentrantLock(owner.name);
+            lock.lock();
+            theirs.add(lock);
+        }
+        owners.add(owner);
+        owner.start();
+    }
+
+    private void prepare(Client client) {
+        if (what == Happening.HEARD) {
+            CompletableFuture<LockHandle> other = client.locks.acquireAsync("of " + client.locks);
+            ground.passUntil(other::isDone);
+            other.join().lost();
+        }
+        if (what == Happening.HEARD || isWatched()) {
+            ground.passUntil(() -> client.locks.client().mailbox.isOpen());
+        }
+    }
+
+    private boolean isWatched() {
+        return what == Happening.WATCHED || what == Happening.WASHED;
     }
 
     private void end(List<Owner> some, boolean release) {
@@ -241,180 +344,179 @@ final class LossScene {
         ground.passUntil(() -> some.stream().noneMatch(Thread::isAlive));
     }
 
-    private boolean isWatched() {
-        return what == Happening.WATCHED || what == Happening.WASHED;
+    void release() {
+        end(owners, true);
     }
 
-    private boolean canHappen(Way.Asked asked) {
-        return (what != Happening.KEPT || asked.keep() != null) && (what != Happening.ABANDONED || asked.ofThread());
+    void keep() {
+        owners.forEach(owner -> owner.ask(() -> ((LockHandle) Objects.requireNonNull(owner.held)).releaseAfter(KEPT)));
     }
 
-    private boolean isWaiting(Owner owner) {
-        return owner.asked != null
-                || (mode == Mode.WAITED && owner.client.locks.waitedFor().contains(owner.lock()));
-    }
-
-    private void enter(Row row) {
-        // A way that subscribes has those of its client told sooner.
-        if (clients.isEmpty() || what == Happening.FORCED) {
-            clients.add(new Client());
-        }
-        Client client = clients.get(clients.size() - 1);
-        row.ways().stream().filter(ground::offers).forEach(way -> owners.add(new Owner(way, client)));
-    }
-
-    private void prepare(Owner owner, List<RedisReentrantLock> held) {
-        if (mode == Mode.RESIDENT) {
-            owner.site.lock().runWithLock(() -> {});
-        }
-        if (mode == Mode.WAITED) {
-            RedisReentrantLock lock = rival.reentrantLock(owner.lock());
-            lock.lock();
-            held.add(lock);
+    void forget() {
+        end(owners, false);
+        while (!owners.stream().allMatch(owner -> owner.forgotten.refersTo(null))) {
+            System.gc();
         }
     }
 
-    /** Has it happen, and compares. */
-    private void happen() {
-        if (what == Happening.HEARD) {
-            clients.forEach(client -> listen(client.locks));
-            ground.pass(30);
-        }
-        switch (what) {
-            case RELEASED -> end(owners, true);
-            case KEPT -> owners.forEach(owner -> owner.ask(() -> keep(owner)));
-            case STALLED -> ground.stall(When.IN_TIME.millis);
-            case UNCONFIRMED -> clients.forEach(client -> ground.away(client.locks, true));
-            case FORCED, HEARD -> owners.forEach(owner -> force(rival, owner));
-            case OURS -> owners.forEach(owner -> force(owner.client.locks, owner));
-            case DELETED, WATCHED -> owners.forEach(owner -> ground.delete(owner.lock()));
-            case FLUSHED, WASHED -> ground.flush();
-            case CLOSED -> clients.forEach(client -> client.locks.close());
-            case ABANDONED -> end(owners, false);
-            case OLD, OVERDUE -> {}
-        }
+    void away(boolean away) {
+        clients.forEach(client -> ground.away(client.locks, away));
+    }
+
+    void force() {
+        owners.forEach(owner -> assertThat(owner.isForcedBy(rival)).isTrue());
+    }
+
+    void forceOurs() {
+        owners.forEach(owner -> assertThat(owner.isForcedBy(owner.locks)).isTrue());
+    }
+
+    /** Waits until all must have told, and asks each. */
+    private void compare() {
         long began = ground.nanos();
-        boolean telling = expected.reason() != null && expected.when() != When.BY_ITS_END;
-        if (telling) {
-            ground.pass(millis(), () -> owners.stream().allMatch(this::isTold));
+        long limit = expected.when().millis(ground.lease());
+        boolean atEnd = expected.when() == When.BY_ITS_END;
+        if (expected.isLoss() && !atEnd) {
+            ground.pass(limit + ground.noiseMillis(), () -> owners.stream().allMatch(Owner::isTold));
         } else {
-            ground.pass(millis());
-        }
-        if (expected.when() != When.BY_ITS_END && what != Happening.RELEASED) {
-            owners.forEach(owner -> compare(owner, began));
-        }
-        for (Owner owner : owners) {
-            end(List.of(owner), true);
-            compareEnd(owner);
+            ground.pass(limit);
         }
         for (Client client : clients) {
-            soft.assertThat(client.counted())
-                    .as("%s: redis.locks.lost", client.locks)
+            // Holds that no owner asks for may end meanwhile.
+            boolean[] agree = new boolean[1];
+            ground.pass(1 + ground.noiseMillis(), () -> {
+                agree[0] |= client.gauge() == client.locks.held().size();
+                return agree[0];
+            });
+            soft.assertThat(agree[0]).as("redis.locks.held is that of held()").isTrue();
+        }
+        if (!atEnd && what != Happening.RELEASED) {
+            owners.forEach(owner -> compare(owner, (began / 1_000_000) + limit + ground.noiseMillis()));
+        }
+        release();
+        ground.pass(
+                100 + ground.noiseMillis(),
+                () -> owners.stream().allMatch(owner -> owner.isTold() == expected.isLoss()));
+        List<RecordedEvent> recorded = ground.recorded();
+        owners.forEach(owner -> compareEnd(owner, recorded));
+        if (what == Happening.UNCONFIRMED) {
+            away(false);
+        }
+        long ended = ground.nanos();
+        List<CompletableFuture<LockHandle>> next =
+                owners.stream().map(owner -> rival.acquireAsync(owner.name)).toList();
+        ground.passUntil(() -> next.stream().allMatch(CompletableFuture::isDone));
+        soft.assertThat((ground.nanos() - ended) / 1_000_000)
+                .as("free after ms")
+                .isLessThan(When.IN_TIME.millis(ground.lease()) + ground.noiseMillis());
+        for (int i = 0; i < owners.size(); i++) {
+            compareNext(owners.get(i), next.get(i).join());
+        }
+        for (Client client : clients) {
+            String reason = outcome();
+            soft.assertThat(client.counted(reason))
+                    .as("redis.locks.lost of " + reason)
                     .isEqualTo(client.losses.size());
         }
         soft.assertAll();
     }
 
-    private boolean isTold(Owner owner) {
-        return !owner.client.losses(owner.lock()).isEmpty();
+    private void tells(Owner owner, String channel, @Nullable Object actual, @Nullable Object wanted) {
+        soft.assertThat(actual).as("%s: %s", owner.name, channel).isEqualTo(wanted);
     }
 
-    /** The latest time of the notification, in ms. */
-    private long millis() {
-        boolean ended = what == Happening.RELEASED || what == Happening.KEPT;
-        return (ended ? When.AT_ONCE : expected.when()).millis + ground.noiseMillis();
+    private String outcome() {
+        return expected.reason() == null ? "released" : expected.reason().name().toLowerCase(Locale.ROOT);
     }
 
-    private static boolean keep(Owner owner) {
-        Objects.requireNonNull(owner.asked().keep()).run();
-        return true;
+    private @Nullable String holderOf(Owner owner) {
+        return rival.inspect(owner.name)
+                .holder()
+                .map(holder -> holder.owner().clientId())
+                .orElse(null);
     }
 
-    /** Has a client subscribe. */
-    private void listen(RedisLocks locks) {
-        CompletableFuture<LockHandle> other = locks.acquireAsync("of " + locks);
-        ground.passUntil(other::isDone);
-        other.join().lost();
-        awaitMailbox(locks);
-    }
-
-    private void awaitMailbox(RedisLocks locks) {
-        ground.passUntil(() -> locks.client().mailbox.isOpen());
-    }
-
-    private void force(RedisLocks by, Owner owner) {
-        soft.assertThat(by.reentrantLock(owner.lock()).forceUnlock())
-                .as(owner.lock())
-                .isTrue();
+    private static @Nullable Object reason(@Nullable Object thrown) {
+        return thrown instanceof LockLostException loss ? loss.reason() : thrown;
     }
 
     /** While the owner has not ended its possession. */
-    private void compare(Owner owner, long began) {
-        Way.Asked asked = owner.asked();
-        boolean lost = expected.reason() != null;
-        boolean holds = !lost && what != Happening.KEPT;
-        List<Told> losses = owner.client.losses(owner.lock());
-        soft.assertThat(losses).as("%s: lost() of listeners", owner).hasSize(lost ? 1 : 0);
-        for (Told told : losses) {
-            soft.assertThat(told.loss.reason()).as("%s: reason", owner).isEqualTo(expected.reason());
-            soft.assertThat((told.nanos - began) / 1_000_000)
-                    .as("%s: told after ms", owner)
-                    .isLessThanOrEqualTo(millis());
-            soft.assertThat(told.taken || expected.when() != When.IN_TIME)
-                    .as("%s: told in time", owner)
-                    .isTrue();
+    private void compare(Owner owner, long limitMillis) {
+        boolean holds = !expected.isLoss() && what != Happening.KEPT;
+        compareListener(owner);
+        for (Told told : owner.losses()) {
+            soft.assertThat(told.nanos / 1_000_000)
+                    .as("%s: told at ms", owner.name)
+                    .isLessThanOrEqualTo(limitMillis);
+            tells(owner, "told in time", told.taken || expected.when() != When.IN_TIME, true);
         }
-        soft.assertThat(owner.client.locks.held().contains(owner.lock()))
-                .as("%s: held()", owner)
-                .isEqualTo(holds);
-        if (asked.lost() != null) {
-            CompletableFuture<LockLost> stage = asked.lost().get().toCompletableFuture();
-            ground.pass(1);
-            soft.assertThat(stage.isDone()).as("%s: lost()", owner).isEqualTo(lost);
-            LockLost told = stage.getNow(null);
-            // The work of a leader is to stop before its lock is lost.
-            boolean stopped = what == Happening.CLOSED && owner.way.text().matches("Locks.leadership.*");
-            soft.assertThat(told == null ? null : told.reason())
-                    .as("%s: lost()", owner)
-                    .isEqualTo(stopped ? null : expected.reason());
+        tells(owner, "held()", owner.locks.held().contains(owner.name), holds);
+        if (what == Happening.ABANDONED || !owner.has("ensureHeld")) {
+            return;
         }
-        if (what != Happening.ABANDONED && asked.isHeld() != null) {
-            soft.assertThat(owner.ask(asked.isHeld()::getAsBoolean))
-                    .as("%s: isHeld", owner)
-                    .isEqualTo(holds);
-            soft.assertThat(owner.ask(asked.remaining()).isZero())
-                    .as("%s: remainingLease", owner)
-                    .isNotEqualTo(holds);
-            Throwable thrown = owner.ask(() -> catchThrowable(asked.ensureHeld()::run));
-            if (what == Happening.KEPT) {
-                soft.assertThat(thrown)
-                        .as("%s: ensureHeld", owner)
-                        .isExactlyInstanceOf(IllegalMonitorStateException.class);
-            } else {
-                isLoss(owner, "ensureHeld", thrown);
+        if (owner.has("lost", "stopping")) {
+            CompletableFuture<?> news =
+                    ((CompletionStage<?>) Objects.requireNonNull(owner.ask("lost", "stopping"))).toCompletableFuture();
+            if (expected.isLoss()) {
+                ground.pass(1 + ground.noiseMillis(), news::isDone);
             }
+            // The work of a leader is to stop before its lock is lost.
+            boolean stopped = what == Happening.CLOSED && owner.has("stopping");
+            tells(owner, "lost()", news.isDone(), expected.isLoss());
+            tells(owner, "reason of lost()", reasonOf(news.getNow(null)), stopped ? null : expected.reason());
+        }
+        tells(owner, "isHeld()", owner.ask("isHeld", "isHeldByCurrentThread"), holds);
+        tells(owner, "remainingLease()", Duration.ZERO.equals(owner.ask("remainingLease")), !holds);
+        Object thrown = reason(owner.ask("ensureHeld"));
+        if (what == Happening.KEPT) {
+            soft.assertThat(thrown)
+                    .as("%s: ensureHeld()", owner.name)
+                    .isExactlyInstanceOf(IllegalMonitorStateException.class);
+        } else {
+            tells(owner, "ensureHeld()", thrown, expected.reason());
         }
     }
 
-    private void isLoss(Owner owner, String query, @Nullable Throwable thrown) {
-        soft.assertThat(thrown instanceof LockLostException loss ? loss.reason() : thrown)
-                .as("%s: %s", owner, query)
-                .isEqualTo(expected.reason());
+    private static @Nullable Object reasonOf(@Nullable Object news) {
+        Object loss = news instanceof Optional<?> some ? some.orElse(null) : news;
+        return loss instanceof LockLost lost ? lost.reason() : loss;
     }
 
-    private void compareEnd(Owner owner) {
-        if (what != Happening.ABANDONED && !owner.way.text().matches(SILENT)) {
-            isLoss(owner, "its end", owner.thrown);
+    private void compareListener(Owner owner) {
+        List<?> reasons =
+                owner.losses().stream().map(told -> told.loss.reason()).toList();
+        tells(owner, "lost() of listeners", reasons, expected.isLoss() ? List.of(expected.reason()) : List.of());
+    }
+
+    /** After the owner has ended its possession. */
+    private void compareEnd(Owner owner, @Nullable List<RecordedEvent> recorded) {
+        boolean throwing = what != Happening.ABANDONED && !owner.way.isSilent();
+        tells(owner, "its end", reason(owner.thrown), throwing ? expected.reason() : null);
+        compareListener(owner);
+        long released =
+                owner.client.releases.stream().filter(owner.name::equals).count();
+        tells(owner, "released() of listeners", released, expected.isLoss() ? 0L : 1L);
+        String name = owner.name + ": ";
+        List<String> observed = owner.client.observed.stream()
+                .filter(hold -> hold.startsWith(name))
+                .toList();
+        tells(owner, "observation", observed, List.of(name + outcome()));
+        if (recorded != null) {
+            tells(owner, "recording", recorded.stream().anyMatch(event -> isOf(owner, event)), expected.isLoss());
         }
-        if (expected.reason() != null) {
-            ground.pass(100 + ground.noiseMillis(), () -> isTold(owner));
-        }
-        List<Told> losses = owner.client.losses(owner.lock());
-        soft.assertThat(losses)
-                .as("%s: lost() of listeners, in the end", owner)
-                .hasSize(expected.reason() == null ? 0 : 1);
-        soft.assertThat(owner.client.releases.stream().filter(owner.lock()::equals))
-                .as("%s: released() of listeners", owner)
-                .hasSize(expected.reason() == null ? 1 : 0);
+    }
+
+    /** By the token: JDK 17 loses names of more than 15 characters if several threads record the same name. */
+    private static boolean isOf(Owner owner, RecordedEvent event) {
+        return owner.losses().stream()
+                .anyMatch(told -> told.loss.token() == event.getLong("token")
+                        && told.loss.reason().name().equals(event.getString("reason")));
+    }
+
+    private void compareNext(Owner owner, LockHandle next) {
+        boolean forgetful = what == Happening.FLUSHED || what == Happening.WASHED;
+        tells(owner, "previousHolderLost()", next.previousHolderLost(), expected.isLoss() && !forgetful);
+        tells(owner, "inspect() of the next", holderOf(owner), rival.clientId());
+        next.close();
     }
 }

@@ -1,96 +1,341 @@
 package io.github.redislocks;
 
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.github.redislocks.shedlock.RedisLocksProvider;
 import io.github.redislocks.spring.LockedTransactions;
+import io.github.redislocks.spring.LockedWork;
 import io.github.redislocks.spring.integration.RedisLocksRegistry;
-import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
-import java.lang.reflect.Modifier;
-import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.Date;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
-import java.util.Set;
+import java.util.Locale;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
-import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.SimpleLock;
-import org.jspecify.annotations.Nullable;
 import org.springframework.integration.support.locks.DistributedLock;
+import org.springframework.integration.util.CheckedCallable;
+import org.springframework.integration.util.CheckedRunnable;
 import org.springframework.transaction.support.TransactionOperations;
 
 /**
- * A way to come to hold a lock: a public method that takes one, or several, one after the other. It is called by
- * reflection, so that no way is forgotten; what its parameters mean follows from their types.
+ * A way to come to hold a lock: the public method that takes the lock, and code that calls it and gives the lock back.
  */
-record Way(String text, List<Method> calls) {
+record Way(String call, boolean isForgotten, Body body) {
 
-    private static final Duration WAIT = Duration.ofSeconds(9);
     static final Duration LEASE = Duration.ofSeconds(20);
+    private static final Duration WAIT = Duration.ofSeconds(9);
+    /** More locks than one request takes. */
+    private static final int MANY = 33;
 
-    /**
-     * The types whose methods take locks, and how to get an object of each. Inherited methods belong to the supertype.
-     */
-    private static final Map<Class<?>, Function<Site, Object>> TYPES = Map.of(
-            Locks.class,
-            Site::locks,
-            FencedLock.class,
-            Site::lock,
-            MultiLock.class,
-            site -> site.locks().multiLock(site.names(2).toArray(new String[0])),
-            Condition.class,
-            Site::condition,
-            DistributedLock.class,
-            site -> new RedisLocksRegistry(site.locks()).obtain(site.name()),
-            RedisLocksRegistry.class,
-            site -> new RedisLocksRegistry(site.locks()),
-            RedisLocksProvider.class,
-            site -> new RedisLocksProvider(site.locks()),
-            LockedTransactions.class,
-            site -> new LockedTransactions(site.locks(), TransactionOperations.withoutTransaction()),
-            RedisLocks.class,
-            Site::locks,
-            RedisReentrantLock.class,
-            Site::lock);
+    /** How a lock is taken. */
+    enum Mode {
+        PLAIN,
+        FAIR,
+        RESIDENT,
+        NAMED,
+        WAITED,
+        LOCAL
+    }
 
-    /** The methods of these that take no lock: they make, end, ask, or lengthen what is held already. */
-    private static final Set<String> TAKES_NONE = Set.of(("reentrantLock fairLock lock(String,LockOptions) multiLock"
-                    + " newCondition obtain fencedLock connect quorum builder close unlock unlockAfterCompletion signal"
-                    + " signalAll expireUnusedOlderThan renewLock clientId isClosed inspect getName fencingToken"
-                    + " remainingLease ensureHeld previousHolderLost getHoldCount isHeldByCurrentThread isLocked isFair"
-                    + " forceUnlock names countHeld countResident countLastTokens countWaiting countRetries"
-                    + " countConnections held list waitedFor getOwner getQueueLength getQueuedThreads"
-                    + " getWaitQueueLength getWaitingThreads hasQueuedThread hasQueuedThreads hasWaiters"
-                    + " setRenewalTaskScheduler toString")
-            .split(" "));
-    /** Names that suggest a way in any other public type, and the methods that only sound like one. */
-    private static final String TAKES = "(?i)(try)?(lock|acquire|take|enter|hold)(all|async|interruptibly)?"
-            + "|(try)?(call|run)?with(lock|handle)\\w*|lead\\w*|execute\\w*";
+    /** The ways that share a row of the page, and the modes in which they exist. */
+    record Row(String owner, String modes, List<Way> ways) {
 
-    private static final Set<String> NAMED_ALIKE =
-            Set.of("LeaderOptions.lock(LockOptions)", "LeaderWork.lead(LeaderTerm)");
+        boolean has(Mode mode) {
+            return Arrays.asList(modes.toUpperCase(Locale.ROOT).split(", ")).contains(mode.name());
+        }
 
-    /** Where a way is tried. */
-    record Site(RedisLocks locks, RedisLocks rival, String name, LockOptions options, int many) {
+        @Override
+        public String toString() {
+            String calls = ways.stream().map(way -> '`' + way.call + '`').collect(Collectors.joining(", "));
+            return "| " + owner + " | " + calls + " | " + modes + " |\n";
+        }
+    }
+
+    /** Takes the lock, stays, and gives the lock back. */
+    interface Body {
+        void hold(Site site) throws Throwable;
+    }
+
+    /** A call that takes a lock. */
+    interface Take<L> {
+        void from(L lock) throws Exception;
+    }
+
+    /** Takes the lock for a handle. */
+    interface Acquire {
+        AutoCloseable from(Site site) throws Exception;
+    }
+
+    /** Whether the end of the possession throws nothing after a loss. */
+    boolean isSilent() {
+        return call.matches("Locks.leadership.*|RedisLocksProvider.*");
+    }
+
+    static final List<Row> ROWS = new ArrayList<>();
+
+    static {
+        row("a thread", "plain, fair, resident, named, waited");
+        thread("FencedLock.lock()", FencedLock::lock);
+        thread("FencedLock.lockInterruptibly()", FencedLock::lockInterruptibly);
+        thread("FencedLock.tryLock(long,TimeUnit)", l -> taken(() -> l.tryLock(9, SECONDS)));
+        thread("FencedLock.tryLock(Duration)", l -> taken(() -> l.tryLock(WAIT)));
+        work("FencedLock.withLock(Supplier)", s -> s.lock().withLock(s::stay));
+        work("FencedLock.callWithLock(LockedCall)", s -> s.lock().callWithLock(s::stay));
+        work("FencedLock.runWithLock(LockedRun)", s -> s.lock().runWithLock(s::stay));
+        work("FencedLock.tryWithLock(Duration,Supplier)", s -> s.ran(s.lock().tryWithLock(WAIT, s::stay)));
+        work(
+                "FencedLock.tryCallWithLock(Duration,LockedCall)",
+                s -> s.ran(s.lock().tryCallWithLock(WAIT, s::stay)));
+        work(
+                "FencedLock.tryRunWithLock(Duration,LockedRun)",
+                s -> taken(() -> s.lock().tryRunWithLock(WAIT, s::stay)));
+
+        row("a thread that does not wait", "plain, fair, resident, named");
+        thread("FencedLock.tryLock()", l -> taken(l::tryLock));
+
+        row("a thread that names a lease", "named");
+        thread("FencedLock.lock(Duration)", l -> l.lock(LEASE));
+        thread("FencedLock.lockInterruptibly(Duration)", l -> l.lockInterruptibly(LEASE));
+        thread("FencedLock.tryLock(Duration,Duration)", l -> taken(() -> l.tryLock(WAIT, LEASE)));
+        work("@Locked(lease)", s -> LockedWork.under(s.locks).leased(s.name, s::stay));
+        registered("DistributedLock.lock(Duration)", l -> l.lock(LEASE));
+        registered("DistributedLock.tryLock(Duration,Duration)", l -> taken(() -> l.tryLock(WAIT, LEASE)));
+
+        row("a thread that re-entered", "plain, fair, resident, named, local");
+        thread("FencedLock.lock() then FencedLock.lock()", FencedLock::lock, FencedLock::lock);
+        thread("FencedLock.lock() then FencedLock.tryLock()", FencedLock::lock, l -> taken(l::tryLock));
+
+        row("a thread that re-entered with and without a lease", "plain, fair, local");
+        thread("FencedLock.lock() then FencedLock.lock(Duration)", FencedLock::lock, l -> l.lock(LEASE));
+        thread("FencedLock.lock(Duration) then FencedLock.lock()", l -> l.lock(LEASE), FencedLock::lock);
+
+        row("a thread that waited in a Condition", "plain, fair, resident, named");
+        signalled("Condition.await()", Condition::await);
+        signalled("Condition.awaitUninterruptibly()", Condition::awaitUninterruptibly);
+        timedOut("Condition.awaitNanos(long)", c -> c.awaitNanos(9));
+        timedOut("Condition.await(long,TimeUnit)", c -> c.await(9, MILLISECONDS));
+        timedOut("Condition.awaitUntil(Date)", c -> c.awaitUntil(Date.from(Instant.EPOCH)));
+
+        row("a thread, by a name", "plain, resident, waited");
+        work("Locks.withLock(String,Supplier)", s -> s.locks.withLock(s.name, s::stay));
+        work("Locks.callWithLock(String,LockedCall)", s -> s.locks.callWithLock(s.name, s::stay));
+        work("Locks.runWithLock(String,LockedRun)", s -> s.locks.runWithLock(s.name, s::stay));
+        work(
+                "LockedTransactions.withLock(String,Function)",
+                s -> s.transactions().withLock(s.name, s::stay));
+        work(
+                "LockedTransactions.runWithLock(String,Consumer)",
+                s -> s.transactions().runWithLock(s.name, s::stay));
+        work(
+                "RedisLocksRegistry.executeLocked(Object,CheckedRunnable)",
+                s -> s.registry().executeLocked(s.name, s.running()));
+        work(
+                "RedisLocksRegistry.executeLocked(Object,CheckedCallable)",
+                s -> s.registry().executeLocked(s.name, s.calling()));
+        work(
+                "RedisLocksRegistry.executeLocked(Object,Duration,CheckedRunnable)",
+                s -> s.registry().executeLocked(s.name, WAIT, s.running()));
+        work(
+                "RedisLocksRegistry.executeLocked(Object,Duration,CheckedCallable)",
+                s -> s.registry().executeLocked(s.name, WAIT, s.calling()));
+        registered("DistributedLock.lock()", Lock::lock);
+        registered("DistributedLock.lockInterruptibly()", Lock::lockInterruptibly);
+        registered("DistributedLock.tryLock(long,TimeUnit)", l -> taken(() -> l.tryLock(9, SECONDS)));
+        work("@Locked", s -> LockedWork.under(s.locks).plain(s.name, s::stay));
+        work("@Locked(waitFor)", s -> LockedWork.under(s.locks).waiting(s.name, s::stay));
+
+        row("a thread, by a name, that does not wait", "plain, resident");
+        registered("DistributedLock.tryLock()", l -> taken(l::tryLock));
+
+        row("a thread with several locks", "plain, waited");
+        several("MultiLock.lock()", MultiLock::lock);
+        several("MultiLock.lockInterruptibly()", MultiLock::lockInterruptibly);
+        several("MultiLock.tryLock(long,TimeUnit)", l -> taken(() -> l.tryLock(9, SECONDS)));
+
+        row("a thread with several locks that does not wait", "plain");
+        several("MultiLock.tryLock()", l -> taken(l::tryLock));
+
+        row("a handle", "plain, waited");
+        handle("Locks.acquire(String)", s -> s.locks.acquire(s.name));
+        handle(
+                "Locks.tryAcquire(String,Duration)",
+                s -> s.locks.tryAcquire(s.name, WAIT).orElseThrow());
+        handle("Locks.acquireAsync(String)", s -> s.locks.acquireAsync(s.name).get());
+        work("Locks.callWithHandle(String,HandleCall)", s -> s.locks.callWithHandle(s.name, s::stay));
+        work("Locks.runWithHandle(String,HandleRun)", s -> s.locks.runWithHandle(s.name, s::stay));
+        work("Locks.withLockAsync(String,Function)", s -> s.stayAsync(work -> s.locks.withLockAsync(s.name, work)));
+        handle("Locks.acquireAll(Collection)", s -> s.locks.acquireAll(s.names(MANY)));
+        handle(
+                "Locks.tryAcquireAll(Collection,Duration)",
+                s -> s.locks.tryAcquireAll(s.names(2), WAIT).orElseThrow());
+        work("@Locked(atLeast)", s -> LockedWork.under(s.locks).keeping(s.name, () -> s.stay("a handle")));
+
+        row("a handle with options", "plain, fair, named, waited");
+        handle("Locks.acquire(String,LockOptions)", s -> s.locks.acquire(s.name, s.options));
+        handle(
+                "Locks.tryAcquire(String,Duration,LockOptions)",
+                s -> s.locks.tryAcquire(s.name, WAIT, s.options).orElseThrow());
+        handle(
+                "Locks.acquireAsync(String,LockOptions)",
+                s -> s.locks.acquireAsync(s.name, s.options).get());
+        work(
+                "Locks.callWithHandle(String,LockOptions,HandleCall)",
+                s -> s.locks.callWithHandle(s.name, s.options, s::stay));
+        work(
+                "Locks.runWithHandle(String,LockOptions,HandleRun)",
+                s -> s.locks.runWithHandle(s.name, s.options, s::stay));
+        work(
+                "Locks.withLockAsync(String,LockOptions,Function)",
+                s -> s.stayAsync(work -> s.locks.withLockAsync(s.name, s.options, work)));
+        handle("Locks.acquireAll(Collection,LockOptions)", s -> s.locks.acquireAll(s.names(MANY), s.options));
+        handle(
+                "Locks.tryAcquireAll(Collection,Duration,LockOptions)",
+                s -> s.locks.tryAcquireAll(s.names(2), WAIT, s.options).orElseThrow());
+
+        row("a leader", "plain, waited");
+        work("Locks.leadership(String,LeaderWork)", s -> s.lead(work -> s.locks.leadership(s.name, work)));
+
+        row("a leader with options", "plain, fair, named, waited");
+        work(
+                "Locks.leadership(String,LeaderWork,LeaderOptions)",
+                s -> s.lead(work -> s.locks.leadership(
+                        s.name, work, LeaderOptions.defaults().lock(s.options))));
+
+        row("a task of ShedLock", "plain");
+        work("RedisLocksProvider.lock(LockConfiguration)", s -> s.stayAndUnlock(s.task()));
+    }
+
+    private static void row(String owner, String modes) {
+        ROWS.add(new Row(owner, modes, new ArrayList<>()));
+    }
+
+    private static void add(String call, boolean isForgotten, Body body) {
+        ROWS.get(ROWS.size() - 1).ways.add(new Way(call, isForgotten, body));
+    }
+
+    /** Runs an action, and releases the lock after it. */
+    private static void work(String call, Body body) {
+        add(call, false, body);
+    }
+
+    private static void handle(String call, Acquire acquire) {
+        add(call, true, site -> {
+            AutoCloseable held = acquire.from(site);
+            if (site.stay(held)) {
+                held.close();
+            }
+        });
+    }
+
+    private static void thread(String call, Take<FencedLock> take) {
+        locked(call, Site::lock, List.of(take));
+    }
+
+    private static void thread(String call, Take<FencedLock> take, Take<FencedLock> again) {
+        locked(call, Site::lock, List.of(take, again));
+    }
+
+    private static void registered(String call, Take<DistributedLock> take) {
+        locked(call, site -> site.registry().obtain(site.name), List.of(take));
+    }
+
+    private static void several(String call, Take<MultiLock> take) {
+        locked(call, site -> site.locks.multiLock(site.names(2).toArray(new String[0])), List.of(take));
+    }
+
+    private static <L extends Lock> void locked(String call, Function<Site, L> make, List<Take<L>> takes) {
+        add(call, true, site -> {
+            L lock = make.apply(site);
+            for (Take<L> take : takes) {
+                take.from(lock);
+            }
+            FencedLock asked = site.lock();
+            boolean releases = site.stay(lock instanceof MultiLock ? lock : asked);
+            for (int i = 1; i < takes.size() && releases; i++) {
+                // Each unlock has to tell of a loss.
+                Throwable thrown = catchThrowable(lock::unlock);
+                assertThat(thrown instanceof LockLostException).isNotEqualTo(asked.isHeldByCurrentThread());
+            }
+            if (releases) {
+                lock.unlock();
+            }
+        });
+    }
+
+    private static void signalled(String call, Take<Condition> wait) {
+        waited(call, wait, site -> {
+            RedisReentrantLock theirs = site.rival.reentrantLock(site.name);
+            new Thread(() -> theirs.runWithLock(theirs.newCondition("c")::signalAll)).start();
+        });
+    }
+
+    private static void timedOut(String call, Take<Condition> wait) {
+        waited(call, wait, site -> {});
+    }
+
+    private static void waited(String call, Take<Condition> wait, Consumer<Site> others) {
+        add(call, true, site -> {
+            FencedLock lock = site.lock();
+            lock.lock();
+            others.accept(site);
+            wait.from(lock.newCondition("c"));
+            if (site.stay(lock)) {
+                lock.unlock();
+            }
+        });
+    }
+
+    /** Tries until the try succeeds: a machine that stalls may have the first one fail. */
+    private static void taken(Callable<Boolean> attempt) throws Exception {
+        while (!attempt.call()) {
+            Thread.onSpinWait();
+        }
+    }
+
+    /** Where a way is tried: a thread that owns the lock of a name. */
+    abstract static class Site extends Thread {
+
+        final RedisLocks locks;
+        final RedisLocks rival;
+        final String name;
+        final LockOptions options;
+
+        Site(RedisLocks locks, RedisLocks rival, String name, LockOptions options) {
+            this.locks = locks;
+            this.rival = rival;
+            this.name = name;
+            this.options = options;
+        }
+
+        /** The time of the possession. Returns whether to release the lock: false if its owner just forgets it. */
+        abstract boolean stay(Object held);
+
+        boolean stay() {
+            return stay(lock());
+        }
+
+        CheckedRunnable<RuntimeException> running() {
+            return this::stay;
+        }
+
+        CheckedCallable<Boolean, RuntimeException> calling() {
+            return this::stay;
+        }
 
         RedisReentrantLock lock() {
             return locks.lock(name, options);
@@ -102,233 +347,52 @@ record Way(String text, List<Method> calls) {
                     .toList();
         }
 
-        /** Returns a Condition that the rival signals once; the calling thread holds the lock then. */
-        private Condition condition() {
-            lock().lock();
-            RedisReentrantLock theirs = rival.reentrantLock(name);
-            new Thread(() -> theirs.runWithLock(theirs.newCondition("c")::signalAll)).start();
-            return lock().newCondition("c");
-        }
-    }
-
-    /** The queries and operations of an owner during its possession; null where a way does not offer one. */
-    record Asked(
-            @Nullable BooleanSupplier isHeld,
-            @Nullable Runnable ensureHeld,
-            @Nullable Supplier<Duration> remaining,
-            @Nullable Supplier<CompletionStage<LockLost>> lost,
-            @Nullable Runnable keep,
-            boolean ofThread) {
-
-        static Asked of(Object held, boolean ofThread) {
-            if (held instanceof FencedLock lock) {
-                return new Asked(
-                        lock::isHeldByCurrentThread, lock::ensureHeld, lock::remainingLease, null, null, ofThread);
-            } else if (held instanceof MultiLock lock) {
-                return new Asked(
-                        lock::isHeldByCurrentThread, lock::ensureHeld, lock::remainingLease, null, null, ofThread);
-            } else if (held instanceof LockHandle one) {
-                Runnable keep = () -> one.releaseAfter(LEASE);
-                return new Asked(one::isHeld, one::ensureHeld, one::remainingLease, one::lost, keep, false);
-            } else if (held instanceof MultiLockHandle all) {
-                return new Asked(all::isHeld, all::ensureHeld, all::remainingLease, all::lost, null, false);
-            } else if (held instanceof LeaderTerm term) {
-                Supplier<CompletionStage<LockLost>> stopping =
-                        () -> term.stopping().thenApply(loss -> loss.orElse(null));
-                return new Asked(term::isHeld, term::ensureHeld, term::remainingLease, stopping, null, false);
-            }
-            return new Asked(null, null, null, null, null, false);
-        }
-    }
-
-    /** The time of the possession. Returns whether to release the lock: false if the thread just ends. */
-    interface Inside {
-        boolean run(Asked asked);
-    }
-
-    /** All methods of the public API that take a lock. */
-    static Stream<String> api(Collection<Class<?>> exported) {
-        return Stream.concat(TYPES.keySet().stream(), exported.stream())
-                .distinct()
-                .flatMap(Way::taking)
-                .filter(call -> !NAMED_ALIKE.contains(call));
-    }
-
-    private static Stream<String> taking(Class<?> type) {
-        boolean all = TYPES.containsKey(type);
-        return Arrays.stream(all ? type.getMethods() : type.getDeclaredMethods())
-                .filter(method ->
-                        Modifier.isPublic(method.getModifiers()) && method.getDeclaringClass() != Object.class)
-                .filter(method -> all
-                        ? !TAKES_NONE.contains(method.getName()) && !TAKES_NONE.contains(signature(method))
-                        : method.getName().matches(TAKES))
-                .filter(method -> TYPES.keySet().stream()
-                        .filter(other -> other != type && other.isAssignableFrom(type))
-                        .flatMap(other -> Arrays.stream(other.getMethods()))
-                        .noneMatch(other -> signature(other).equals(signature(method))))
-                .map(method -> type.getSimpleName() + '.' + signature(method));
-    }
-
-    private static String signature(Method method) {
-        return Arrays.stream(method.getParameterTypes())
-                .map(Class::getSimpleName)
-                .collect(Collectors.joining(",", method.getName() + '(', ")"));
-    }
-
-    /** Returns the way with a text such as {@code FencedLock.lock() then FencedLock.lock(Duration)}. */
-    static Way of(String text) {
-        return new Way(
-                text, Arrays.stream(text.split(" then ")).map(Way::method).toList());
-    }
-
-    private static Method method(String call) {
-        return TYPES.keySet().stream()
-                .flatMap(type -> Arrays.stream(type.getMethods())
-                        .filter(method -> call.equals(type.getSimpleName() + '.' + signature(method))))
-                .findAny()
-                .orElseThrow(() -> new AssertionError("There is no " + call));
-    }
-
-    private Class<?> type() {
-        return TYPES.keySet().stream()
-                .filter(type -> text.startsWith(type.getSimpleName() + '.'))
-                .findAny()
-                .orElseThrow();
-    }
-
-    /** Comes to hold the lock of a site, stays inside as long as that lasts, and releases the lock. */
-    void hold(Site site, Inside inside) throws Throwable {
-        Object subject = TYPES.get(type()).apply(site);
-        Work work = new Work(site, inside);
-        Object result = null;
-        for (Method call : calls) {
-            result = work.call(call, subject);
-            assertThat(subject instanceof Condition || !Boolean.FALSE.equals(result))
-                    .as(text)
-                    .isTrue();
-        }
-        Object held = result instanceof Optional<?> optional ? optional.orElseThrow() : result;
-        if (work.acts) {
-            work.end(held);
-        } else if (held instanceof CompletableFuture<?> future) {
-            release(future.join(), inside);
-        } else if (subject instanceof Lock || subject instanceof Condition) {
-            Lock lock = subject instanceof Lock one ? one : site.lock();
-            if (inside.run(Asked.of(lock instanceof DistributedLock ? site.lock() : lock, true))) {
-                unlock(lock);
-            }
-        } else {
-            release(held, inside);
-        }
-    }
-
-    /** Calls of methods, and the action that is handed to the last. */
-    private static final class Work implements InvocationHandler {
-
-        private final Site site;
-        private final Inside inside;
-        private final CompletableFuture<Object> given = new CompletableFuture<>();
-        private final CompletableFuture<Boolean> done = new CompletableFuture<>();
-        private Class<?> returned = void.class;
-        boolean acts;
-
-        Work(Site site, Inside inside) {
-            this.site = site;
-            this.inside = inside;
+        RedisLocksRegistry registry() {
+            return new RedisLocksRegistry(locks);
         }
 
-        @Nullable
-        Object call(Method method, Object subject) throws Throwable {
-            returned = method.getReturnType();
-            Object[] arguments = IntStream.range(0, method.getParameterCount())
-                    .mapToObj(i -> argument(method.getName(), i, method.getParameterTypes()[i]))
-                    .toArray();
-            try {
-                return method.invoke(subject, arguments);
-            } catch (InvocationTargetException e) {
-                throw e.getCause();
-            }
+        LockedTransactions transactions() {
+            return new LockedTransactions(locks, TransactionOperations.withoutTransaction());
         }
 
-        private Object argument(String method, int index, Class<?> type) {
-            if (type == String.class || type == Object.class) {
-                return site.name();
-            } else if (type == Collection.class) {
-                return site.names(method.startsWith("try") ? 2 : site.many());
-            } else if (type == LockOptions.class) {
-                return site.options();
-            } else if (type == LeaderOptions.class) {
-                return LeaderOptions.defaults().lock(site.options());
-            } else if (type == LockConfiguration.class) {
-                return new LockConfiguration(Instant.now(), site.name(), Duration.ofHours(1), Duration.ZERO);
-            } else if (type == Duration.class) {
-                return method.startsWith("lock") || (method.equals("tryLock") && index == 1) ? LEASE : WAIT;
-            } else if (type == long.class) {
-                return 9L;
-            } else if (type == TimeUnit.class) {
-                return method.equals("await") ? TimeUnit.MILLISECONDS : TimeUnit.SECONDS;
-            } else if (type == Date.class) {
-                return Date.from(Instant.EPOCH);
-            }
-            assertThat(type.isInterface())
-                    .as("what a %s of %s means", type, method)
-                    .isTrue();
-            acts = true;
-            return Proxy.newProxyInstance(
-                    type.getClassLoader() == null ? Way.class.getClassLoader() : type.getClassLoader(),
-                    new Class<?>[] {type},
-                    this);
+        SimpleLock task() {
+            LockConfiguration task = new LockConfiguration(Instant.now(), name, Duration.ofHours(1), Duration.ZERO);
+            return new RedisLocksProvider(locks).lock(task).orElseThrow();
         }
 
-        /** The action. One that is not to block is over when the owner says so, on a thread of its own. */
-        @Override
-        public Object invoke(Object proxy, Method method, Object @Nullable [] arguments) {
-            Object held = arguments == null ? site.lock() : arguments[0];
-            boolean async = returned == CompletableFuture.class || returned == Leadership.class;
-            if (!async) {
-                given.complete(inside.run(Asked.of(held, false)));
-                return true;
-            }
-            given.complete(held);
-            return returned == Leadership.class ? done.join() : done;
+        void stayAndUnlock(SimpleLock lock) {
+            boolean unused = stay("a handle");
+            lock.unlock();
         }
 
-        void end(Object result) throws Throwable {
-            if (result instanceof CompletableFuture<?> future) {
-                CompletableFuture.anyOf(given, future).join();
-                inside.run(Asked.of(given.join(), false));
-                done.complete(true);
-                try {
-                    future.join();
-                } catch (CompletionException e) {
-                    throw e.getCause();
-                }
-            } else if (result instanceof Leadership leadership) {
-                inside.run(Asked.of(given.join(), false));
+        void ran(LockedResult<Boolean> result) {
+            assertThat(result.ran()).isTrue();
+        }
+
+        void stayAsync(Function<Function<LockHandle, CompletionStage<Boolean>>, CompletableFuture<Boolean>> begin)
+                throws Exception {
+            CompletableFuture<Object> given = new CompletableFuture<>();
+            CompletableFuture<Boolean> done = new CompletableFuture<>();
+            CompletableFuture<Boolean> result = begin.apply(handle -> {
+                given.complete(handle);
+                return done;
+            });
+            boolean unused = stay(CompletableFuture.anyOf(given, result).get());
+            done.complete(true);
+            result.get();
+        }
+
+        void lead(Function<LeaderWork, Leadership> begin) {
+            CompletableFuture<LeaderTerm> given = new CompletableFuture<>();
+            CompletableFuture<Boolean> done = new CompletableFuture<>();
+            try (Leadership leadership = begin.apply(term -> {
+                given.complete(term);
+                done.join();
+            })) {
+                boolean unused = stay(given.join());
                 leadership.closeAsync();
                 done.complete(true);
-                leadership.close();
-            } else {
-                assertThat(given).as("the action ran").isDone();
             }
         }
-    }
-
-    private static void release(Object held, Inside inside) throws Exception {
-        inside.run(Asked.of(held, false));
-        if (held instanceof SimpleLock lock) {
-            lock.unlock();
-        } else {
-            ((AutoCloseable) held).close();
-        }
-    }
-
-    /** Each unlock has to tell of a loss. */
-    private void unlock(Lock lock) {
-        for (int i = 1; i < calls.size(); i++) {
-            Throwable thrown = catchThrowable(lock::unlock);
-            assertThat(thrown instanceof LockLostException).isNotEqualTo(((FencedLock) lock).isHeldByCurrentThread());
-        }
-        lock.unlock();
     }
 }
