@@ -286,7 +286,7 @@ final class Caller {
                         })
                         .start();
             case FORCE -> {
-                awaitHeld(lockName);
+                awaitHeld(lockName, numbers);
                 scenario.server.beginForcing(lockName);
                 boolean ended = false;
                 try {
@@ -296,14 +296,15 @@ final class Caller {
                 }
             }
             case DELETE -> {
-                awaitHeld(lockName);
+                awaitHeld(lockName, numbers);
                 scenario.server.delete(lockName);
             }
         }
     }
 
-    /** Waits a moment for somebody to have the lock. */
-    private void awaitHeld(String lockName) {
+    /** Waits a moment for somebody to have the lock, more likely for long. */
+    private void awaitHeld(String lockName, Seeded numbers) {
+        sleep(numbers.between(1_000, 300 * MILLISECOND));
         for (int i = 0; i < 20 && scenario.server.isFree(lockName); i++) {
             sleep(5 * MILLISECOND);
         }
