@@ -426,7 +426,7 @@ public final class Acquisitions {
                         attempt.keys, Math.max(outage, now - attempt.beganNanos()), attempt.mayRun(), e)));
             } else if (!limit.waits()
                     && !wasToldBusy()
-                    && now - attempt.beganNanos() < settings.commandTimeoutNanos()
+                    && askAtNanos - attempt.beganNanos() < settings.commandTimeoutNanos()
                     && isKnownToBeBusy(now)) {
                 limit = limit.next(askAtNanos);
                 triesAgain = true;
