@@ -292,7 +292,7 @@ public final class LockClient {
         return queries.inspect(LockKeys.of(settings.keyPrefix(), name));
     }
 
-    /** About how many locks are held here, or were lost and not unlocked since. */
+    /** About how many locks are held here, without those that were lost. */
     public long countHeld() {
         long held = 0;
         for (Hold hold : holds.all()) {
