@@ -3,6 +3,7 @@ package io.github.redislocks.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.redislocks.concurrent.Uninterruptibles;
 import io.github.redislocks.fixture.FaultyProxy;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.fixture.TlsServer;
@@ -16,6 +17,7 @@ import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -28,6 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.DefaultRedisCredentials;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.SslOptions;
@@ -88,6 +91,27 @@ class JedisTlsTest extends JedisRedisFixture {
                             Unanswered.class, e -> assertThat(e.sent()).isFalse())
                     .hasMessageContaining("HostnameVerifier");
         }
+    }
+
+    @Test
+    void run_slowProviderBehindAVerifier_delaysCallsButPreventsNone() {
+        FaultyProxy proxy = closing(FaultyProxy.to(address));
+        proxy.roundTrip(Duration.ofMillis(20));
+        CountDownLatch never = new CountDownLatch(1);
+        JedisClientConfig config = DefaultJedisClientConfig.builder()
+                .sslOptions(tls.trusting().getSslOptions())
+                .hostnameVerifier((host, session) -> true)
+                .credentialsProvider(() -> {
+                    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(2_500);
+                    Uninterruptibles.until(end, nanos -> never.await(nanos, TimeUnit.NANOSECONDS));
+                    return new DefaultRedisCredentials("default", "any");
+                })
+                .build();
+        HostAndPort named = new HostAndPort(address.getHost(), proxy.address().getPort());
+        JedisRedis redis = closing(new JedisRedis(named, config, 1));
+        assertThat(inTime(() -> redis.run(PING, SHORT)).sent()).isFalse();
+        assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
+        assertThat(proxy.connections()).as("the one that was begun is used").isEqualTo(1);
     }
 
     @Test

@@ -76,8 +76,9 @@ public final class PooledConnection implements JedisSocketFactory {
     }
 
     /**
-     * Connects and greets: TCP, TLS, HELLO, AUTH, SELECT. Each address of the host has the timeout to connect, and so
-     * has all that follows from the first read on: whatever names the credentials before may take longer.
+     * Connects and greets: TCP, TLS, HELLO, AUTH, SELECT. The timeout is that of the connection to each address of the
+     * host, of TLS if a HostnameVerifier waits for it, and of all that follows from its first read on: whatever names
+     * the credentials before may take longer.
      */
     void connect() {
         connection = new Connection(this, config);
@@ -155,6 +156,7 @@ public final class PooledConnection implements JedisSocketFactory {
             if (!verifier.verify(to.getHost(), tls.getSession())) {
                 throw new SSLPeerUnverifiedException("the HostnameVerifier does not accept " + to.getHost());
             }
+            armed = false;
         }
         return tls;
     }
