@@ -217,11 +217,11 @@ final class Client {
         if (!parts.mailbox.isOpen()) {
             listensSince = Long.MAX_VALUE;
         } else if (listensSince == Long.MAX_VALUE) {
-            listensSince = world.now();
+            listensSince = world.now(number);
         }
     }
 
-    /** Whether the subscription was open before a time, and has been since. */
+    /** Whether the subscription was open before a time by the clock of this client, and has been since. */
     boolean hasListenedSince(long nanos) {
         return listensSince < nanos;
     }

@@ -146,11 +146,6 @@ final class Server {
         return ofMajority(name, "owner") == null;
     }
 
-    /** When something last ended or deleted the lock beside its holder. */
-    long brokenAt(String name) {
-        return brokenAt.getOrDefault(name, 0L);
-    }
-
     /** Whether {@code forceUnlock}, which sends a message to the holder, must have ended a hold that is gone. */
     boolean wasForced(String name, long token) {
         return forced.contains(name) && token >= deletedBelow.getOrDefault(name, 0L);
