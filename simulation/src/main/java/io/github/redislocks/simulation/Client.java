@@ -79,7 +79,8 @@ final class Client {
                 random.another(),
                 options.slowListener(),
                 options.resident(),
-                name -> !scenario.isWithoutFaults() || server.wasBroken(name));
+                name -> !scenario.isWithoutFaults() || server.wasBroken(name),
+                server::mayForgetTokens);
         List<Network> networks = new ArrayList<>();
         for (int i = 0; i < server.nodes.size(); i++) {
             Network network = new Network(world, server, i, number, plan, random.another());

@@ -7,6 +7,7 @@ import io.github.redislocks.LockReleased;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 
 /** The listener of one client: each possession is acquired first, and then released or lost, once. */
@@ -25,13 +26,27 @@ final class Events implements LockListener {
     private final boolean slow;
     private final boolean resident;
     private final Predicate<String> mayLose;
+    private final BooleanSupplier mayRepeatTokens;
     private boolean awaits;
     private final Map<String, State> possessions = new LinkedHashMap<>();
 
-    /** Makes a listener; {@code mayLose} says of which locks Redis may lose a hold. */
-    Events(World world, String client, Seeded random, boolean slow, boolean resident, Predicate<String> mayLose) {
+    /**
+     * Makes a listener.
+     *
+     * @param mayLose of which locks Redis may lose a hold
+     * @param mayRepeatTokens whether a token, and so the name of a possession, may be given out again
+     */
+    Events(
+            World world,
+            String client,
+            Seeded random,
+            boolean slow,
+            boolean resident,
+            Predicate<String> mayLose,
+            BooleanSupplier mayRepeatTokens) {
         this.resident = resident;
         this.mayLose = mayLose;
+        this.mayRepeatTokens = mayRepeatTokens;
         this.world = world;
         this.client = client;
         this.random = random;
@@ -65,7 +80,8 @@ final class Events implements LockListener {
         State before = possessions.put(possession, next);
         // A hold that came back from a Condition has another token, and nobody hears that it begins.
         boolean ends = mayHearLate(before, next) || before == State.ACQUIRED || before == null && awaits;
-        boolean expected = next == State.ACQUIRED ? before == null : ends;
+        boolean begins = before == null || before != State.ACQUIRED && mayRepeatTokens.getAsBoolean();
+        boolean expected = next == State.ACQUIRED ? begins : ends;
         if (!expected) {
             world.fail(client + " hears " + next + " of " + possession + " after " + before);
         }
