@@ -252,7 +252,11 @@ final class Scenario {
     private void checkNoticed(Client client, Hold hold, Map<String, Long> since) {
         String name = hold.keys().name();
         boolean gone = !String.valueOf(hold.token).equals(server.field(name, "token"));
-        boolean heard = options.watchDeletions()
+        if (client.waitsFor(name)) {
+            since.putIfAbsent(name + " own waiter " + hold.token, world.now());
+        }
+        // A change that the client itself makes in the background ends the watch of the key until the next renewal.
+        boolean heard = options.watchDeletions() && !since.containsKey(name + " own waiter " + hold.token)
                 || server.wasForced(name, hold.token) && client.hasListenedSince(hold.acquiredNanos);
         if (lasts(
                 since,

@@ -139,7 +139,7 @@ final class World implements Simulated.World {
 
     /** The time by the clock of a client. */
     long now(int client) {
-        return now + now / 1_000_000 * drift[client];
+        return now + now * drift[client] / 1_000_000;
     }
 
     /** By how many millionths the clock of a client is fast. */
