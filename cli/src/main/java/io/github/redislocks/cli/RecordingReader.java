@@ -33,11 +33,13 @@ final class RecordingReader {
     private static final long LONGEST_NANOS = 100L * 365 * 24 * 3_600 * 1_000_000_000;
 
     private final Recorded recorded;
+    private final TortureLog torture;
     /** Each text once, however many events have it. */
     private final Map<String, String> texts = new HashMap<>();
 
     RecordingReader(Recorded recorded) {
         this.recorded = recorded;
+        this.torture = new TortureLog(recorded);
     }
 
     /**
@@ -57,7 +59,8 @@ final class RecordingReader {
             throw new IllegalArgumentException(file + " may not be read by this user: change its rights");
         }
         try {
-            recorded.sources.add(recording(file));
+            Source source = TortureLog.isOne(file) ? torture.read(file) : recording(file);
+            recorded.sources.add(source);
         } catch (IOException | RuntimeException e) {
             throw new IllegalArgumentException(
                     file + " is no whole recording of Java Flight Recorder (" + e.getMessage()
@@ -65,6 +68,11 @@ final class RecordingReader {
                             + " -XX:StartFlightRecording=filename=locks.jfr of a JVM that ends in order",
                     e);
         }
+    }
+
+    /** To be called when all files have been read. */
+    void end() {
+        torture.addStrikes();
     }
 
     private Source recording(Path file) throws IOException {

@@ -62,6 +62,7 @@ final class TimelineCommand implements Callable<Integer> {
             }
             reader.read(file);
         }
+        reader.end();
         warnOfEmpty(recorded);
         TimelineData data = new TimelineData(recorded);
         try (Writer out = Files.newBufferedWriter(output)) {

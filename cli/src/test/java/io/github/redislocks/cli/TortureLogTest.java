@@ -38,7 +38,10 @@ class TortureLogTest {
 
     private TimelinePages page() throws IOException {
         Path page = folder.resolve("page.html");
-        TortureLog.draw(files, page);
+        List<String> args = new ArrayList<>(List.of("timeline", "-o", page.toString()));
+        files.forEach(file -> args.add(file.toString()));
+        Cli made = Cli.run(null, args.toArray(String[]::new));
+        assertThat(made.exitCode()).as(made.err()).isZero();
         return TimelinePages.read(page);
     }
 

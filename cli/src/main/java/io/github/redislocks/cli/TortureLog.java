@@ -6,7 +6,7 @@ import io.github.redislocks.cli.Recorded.Source;
 import io.github.redislocks.cli.Recorded.Span;
 import io.github.redislocks.cli.Recorded.Who;
 import java.io.IOException;
-import java.io.Writer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -17,22 +17,23 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Draws the logs of this project's torture suite (docs/TORTURE.md), one for each process and one of the nemesis, as the
- * command {@code timeline} draws recordings. The times of the logs are of a clock without a date, which all processes
- * share. The last change of the first file says the time of the day.
+ * Reads the logs of this project's torture suite (docs/TORTURE.md), one for each process and one of the nemesis. Their
+ * times are of a clock without a date that all processes share; that of the day is what the first file's last change
+ * says.
  */
 final class TortureLog {
 
     private static final Pattern LINE = Pattern.compile("\\d+\t[^\t]+\t[A-Z]+\t[^\t]*\t-?\\d+\t.*");
 
-    private static final int BARS = 100_000;
-
-    private final Recorded recorded = new Recorded(BARS);
+    private final Recorded recorded;
+    private final List<Source> sources = new ArrayList<>();
     private final List<Strike> strikes = new ArrayList<>();
     /** What to add to a time to have it since 1970; null before the first file. */
     private Long offset;
 
-    private TortureLog() {}
+    TortureLog(Recorded recorded) {
+        this.recorded = recorded;
+    }
 
     /** What the nemesis did; worker: empty if not to one of them. */
     private record Strike(String worker, String fault, long begin, long end) {}
@@ -61,25 +62,16 @@ final class TortureLog {
         boolean alarmed;
     }
 
-    /** Draws the logs of a folder, which is the first argument, into a page, which is the second. */
-    public static void main(String[] args) throws IOException {
-        try (Stream<Path> files = Files.list(Path.of(args[0]))) {
-            draw(files.filter(file -> file.toString().endsWith(".log")).sorted().toList(), Path.of(args[1]));
+    static boolean isOne(Path file) throws IOException {
+        byte[] begin = new byte[200];
+        try (var in = Files.newInputStream(file)) {
+            int length = Math.max(0, in.read(begin));
+            String text = new String(begin, 0, length, StandardCharsets.ISO_8859_1);
+            return LINE.matcher(text.lines().findFirst().orElse("")).matches();
         }
     }
 
-    static void draw(List<Path> files, Path page) throws IOException {
-        TortureLog log = new TortureLog();
-        for (Path file : files) {
-            log.read(file);
-        }
-        log.addStrikes();
-        try (Writer out = Files.newBufferedWriter(page)) {
-            TimelinePage.write(new TimelineData(log.recorded).fields(), out);
-        }
-    }
-
-    private void read(Path file) throws IOException {
+    Source read(Path file) throws IOException {
         List<Line> lines;
         try (Stream<String> all = Files.lines(file)) {
             // The last line of a process that was killed may not be whole.
@@ -92,12 +84,13 @@ final class TortureLog {
             offset = Files.getLastModifiedTime(file).toMillis() * 1_000 - last;
         }
         Source source = new Source(file);
-        recorded.sources.add(source);
+        sources.add(source);
         Map<List<String>, Call> calls = new HashMap<>();
         for (Line line : lines) {
             Call call = calls.computeIfAbsent(List.of(line.actor, line.lock), first -> new Call());
             add(source, line, call);
         }
+        return source;
     }
 
     private void add(Source source, Line line, Call call) {
@@ -176,9 +169,9 @@ final class TortureLog {
     }
 
     /** Once all files have been read: a fault is of the worker that it harmed, or of all. */
-    private void addStrikes() {
+    void addStrikes() {
         for (Strike strike : strikes) {
-            for (Source source : recorded.sources) {
+            for (Source source : sources) {
                 String name = source.file.getFileName().toString();
                 if (strike.worker.isEmpty() || name.startsWith(strike.worker) || name.startsWith("nemesis")) {
                     recorded.outages.add(new Outage(
