@@ -30,7 +30,7 @@ public final class Holds {
     private @Nullable Released[] releasedBefore = {};
 
     /**
-     * What a server needs to know of a hold that was released. Unlike the hold, it does not refer to the thread.
+     * The data that a server needs of a hold that was released. Unlike the hold, the data do not refer to the thread.
      *
      * @param keptMillis how long after its beginning the hold keeps the lock taken; 0 if it does not
      * @param lastToken the last token given out under the hold, if there were others than its own; else 0
