@@ -50,6 +50,9 @@ public abstract class Poll {
     private int told;
 
     private int heard;
+    /** How many of those had a vote to give: a master that has just started is one less, as one that is away. */
+    private int voting;
+
     private volatile long stragglersUntilNanos = Long.MAX_VALUE;
     private volatile @Nullable Result result;
 
@@ -69,7 +72,7 @@ public abstract class Poll {
         return Long.MAX_VALUE;
     }
 
-    /** How long the others are waited for at most, once a majority has been heard after so long a time. */
+    /** How long the others are waited for at most, once a majority that may vote was heard after so long a time. */
     public long stragglersNanos(long majorityNanos) {
         return Long.MAX_VALUE;
     }
@@ -102,7 +105,9 @@ public abstract class Poll {
                 Reply reply = outcome.reply();
                 boolean own = reply != null && !reply.is(Reply.UNASKED);
                 heard += own ? 1 : 0;
-                if (heard == majority && own) {
+                boolean votes = reply != null && own && !reply.is("YOUNG");
+                voting += votes ? 1 : 0;
+                if (voting == majority && votes) {
                     long now = System.nanoTime();
                     long more = stragglersNanos(now - beganNanos);
                     stragglersUntilNanos = more == Long.MAX_VALUE ? more : now + more;

@@ -152,17 +152,16 @@ public final class VotePoll extends Poll {
             long wait = leases[Math.min(leases.length, needed) - 1];
             return new Result(Outcome.of(busy(wait)), null, withdrawal, false);
         }
-        if (open > 0) {
+        List<VoteAnswer.Young> started = heard.votes(VoteAnswer.Young.class);
+        if (open > 0 && started.size() < majority) {
             return null;
         }
         if (free + taken.size() >= majority) {
             int pause = 1 + ThreadLocalRandom.current().nextInt(SPLIT_MILLIS);
             return new Result(Outcome.of(busy(pause)), null, withdrawal, true);
         }
-        long[] young = heard.votes(VoteAnswer.Young.class).stream()
-                .mapToLong(VoteAnswer.Young::waitMillis)
-                .sorted()
-                .toArray();
+        long[] young =
+                started.stream().mapToLong(VoteAnswer.Young::waitMillis).sorted().toArray();
         int missing = majority - free - taken.size();
         // As many as are needed answer, and say for how long some of them will give no vote.
         Outcome outcome = young.length < missing

@@ -132,6 +132,22 @@ class VotePollTest extends ThreeMasters {
         assertThat(poll.patienceNanos()).isEqualTo(QuorumCalls.patienceNanos(3_000));
     }
 
+    /** A master that gives no vote is no reason to do without a slower one. */
+    @Test
+    void masterThatHasJustStarted_leavesTheOthersAsMuchTimeAsOneThatIsAway() {
+        long deadline = System.nanoTime() + 10 * poll.stragglersNanos(0);
+        poll.heard(nodes.get(0), Outcome.of(young(70)));
+        poll.heard(nodes.get(1), Outcome.of(voted(30, 0, 0)));
+        assertThat(poll.await(deadline).outcome().failure()).isInstanceOf(RedisException.Unready.class);
+        assertThat(System.nanoTime() - deadline).isNotNegative();
+    }
+
+    @Test
+    void majorityThatHasJustStarted_isNotWaitedForTheOthers() {
+        assertThat(judge(poll, false, young(90), null, young(70)).outcome().failure())
+                .isInstanceOf(RedisException.Unready.class);
+    }
+
     @Test
     void vote_isRememberedFromTheAskingToTheAnswer() {
         long until = System.nanoTime() + 10 * SECOND;
