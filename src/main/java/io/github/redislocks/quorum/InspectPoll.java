@@ -40,6 +40,7 @@ public final class InspectPoll extends Poll {
     @Override
     @Nullable
     public Result judge(Heard heard) {
+        int most = 0;
         for (Reply reply : heard.replies(held)) {
             List<Reply> same = heard.replies(held).stream()
                     .filter(other -> named(other).equals(named(reply)))
@@ -49,8 +50,10 @@ public final class InspectPoll extends Poll {
                 Comparator<Reply> holds = Comparator.comparingLong(other -> ofHolder > 1 ? other.number(1) : 0);
                 return Result.of(merged(Collections.max(same, holds), heard));
             }
+            most = Math.max(most, same.size());
         }
-        if (heard.open() > 0) {
+        boolean mayBeHeld = most + heard.open() >= majority;
+        if (heard.open() > 0 && (mayBeHeld || heard.replies().size() < majority)) {
             return null;
         }
         if (heard.replies().size() < majority) {

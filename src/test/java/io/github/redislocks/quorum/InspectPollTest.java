@@ -70,8 +70,15 @@ class InspectPollTest extends ThreeMasters {
     }
 
     @Test
+    void masterThatDoesNotAnswer_isNotWaitedForIfNoMajorityCanNameAHolder() {
+        assertThat(judge(locked, false, FREE, null, FREE).outcome()).isEqualTo(Outcome.of(FREE));
+        assertThat(judge(inspect, false, NOBODY, NOBODY, null).outcome()).isEqualTo(Outcome.of(NOBODY));
+    }
+
+    @Test
     void answer_thatMayStillChangeIt_isWaitedFor() {
         assertThat(judge(locked, false, FREE, locked("1", 5), null)).isNull();
+        assertThat(judge(locked, false, FREE, null, null)).isNull();
         assertThat(judge(locked, true, FREE, locked("1", 5), null).outcome()).isEqualTo(Outcome.of(FREE));
         assertThat(judge(locked, true, locked("1", 5), null, null).outcome().failure())
                 .isInstanceOf(RedisException.Unanswered.class)
