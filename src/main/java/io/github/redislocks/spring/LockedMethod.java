@@ -14,6 +14,7 @@ import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.core.DefaultParameterNameDiscoverer;
 import org.springframework.core.KotlinDetector;
@@ -33,6 +34,7 @@ import org.springframework.expression.spel.standard.SpelExpression;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
 import org.springframework.scheduling.annotation.Async;
+import org.springframework.util.ClassUtils;
 
 /** What one method that is {@link Locked} asks for; made only if it can work. */
 final class LockedMethod {
@@ -52,8 +54,14 @@ final class LockedMethod {
     private final List<List<Expression>> names;
     private final int tokenAt;
 
-    /** Checks it. Type: the class of the bean. */
-    private LockedMethod(Method method, Class<?> type, Locked locked, ConfigurableBeanFactory beans) {
+    /**
+     * Checks it.
+     *
+     * @param declaration what has the annotations
+     * @param type the class of the bean
+     */
+    private LockedMethod(
+            Method method, Method declaration, Class<?> type, Locked locked, ConfigurableBeanFactory beans) {
         UnaryOperator<String> resolve = text -> String.valueOf(beans.resolveEmbeddedValue(text));
         this.method = method;
         this.locked = locked;
@@ -83,7 +91,7 @@ final class LockedMethod {
                 "has an atLeast of " + locked.atLeast()
                         + ", which must lie between 0 and 24h, and cannot be combined with"
                         + " UNLOCK_AFTER_COMPLETION, since the end of the transaction releases the lock then.");
-        this.tokenAt = tokenAt();
+        this.tokenAt = tokenAt(declaration);
         check(
                 tokenAt < 0 || names.size() == 1,
                 "has a @FencingToken and several names. Each lock has a token of its own: take them by Locks.multiLock.");
@@ -101,8 +109,30 @@ final class LockedMethod {
 
     /** What a method asks for, or null if it asks for no lock. */
     static @Nullable LockedMethod of(Method method, Class<?> type, ConfigurableBeanFactory beans) {
-        Locked locked = AnnotatedElementUtils.findMergedAnnotation(method, Locked.class);
-        return locked == null ? null : new LockedMethod(method, type, locked, beans);
+        Method declaration = declaration(method, type);
+        Locked locked = AnnotatedElementUtils.findMergedAnnotation(declaration, Locked.class);
+        return locked == null ? null : new LockedMethod(method, declaration, type, locked, beans);
+    }
+
+    /**
+     * What has the annotations of a method: the method with all that it overrides; or the method of an interface with a
+     * lock, if only the class of the bean has that interface, and inherits the method from a class that has not.
+     */
+    private static Method declaration(Method method, Class<?> type) {
+        if (AnnotatedElementUtils.hasAnnotation(method, Locked.class)) {
+            return method;
+        }
+        for (Class<?> each : ClassUtils.getAllInterfacesForClassAsSet(type)) {
+            Method[] all = each.isAssignableFrom(method.getDeclaringClass()) ? new Method[0] : each.getMethods();
+            for (Method same : all) {
+                if (same.getName().equals(method.getName())
+                        && AnnotatedElementUtils.hasAnnotation(same, Locked.class)
+                        && AopUtils.getMostSpecificMethod(same, type).equals(method)) {
+                    return same;
+                }
+            }
+        }
+        return method;
     }
 
     private void check(boolean holds, String why) {
@@ -184,10 +214,10 @@ final class LockedMethod {
         }
     }
 
-    private int tokenAt() {
+    private int tokenAt(Method declaration) {
         int at = -1;
         // Also of the parameters of the interfaces and superclasses that declare the method.
-        for (MethodParameter parameter : new AnnotatedMethod(method).getMethodParameters()) {
+        for (MethodParameter parameter : new AnnotatedMethod(declaration).getMethodParameters()) {
             if (parameter.hasParameterAnnotation(FencingToken.class)) {
                 Class<?> type = parameter.getParameterType();
                 check(

@@ -372,6 +372,64 @@ class LockedPlacesTest {
         assertThat(shipping.ship(1, -1)).isPositive();
     }
 
+    static class Depot {
+        public long ship(long id, long token) {
+            return token;
+        }
+    }
+
+    static class Branch extends Depot implements Shipping {}
+
+    @Test
+    void methodOfASuperclass_thatOnlyTheClassHasFromItsInterface_isLocked() {
+        Shipping shipping = start(Shipping.class, Object.class, Branch::new);
+        assertThat(shipping.ship(1, -1)).isPositive();
+    }
+
+    @Test
+    void methodOfASuperclass_thatTheInterfaceOfAProxyHas_isLocked() {
+        Shipping shipping = start(Shipping.class, Object.class, () -> {
+            ProxyFactory factory = new ProxyFactory(new Branch());
+            factory.addAdvice((MethodInterceptor) call -> call.proceed());
+            return (Shipping) factory.getProxy();
+        });
+        assertThat(shipping.ship(1, -1)).isPositive();
+    }
+
+    interface Loading<T> {
+        @Locked("order:#{#p0}")
+        long ship(T id, @FencingToken long token);
+    }
+
+    static class Pier {
+        public long ship(String id, long token) {
+            return token;
+        }
+    }
+
+    static class Dock extends Pier implements Loading<String> {}
+
+    @Test
+    void methodOfASuperclass_thatOnlyTheClassHasFromAGenericInterface_isLocked() {
+        @SuppressWarnings("unchecked")
+        Loading<String> loading = start(Loading.class, Object.class, Dock::new);
+        assertThat(loading.ship("a", -1)).isPositive();
+    }
+
+    static class FinalDepot {
+        public final long ship(long id, long token) {
+            return token;
+        }
+    }
+
+    static class FinalBranch extends FinalDepot implements Shipping {}
+
+    @Test
+    void finalMethodOfASuperclass_thatOnlyTheClassHasFromItsInterface_failsTheStart() {
+        assertThatThrownBy(() -> start(Shipping.class, Object.class, FinalBranch::new))
+                .hasStackTraceContaining("is private, static or final");
+    }
+
     interface Heading<T> {
         long ship(T id, @FencingToken long token);
     }
