@@ -75,7 +75,7 @@ final class LockedMethod {
         this.names = Arrays.stream(locked.value()).map(resolve).map(this::name).toList();
         this.source = resolve.apply(locked.locks());
         check(
-                source.isEmpty() || (beans.containsBean(source) && beans.isTypeMatch(source, Locks.class)),
+                source.isEmpty() || (beans.containsBean(source) && mayMakeLocks(beans.getType(source, false))),
                 "names the locks \"" + source + "\", and no bean of that name makes locks.");
         this.waitFor = duration("waitFor", resolve.apply(locked.waitFor()), time -> time);
         check(waitFor == null || !waitFor.isNegative(), "has a negative waitFor. Write \"0\" for a free lock only.");
@@ -133,6 +133,14 @@ final class LockedMethod {
             }
         }
         return method;
+    }
+
+    /** Whether a bean may make locks: it may have another type than its declaration, from which this one comes. */
+    private static boolean mayMakeLocks(@Nullable Class<?> type) {
+        return type == null
+                || type.isInterface()
+                || Locks.class.isAssignableFrom(type)
+                || type.isAssignableFrom(Locks.class);
     }
 
     private void check(boolean holds, String why) {

@@ -21,7 +21,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.AbstractFactoryBean;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
@@ -69,6 +71,28 @@ class LockedAttributesTest {
                     Locks.class.getClassLoader(),
                     new Class<?>[] {Locks.class},
                     (proxy, method, arguments) -> method.getReturnType() == boolean.class ? false : null);
+        }
+
+        /** Its declaration does not say that it makes locks. */
+        @Bean(destroyMethod = "", defaultCandidate = false)
+        AutoCloseable undeclared(InMemoryLocks memory) {
+            return memory.client();
+        }
+
+        /** Only the factory itself says what it makes. */
+        @Bean
+        FactoryBean<?> made(InMemoryLocks memory) {
+            return new AbstractFactoryBean<Object>() {
+                @Override
+                public Class<?> getObjectType() {
+                    return Locks.class;
+                }
+
+                @Override
+                protected Object createInstance() {
+                    return memory.client();
+                }
+            };
         }
 
         @Bean
@@ -252,6 +276,31 @@ class LockedAttributesTest {
     @Test
     void locks_ofABeanThatIsNamed_areUsed() {
         assertThat(job.bySecond()).isTrue();
+    }
+
+    static class NamesLocksOfUnknownType {
+        @Locked(value = "job", locks = "undeclared")
+        public boolean byUndeclared(Locks locks) {
+            return locks.reentrantLock("job").isHeldByCurrentThread();
+        }
+
+        @Locked(value = "job", locks = "made")
+        public boolean byMade(Locks locks) {
+            return locks.reentrantLock("job").isHeldByCurrentThread();
+        }
+    }
+
+    @Test
+    void locks_ofABeanThatIsNotDeclaredAsLocks_areUsed() {
+        try (AnnotationConfigApplicationContext other = new AnnotationConfigApplicationContext()) {
+            other.registerBean("first", NamesLocksOfUnknownType.class);
+            other.register(Config.class);
+            other.refresh();
+            Locks client = other.getBean(InMemoryLocks.class).client();
+            NamesLocksOfUnknownType subject = other.getBean(NamesLocksOfUnknownType.class);
+            assertThat(subject.byUndeclared(client)).isTrue();
+            assertThat(subject.byMade(client)).isTrue();
+        }
     }
 
     @Test
