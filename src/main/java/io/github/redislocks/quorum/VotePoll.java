@@ -160,8 +160,10 @@ public final class VotePoll extends Poll {
             int pause = 1 + ThreadLocalRandom.current().nextInt(SPLIT_MILLIS);
             return new Result(Outcome.of(busy(pause)), null, withdrawal, true);
         }
-        long[] young =
-                started.stream().mapToLong(VoteAnswer.Young::waitMillis).sorted().toArray();
+        long[] young = started.stream()
+                .mapToLong(VoteAnswer.Young::waitMillis)
+                .sorted()
+                .toArray();
         int missing = majority - free - taken.size();
         // As many as are needed answer, and say for how long some of them will give no vote.
         Outcome outcome = young.length < missing
