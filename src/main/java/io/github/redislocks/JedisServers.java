@@ -123,8 +123,8 @@ public final class JedisServers {
         if (masters != null) {
             if (settings.watchDeletions()) {
                 throw new UnsupportedOperationException("watchDeletions(true) needs one server, the master that"
-                        + " Sentinels name, or a cluster, and this is a quorum: leave it out. A lock that a majority has"
-                        + " lost is told by the next renewal then.");
+                        + " Sentinels name, or a cluster, and this is a quorum: leave it out. The next renewal then"
+                        + " reports a lock that a majority has lost.");
             }
             return masters.open(clientId, settings, restartDelay, threads);
         }

@@ -60,11 +60,8 @@ public class LossRacesRelease {
         /** When both have come to their end. */
         String story(boolean released) {
             locks.client().losses.awaitTold(OnTwin.Slow.LIMIT);
-            // Another thread may still tell this handle while later news has been told.
-            boolean agrees = Aside.await(
-                    OnTwin.Slow.LIMIT.toNanos(),
-                    () -> (told.get() > 0) == (hold.lossReason() != null) && !hold.isOpen());
             int times = told.get();
+            boolean agrees = (times > 0) == (hold.lossReason() != null) && !hold.isOpen();
             OnTwin.Still.forget(name);
             if (!agrees) {
                 return "the state tells another story";

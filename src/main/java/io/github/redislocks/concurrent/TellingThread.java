@@ -20,8 +20,8 @@ public final class TellingThread {
 
     /** How soon a thread that waits tries again to start this one. */
     private static final long AGAIN_NANOS = 10_000_000;
-    /** For how long a task delays those behind it, if there may be further threads. */
-    private static final long PATIENCE_NANOS = 5_000_000;
+    /** How often a further thread looks whether tasks end: a task that blocks delays those behind it by two looks. */
+    private static final long LOOK_NANOS = 2_500_000;
 
     private final ParkingQueue<Runnable> queue = new ParkingQueue<>();
     private final ThreadFactory threads;
@@ -122,14 +122,10 @@ public final class TellingThread {
         }
     }
 
-    /** The work of each thread; a further thread first gives the present task time to end. */
+    /** The work of each thread; a further thread waits until the others block. */
     private void work() {
         try {
-            boolean helps = alive.get() > 1;
-            if (helps) {
-                LockSupport.parkNanos(queue, PATIENCE_NANOS);
-            }
-            Runnable task = helps ? queue.poll() : next();
+            Runnable task = alive.get() > 1 ? nextOfBlocked() : next();
             while (task != null) {
                 tell(task);
                 task = next();
@@ -139,6 +135,16 @@ public final class TellingThread {
             // A task that came before the line above saw a thread that was free.
             start();
         }
+    }
+
+    /** Waits until no task has ended for a time, and returns the next; null if the other threads have taken all. */
+    private @Nullable Runnable nextOfBlocked() {
+        long before;
+        do {
+            before = ended.get();
+            LockSupport.parkNanos(queue, LOOK_NANOS);
+        } while (ended.get() != before && !queue.isEmpty());
+        return queue.poll();
     }
 
     private @Nullable Runnable next() {
@@ -177,7 +183,8 @@ public final class TellingThread {
     boolean isTold(Duration limit) {
         long last = added.get();
         long deadline = System.nanoTime() + limit.toNanos();
-        BooleanSupplier told = () -> ended.get() >= Math.min(last, added.get());
+        // Several threads end tasks in any order: then only the end of all tells that those before have ended.
+        BooleanSupplier told = () -> ended.get() >= (most == 1 ? Math.min(last, added.get()) : added.get());
         boolean all = told.getAsBoolean();
         while (!all && deadline - System.nanoTime() > 0) {
             start();

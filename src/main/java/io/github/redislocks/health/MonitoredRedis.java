@@ -224,7 +224,7 @@ public final class MonitoredRedis {
             String server = redis.serverOf(key);
             events.log()
                     .add(() -> Loggers.CONNECTION.warn(
-                            "Redis at {}: {}. Until more do, no lock can be had, and holds end at their deadlines."
+                            "Redis at {}: {}. Until more do, no lock can be acquired, and holds end at their deadlines."
                                     + " Check the replicas and the links to them, or want fewer by replicaAcks.",
                             server,
                             tooFew(reply)));

@@ -115,8 +115,8 @@ final class LockedMethod {
     }
 
     /**
-     * What has the annotations of a method: the method with all that it overrides; or the method of an interface with a
-     * lock, if only the class of the bean has that interface, and inherits the method from a class that has not.
+     * The method that has the annotations: the method itself, with all that it overrides; or the locked method of an
+     * interface, if only the class of the bean has that interface and inherits the method from a class without it.
      */
     private static Method declaration(Method method, Class<?> type) {
         if (AnnotatedElementUtils.hasAnnotation(method, Locked.class)) {

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Jedis;
 
 /**
- * What locks cost that a client keeps and nobody uses: one renewal in each heartbeat, 32 to a request on one server.
+ * The cost of locks that a client keeps and nobody uses: one renewal in each heartbeat, 32 to a request on one server.
  * Prints the figures of docs/residency.md: {@code mvn test -Dtest=KeptLocksCostTest -Dkept.locks=10000}.
  */
 @Tag("server")

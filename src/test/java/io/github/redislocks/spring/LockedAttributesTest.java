@@ -73,7 +73,7 @@ class LockedAttributesTest {
                     (proxy, method, arguments) -> method.getReturnType() == boolean.class ? false : null);
         }
 
-        /** Its declaration does not say that it makes locks. */
+        /** A bean whose declaration does not say that it makes locks. */
         @Bean(destroyMethod = "", defaultCandidate = false)
         AutoCloseable undeclared(InMemoryLocks memory) {
             return memory.client();
