@@ -105,7 +105,10 @@ public final class AsyncAcquisitions {
             pending.begin();
         } catch (Throwable e) {
             open.remove(pending);
-            events.notAcquired(keys, clock, pending.beganNanos, LockNotAcquired.Outcome.FAILED, pending.call);
+            // The thread that closes the client may have reported it already.
+            if (pending.told.compareAndSet(false, true)) {
+                events.notAcquired(keys, clock, pending.beganNanos, LockNotAcquired.Outcome.FAILED, pending.call);
+            }
             throw e;
         }
         pending.begun = true;

@@ -442,6 +442,18 @@ class AsyncAcquisitionsStepsTest extends SteppedAsync {
     }
 
     @Test
+    void begin_ofAClientThatIsClosedMeanwhile_refuses_andReportsItOnce() {
+        Wanting one = new Wanting("job");
+        one.onBegin = () -> {
+            client.attempts.close();
+            closeAsync();
+        };
+        assertThatThrownBy(one::begin).isInstanceOf(IllegalStateException.class);
+        assertThat(one.failure()).isInstanceOf(IllegalStateException.class);
+        assertThat(heard).containsExactly("FAILED 0", "end FAILED");
+    }
+
+    @Test
     void attemptThatFailsAsTheClientCloses_saysSo() {
         Wanting one = inLine();
         client.attempts.close();
