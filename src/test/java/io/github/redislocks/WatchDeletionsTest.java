@@ -104,6 +104,22 @@ class WatchDeletionsTest extends FakeTime {
         assertThat(handle.isHeld()).isFalse();
     }
 
+    /** The place is taken on the connection of whose changes Redis does not tell. */
+    @Test
+    void deletion_afterTheClientHasQueuedInTheBackground_isToldAtOnce() {
+        LockHandle handle = acquire("job", LockOptions.defaults().fixedLease(Duration.ofMinutes(1)));
+        CompletableFuture<LockLost> news = news(handle);
+        pass(WATCHED_MILLIS);
+        CompletableFuture<LockHandle> next =
+                locks.acquireAsync("job", LockOptions.defaults().fair(true));
+        passUntil(() -> server.zset(KEY + ":queue").size() == 1);
+        pass(WATCHED_MILLIS);
+        server.del(KEY);
+        isTold(news);
+        passUntil(next::isDone);
+        next.join().close();
+    }
+
     /** The renewal's own writes must not end the watch. */
     @Test
     void deletion_afterManyRenewals_isToldAtOnce() {

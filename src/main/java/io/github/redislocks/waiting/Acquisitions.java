@@ -584,6 +584,10 @@ public final class Acquisitions {
                 void heard(Reply reply, long sentNanos) {
                     try {
                         Unattended.this.answered(reply, notAfter, sentNanos);
+                        if (attempt.position() != null) {
+                            // The hold of this client for which it waits may be watched.
+                            mailbox.mayHaveChanged(attempt.keys.lock());
+                        }
                     } catch (RedisException e) {
                         // No thread could be started for the mailbox.
                         Unattended.this.failed(e, notAfter);

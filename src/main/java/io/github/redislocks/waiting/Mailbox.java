@@ -313,6 +313,13 @@ public final class Mailbox implements Ping {
         }
     }
 
+    /** Told of a key that this client may have changed in the background, of which the server does not tell. */
+    void mayHaveChanged(String key) {
+        if (watcher != null) {
+            watcher.changed(key);
+        }
+    }
+
     /** Whether a ping has not come back yet. */
     public boolean isPinging() {
         return pingedNanos != 0;

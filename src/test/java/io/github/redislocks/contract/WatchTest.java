@@ -48,6 +48,8 @@ class WatchTest {
 
     private static final String KEY = "redis-locks:{item}";
 
+    private static final LockOptions FIXED = LockOptions.defaults().fixedLease(Duration.ofMinutes(1));
+
     private final List<AutoCloseable> open = new ArrayList<>();
     /** So that none is abandoned. */
     private final List<LockHandle> handles = new CopyOnWriteArrayList<>();
@@ -269,11 +271,43 @@ class WatchTest {
     @Test
     void fixedLease_thatIsDeleted_isTold() throws InterruptedException {
         RedisServer server = server(Version.V7_0);
-        LockOptions options = LockOptions.defaults().fixedLease(Duration.ofMinutes(1));
         try (CommandCount commands = CommandCount.on(server)) {
-            CompletableFuture<LockLost> news = news(watched(watching(server), commands, options));
+            CompletableFuture<LockLost> news = news(watched(watching(server), commands, FIXED));
             admin(server).del(KEY);
             isTold(news);
+        }
+    }
+
+    /** The heartbeats of the waiter go on the connection of whose changes Redis does not tell. */
+    @Test
+    void fixedLease_thatIsDeletedWhileAThreadOfItsClientWaits_isTold() throws InterruptedException {
+        RedisServer server = server(Version.V7_0);
+        RedisLocks locks = watching(server);
+        try (CommandCount commands = CommandCount.on(server)) {
+            CompletableFuture<LockLost> news = news(watched(locks, commands, FIXED));
+            Thread waiter = new Thread(() -> locks.fairLock("item").lock());
+            waiter.start();
+            await().until(() -> commands.of("zadd") >= 3);
+            admin(server).del(KEY);
+            isTold(news);
+            waiter.join();
+        }
+    }
+
+    @Test
+    void fixedLease_thatIsDeletedWhileAnAsynchronousAcquisitionOfItsClientWaits_isTold() throws InterruptedException {
+        RedisServer server = server(Version.V7_0);
+        RedisLocks locks = watching(server);
+        try (CommandCount commands = CommandCount.on(server)) {
+            CompletableFuture<LockLost> news = news(watched(locks, commands, FIXED));
+            CompletableFuture<Void> next = locks.acquireAsync(
+                            "item", LockOptions.defaults().fair(true))
+                    .thenAccept(handles::add);
+            Jedis admin = admin(server);
+            await().until(() -> admin.zcard(KEY + ":queue") == 1);
+            admin.del(KEY);
+            isTold(news);
+            next.join();
         }
     }
 

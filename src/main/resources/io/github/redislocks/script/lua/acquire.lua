@@ -40,7 +40,7 @@ if held[1] and held[1] ~= owner and not call('hget', KEYS[3], place) then
     if not claim then
         return busy(held, pttl, try)
     end
-    call('hset', KEYS[1], 'waited', 1)
+    call('hsetnx', KEYS[1], 'waited', 1)
     call('hset', KEYS[3], place, plain(ARGV[5]))
     call('pexpire', KEYS[3], LINE)
     call('zadd', KEYS[2], string.format('%.0f', (tail())), place)

@@ -69,7 +69,8 @@ local function put(place, score, holds, claim, condition)
     redis.call('pexpire', queue, LINE)
     note(place, holds, claim, condition)
     if redis.call('exists', lock) == 1 then
-        redis.call('hset', lock, 'waited', 1)
+        -- Writes nothing if it is there: each write ends the watch of the key.
+        redis.call('hsetnx', lock, 'waited', 1)
     end
 end
 
