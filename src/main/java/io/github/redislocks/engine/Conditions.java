@@ -428,7 +428,6 @@ public final class Conditions {
                     attempt.queued(sent, queued.lastToken(), queued.holderMillis());
                     watchdog.wakeAt(attempt.nextHeartbeatNanos());
                 } else if (answer instanceof Answer.Granted granted) {
-                    attempt.queued(sent, granted.token(), -1);
                     long claim = Timing.claimMillis(attempt.leaseMillis);
                     attempt.decide(Attempt.Grant.claimed(
                             granted.token(), granted.previousLost(), sent, clock.nanoTime(), claim));

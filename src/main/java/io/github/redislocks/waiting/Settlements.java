@@ -77,6 +77,7 @@ public final class Settlements {
      *   after a failover          LAPSED until the grace is over
      *   replicas must confirm     OPEN until enough of them have confirmed it
      *   undated, or time is over  LAPSED
+     *   forced or deleted since   LAPSED
      *   else                      HELD
      * </pre>
      */
@@ -138,11 +139,27 @@ public final class Settlements {
                 }
                 now = clock.nanoTime();
             }
-            if (dated.deadlineNanos() <= now) {
+            if (dated.deadlineNanos() <= now || hasEnded(dated)) {
                 return lapsed();
             }
             hold(dated, now);
             return Result.HELD;
+        }
+
+        /**
+         * Whether a request that was sent later found the attempt in line, and that token or a greater one given out.
+         */
+        private boolean hasEnded(Attempt.Grant dated) {
+            Attempt.QueuePosition position = attempt.position();
+            return position != null
+                    && position.lastToken() >= dated.token()
+                    && position.sentNanos() >= sentNanos(dated);
+        }
+
+        /** When the request was sent from which the deadline of a grant counts. */
+        private long sentNanos(Attempt.Grant dated) {
+            long millis = dated.confirmed() ? attempt.leaseMillis : Timing.claimMillis(attempt.leaseMillis);
+            return dated.deadlineNanos() - Timing.validityNanos(millis);
         }
 
         private Result lapsed() {
@@ -246,8 +263,8 @@ public final class Settlements {
                 renewal = now + (dated.deadlineNanos() - now) / Timing.RENEWALS_PER_LEASE;
             } else {
                 // From the sending, as the deadline: far away the answer may take a good part of the lease.
-                long sent = dated.deadlineNanos() - Timing.validityNanos(attempt.leaseMillis);
-                renewal = attempt.renewed ? sent + Timing.renewalNanos(attempt.leaseMillis) : Long.MAX_VALUE;
+                renewal =
+                        attempt.renewed ? sentNanos(dated) + Timing.renewalNanos(attempt.leaseMillis) : Long.MAX_VALUE;
             }
             if (settings.watchDeletions()) {
                 renewal = Math.min(renewal, now + Timing.UNWATCHED_NANOS);

@@ -130,6 +130,27 @@ class SettlementsTest extends StillClient {
     }
 
     @Test
+    void grant_thatALaterRequestFindsGivenToAnother_hasLapsed() {
+        Attempt attempt = begin(true);
+        long now = clock.nanoTime();
+        Attempt.Grant grant = Attempt.Grant.claimed(5, false, now, now, Timing.claimMillis(LEASE));
+        clock.advanceMillis(1);
+        attempt.queued(clock.nanoTime(), 6, -1);
+        assertThat(of(attempt).settle(grant)).isEqualTo(Result.LAPSED);
+    }
+
+    /** The server has lost its data, and its clock is behind that of the server before. */
+    @Test
+    void grantWithASmallerToken_ofALaterRequest_isAHold() {
+        Attempt attempt = begin(true);
+        attempt.queued(clock.nanoTime(), 6, -1);
+        clock.advanceMillis(1);
+        long now = clock.nanoTime();
+        assertThat(of(attempt).settle(Attempt.Grant.claimed(5, false, now, now, Timing.claimMillis(LEASE))))
+                .isEqualTo(Result.HELD);
+    }
+
+    @Test
     void grantByAMessage_toOneWithoutAPlace_isOpenUntilItHasTheTurn() {
         Attempt holder = enter();
         Attempt attempt = enter();
