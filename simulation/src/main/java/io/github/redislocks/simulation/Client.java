@@ -213,12 +213,6 @@ final class Client {
         return false;
     }
 
-    /** Whether somebody of this client waits for a lock, other than in its local queue. */
-    boolean waitsFor(String name) {
-        return parts.attempts.all().stream()
-                .anyMatch(attempt -> attempt.keys.name().equals(name) && !attempt.isBehind());
-    }
-
     /** Notes whether the subscription is open by which Redis sends messages to this client. */
     void looked() {
         if (!parts.mailbox.isOpen()) {

@@ -252,11 +252,7 @@ final class Scenario {
     private void checkNoticed(Client client, Hold hold, Map<String, Long> since) {
         String name = hold.keys().name();
         boolean gone = !String.valueOf(hold.token).equals(server.field(name, "token"));
-        if (client.waitsFor(name)) {
-            since.putIfAbsent(name + " own waiter " + hold.token, world.now());
-        }
-        // A change that the client itself makes in the background ends the watch of the key until the next renewal.
-        boolean heard = options.watchDeletions() && !since.containsKey(name + " own waiter " + hold.token)
+        boolean heard = options.watchDeletions()
                 || server.wasForced(name, hold.token) && client.hasListenedSince(hold.acquiredNanos);
         if (lasts(
                 since,
@@ -271,15 +267,11 @@ final class Scenario {
         }
     }
 
-    /**
-     * A lock that a client has in Redis is one of a thread or handle, or on its way to it; unless it was forced or
-     * deleted: while the answer of a grant is under way, a heartbeat may take another place then, which gets a claim.
-     */
+    /** A lock that a client has in Redis is one of a thread or handle, or on its way to it. */
     private void checkKnown(Client client, String name, Map<String, Long> since) {
         String owner = server.field(name, "owner");
         String attempt = server.field(name, "attempt");
-        boolean unknown = !server.wasBroken(name)
-                && owner != null
+        boolean unknown = owner != null
                 && client.isOwner(owner)
                 && attempt != null
                 && !client.knows(Long.parseLong(attempt));
