@@ -38,6 +38,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -236,7 +237,10 @@ class QuorumPortTest {
         await().until(() -> System.nanoTime() - sent > SECOND / 2);
         long released = System.nanoTime();
         held.release();
-        assertThat(poll.await(sent + 10 * SECOND).outcome().reply()).isNotNull();
+        assertThat(poll.await(sent + 10 * SECOND, LockSupport::parkNanos)
+                        .outcome()
+                        .reply())
+                .isNotNull();
         long ahead = node.time.notAfterMicros(System.nanoTime(), 0) - there;
         assertThat(ahead).isBetween(0L, (System.nanoTime() - released) / 1_000 + 100_000);
         timer.close();

@@ -4,6 +4,7 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongConsumer;
 
 /**
  * Wakes threads that wait until a condition is true. A {@link java.util.concurrent.locks.Condition} of the JDK may lose
@@ -14,20 +15,26 @@ public final class Bell {
 
     private final Queue<Thread> waiting = new ConcurrentLinkedQueue<>();
 
+    /** As {@link #await(long, BooleanSupplier, LongConsumer)}, parked. */
+    public boolean await(long deadlineNanos, BooleanSupplier news) {
+        return await(deadlineNanos, news, nanos -> LockSupport.parkNanos(this, nanos));
+    }
+
     /**
      * Waits until a condition is true, at most until a time of {@link System#nanoTime}. An interrupt is kept.
      *
      * @param news the condition, evaluated before waiting and again each time the bell rings
+     * @param pause has the thread wait for a time at most, or until it is unparked; may end before
      * @return the last value of the condition
      */
-    public boolean await(long deadlineNanos, BooleanSupplier news) {
+    public boolean await(long deadlineNanos, BooleanSupplier news, LongConsumer pause) {
         waiting.add(Thread.currentThread());
         boolean interrupted = false;
         try {
             boolean heard = news.getAsBoolean();
             long left = deadlineNanos - System.nanoTime();
             while (!heard && left > 0) {
-                LockSupport.parkNanos(this, left);
+                pause.accept(left);
                 interrupted |= Thread.interrupted();
                 heard = news.getAsBoolean();
                 left = deadlineNanos - System.nanoTime();

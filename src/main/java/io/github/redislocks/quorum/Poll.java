@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** A question to all nodes of a quorum, and what their answers come to: decided as soon as no further one matters. */
@@ -129,12 +130,15 @@ public abstract class Poll {
         }
     }
 
-    /** Waits until it is decided, at most until a time; then by what was heard. An interrupt is kept. */
-    public final Result await(long deadlineNanos) {
-        news.await(deadlineNanos, () -> result != null || stragglersUntilNanos != Long.MAX_VALUE);
+    /**
+     * Waits until it is decided, at most until a time; then by what was heard. An interrupt is kept. Pause: see
+     * {@link Bell}.
+     */
+    public final Result await(long deadlineNanos, LongConsumer pause) {
+        news.await(deadlineNanos, () -> result != null || stragglersUntilNanos != Long.MAX_VALUE, pause);
         if (stragglersUntilNanos != Long.MAX_VALUE) {
             boolean sooner = stragglersUntilNanos - deadlineNanos < 0;
-            news.await(sooner ? stragglersUntilNanos : deadlineNanos, () -> result != null);
+            news.await(sooner ? stragglersUntilNanos : deadlineNanos, () -> result != null, pause);
         }
         hearing.lock();
         try {

@@ -18,6 +18,7 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongConsumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -41,6 +42,7 @@ public final class Quorum implements Redis {
     private final long timeoutNanos;
     private final long restartDelayMillis;
     private final String address;
+    private final LongConsumer pause;
     /** The last one that was made; its client has one at a time. */
     private volatile @Nullable QuorumSubscription subscription;
     /** When it was last said that the masters have just started; 0 if never. */
@@ -51,11 +53,17 @@ public final class Quorum implements Redis {
      * @param restartDelayMillis how long a server must have run before it votes
      */
     public Quorum(List<? extends Redis> masters, Settings settings, long restartDelayMillis) {
-        this(masters, settings, restartDelayMillis, Threads.DAEMONS);
+        this(masters, settings, restartDelayMillis, Threads.DAEMONS, LockSupport::parkNanos);
     }
 
-    /** With threads of a client. */
-    public Quorum(List<? extends Redis> masters, Settings settings, long restartDelayMillis, Threads threads) {
+    /** With threads of a client. Pause: in which callers wait for answers. */
+    public Quorum(
+            List<? extends Redis> masters,
+            Settings settings,
+            long restartDelayMillis,
+            Threads threads,
+            LongConsumer pause) {
+        this.pause = pause;
         timer = new RetryTimer(threads);
         timeoutNanos = settings.commandTimeoutNanos();
         this.restartDelayMillis = restartDelayMillis;
@@ -215,7 +223,7 @@ public final class Quorum implements Redis {
             for (Inquiry inquiry : open) {
                 Poll poll = inquiry.poll;
                 if (poll != null) {
-                    Poll.Result result = poll.await(deadline);
+                    Poll.Result result = poll.await(deadline, pause);
                     inquiry.heard(poll, result);
                     if (result.after() != null) {
                         after.add(result.after());

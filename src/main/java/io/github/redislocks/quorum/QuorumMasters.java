@@ -100,6 +100,6 @@ public record QuorumMasters(List<RedisUri> all) {
             opened.add(TokenMemory.of(
                     master.named(clientId).openMaster(QuorumNode.THREADS, reader), settings.tokenMemory()));
         }
-        return new Quorum(opened, settings, delay.toMillis(), threads);
+        return new Quorum(opened, settings, delay.toMillis(), threads, reader::pause);
     }
 }

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -74,7 +75,7 @@ class CircuitBreakerTest extends OneMaster {
                 long deadline = System.nanoTime() + SECOND;
                 Poll poll = new MajorityPoll(1, Scripts.locked(keys), Set.of("FREE"), "FREE", Long.MAX_VALUE);
                 own.ask(List.of(poll), deadline, false);
-                return poll.await(deadline).outcome().reply() != null;
+                return poll.await(deadline, LockSupport::parkNanos).outcome().reply() != null;
             });
         } finally {
             timer.close();

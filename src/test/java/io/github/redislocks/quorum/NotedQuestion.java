@@ -8,6 +8,7 @@ import io.github.redislocks.state.LockKeys;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.locks.LockSupport;
 
 /** Asks one master whether a lock is held, and notes each outcome that it is told. */
 class NotedQuestion extends MajorityPoll {
@@ -25,7 +26,7 @@ class NotedQuestion extends MajorityPoll {
 
     /** The outcome, which it was told once. */
     Outcome heard(long deadlineNanos) {
-        await(deadlineNanos);
+        await(deadlineNanos, LockSupport::parkNanos);
         assertThat(told).hasSize(1);
         return told.get(0);
     }

@@ -13,6 +13,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -58,7 +59,7 @@ class PollTest extends ThreeMasters {
         }
 
         private long replies(long deadline) {
-            return await(deadline).outcome().reply().number(0);
+            return await(deadline, LockSupport::parkNanos).outcome().reply().number(0);
         }
     }
 
@@ -166,9 +167,9 @@ class PollTest extends ThreeMasters {
     void answerBehindTheDecision_changesNothing() {
         Question poll = new Question(0);
         hear(poll, done());
-        Poll.Result decided = poll.await(System.nanoTime());
+        Poll.Result decided = poll.await(System.nanoTime(), LockSupport::parkNanos);
         hear(poll, done(), done(), done());
-        assertThat(poll.await(System.nanoTime())).isSameAs(decided);
+        assertThat(poll.await(System.nanoTime(), LockSupport::parkNanos)).isSameAs(decided);
         assertThat(majorities).isEmpty();
     }
 

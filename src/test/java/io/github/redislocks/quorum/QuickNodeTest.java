@@ -21,6 +21,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -144,7 +145,8 @@ class QuickNodeTest {
         node.ask(List.of(withdrawal), deadline, false);
         assertThat(quick.answer()).containsExactly("vote");
         assertThat(quick.answer()).containsExactly("withdraw");
-        assertThat(withdrawal.await(deadline).outcome().reply()).isNotNull();
+        assertThat(withdrawal.await(deadline, LockSupport::parkNanos).outcome().reply())
+                .isNotNull();
         assertThat(node.remembered()).isZero();
         assertThat(master.hash(keys.lock())).isEmpty();
     }
@@ -166,7 +168,7 @@ class QuickNodeTest {
         RenewPoll renewal = new RenewPoll(calls, Scripts.locked(keys), candidate, 1, RenewPoll.Round.NONE);
         node.ask(List.of(renewal), deadline, false);
         quick.next().heard().accept(null);
-        Reply reply = renewal.await(deadline).outcome().reply();
+        Reply reply = renewal.await(deadline, LockSupport::parkNanos).outcome().reply();
         assertThat(reply).isNotNull();
         assertThat(reply.resent()).isTrue();
         assertThat(node.calls.getLargestPoolSize()).isEqualTo(1);
@@ -178,7 +180,8 @@ class QuickNodeTest {
         node.ask(List.of(vote), deadline, false);
         master.down(true);
         quick.next().heard().accept(null);
-        assertThat(vote.await(deadline).outcome().failure()).isNotNull();
+        assertThat(vote.await(deadline, LockSupport::parkNanos).outcome().failure())
+                .isNotNull();
         assertThat(node.unanswered.mayHaveVote(candidate.attempt())).isTrue();
         assertThat(node.health.isSound()).isFalse();
     }
@@ -209,7 +212,8 @@ class QuickNodeTest {
         node.health.note(List.of(Outcome.of(silence)), SECOND);
         await().until(() -> node.health.enter(System.nanoTime(), SECOND));
         quick.next().heard().accept(List.of(Outcome.of(silence)));
-        assertThat(vote.await(deadline).outcome().failure()).isNotNull();
+        assertThat(vote.await(deadline, LockSupport::parkNanos).outcome().failure())
+                .isNotNull();
         assertThat(node.unanswered.mayHaveVote(candidate.attempt())).isTrue();
     }
 
@@ -230,7 +234,8 @@ class QuickNodeTest {
         VotePoll vote = new VotePoll(calls, candidate, 1);
         node.ask(List.of(vote), deadline, false);
         quick.answer();
-        assertThat(vote.await(deadline).outcome().reply()).isNotNull();
+        assertThat(vote.await(deadline, LockSupport::parkNanos).outcome().reply())
+                .isNotNull();
         assertThat(master.hash(keys.lock())).isNotEmpty();
     }
 

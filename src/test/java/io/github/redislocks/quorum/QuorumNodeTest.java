@@ -10,6 +10,7 @@ import io.github.redislocks.testkit.twin.Fault;
 import io.github.redislocks.testkit.twin.HeldCalls;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
@@ -42,7 +43,8 @@ class QuorumNodeTest extends OneMaster {
         node.ask(List.of(before, broken, after), deadline, true);
         heardItsOwnAnswer(before);
         heardItsOwnAnswer(after);
-        assertThat(broken.await(deadline).outcome().reply()).isNotNull();
+        assertThat(broken.await(deadline, LockSupport::parkNanos).outcome().reply())
+                .isNotNull();
     }
 
     @Test
@@ -56,7 +58,8 @@ class QuorumNodeTest extends OneMaster {
         };
         master.down(true);
         node.ask(List.of(broken, after), deadline, true);
-        assertThat(after.await(deadline).outcome().failure()).hasMessageContaining("Connection refused");
+        assertThat(after.await(deadline, LockSupport::parkNanos).outcome().failure())
+                .hasMessageContaining("Connection refused");
         assertThat(after.told).hasSize(1);
     }
 
@@ -69,7 +72,7 @@ class QuorumNodeTest extends OneMaster {
         NotedQuestion after = question();
         Poll vote = new VotePoll(calls, candidate, 1);
         node.ask(List.of(before, vote, after), deadline, true);
-        assertThat(vote.await(deadline).outcome().failure())
+        assertThat(vote.await(deadline, LockSupport::parkNanos).outcome().failure())
                 .isInstanceOf(RedisException.Unanswered.class)
                 .hasMessageContaining("broke during check");
         heardItsOwnAnswer(before);
@@ -130,7 +133,8 @@ class QuorumNodeTest extends OneMaster {
         master.failNext(call -> call.script().name().equals("vote"), Fault.REFUSED_CONNECTION);
         VotePoll vote = new VotePoll(calls, candidate, 1);
         node.ask(List.of(vote), deadline, false);
-        assertThat(vote.await(deadline).outcome().failure()).isNotNull();
+        assertThat(vote.await(deadline, LockSupport::parkNanos).outcome().failure())
+                .isNotNull();
         assertThat(master.hash(keys.lock())).as("what the first copy left").isNotEmpty();
         WithdrawPoll withdrawal = new WithdrawPoll(
                 calls,
@@ -153,7 +157,7 @@ class QuorumNodeTest extends OneMaster {
         master.failNext(call -> call.script().name().equals("vote"), Fault.SENT_AGAIN_LATE);
         RenewPoll renewal = new RenewPoll(calls, Scripts.locked(keys), candidate, 1, RenewPoll.Round.NONE);
         node.ask(List.of(renewal), deadline, false);
-        Reply reply = renewal.await(deadline).outcome().reply();
+        Reply reply = renewal.await(deadline, LockSupport::parkNanos).outcome().reply();
         assertThat(reply).isNotNull();
         assertThat(reply.resent()).isTrue();
     }
@@ -171,7 +175,8 @@ class QuorumNodeTest extends OneMaster {
                         Withdrawal.Place.DROP));
         node.ask(List.of(withdrawal), deadline, false);
         held.release();
-        assertThat(withdrawal.await(deadline).outcome().reply()).isNotNull();
+        assertThat(withdrawal.await(deadline, LockSupport::parkNanos).outcome().reply())
+                .isNotNull();
         assertThat(node.remembered()).isZero();
         assertThat(master.hash(keys.lock())).isEmpty();
     }

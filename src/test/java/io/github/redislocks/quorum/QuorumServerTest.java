@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -51,7 +52,7 @@ class QuorumServerTest extends OneMaster {
         long deadline = System.nanoTime() + 10 * SECOND;
         Poll poll = new VotePoll(calls, candidate, 1);
         node.ask(List.of(poll), deadline, false);
-        return poll.await(deadline).outcome();
+        return poll.await(deadline, LockSupport::parkNanos).outcome();
     }
 
     /** It may not know the votes that were given; what it does not know has ended after the delay. */

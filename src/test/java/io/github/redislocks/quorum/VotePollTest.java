@@ -7,6 +7,7 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -138,7 +139,8 @@ class VotePollTest extends ThreeMasters {
         long deadline = System.nanoTime() + 10 * poll.stragglersNanos(0);
         poll.heard(nodes.get(0), Outcome.of(young(70)));
         poll.heard(nodes.get(1), Outcome.of(voted(30, 0, 0)));
-        assertThat(poll.await(deadline).outcome().failure()).isInstanceOf(RedisException.Unready.class);
+        assertThat(poll.await(deadline, LockSupport::parkNanos).outcome().failure())
+                .isInstanceOf(RedisException.Unready.class);
         assertThat(System.nanoTime() - deadline).isNotNegative();
     }
 

@@ -3,6 +3,7 @@ package io.github.redislocks.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.concurrent.Bell;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.concurrent.Uninterruptibles;
 import io.github.redislocks.fixture.FaultyProxy;
@@ -19,8 +20,10 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -251,6 +254,92 @@ class QuickConnectionTest extends JedisRedisFixture {
         nodes.interrupt();
         await().until(() -> !nodes.isInterrupted());
         assertThat(nodes.isAlive()).isTrue();
+    }
+
+    /** As a client's, but the one that would read never runs. */
+    private static Threads threadsWithoutReader() {
+        return Threads.of(
+                work -> {
+                    Thread thread = new Thread(work) {
+                        @Override
+                        public void run() {
+                            if (!getName().contains("nodes")) {
+                                super.run();
+                            }
+                        }
+                    };
+                    thread.setDaemon(true);
+                    return thread;
+                },
+                "test");
+    }
+
+    /** Begins a call, and waits for its answer as a caller does; whether it came. */
+    private static boolean ask(JedisRedis redis, String server, QuickReader reader) {
+        Bell bell = new Bell();
+        AtomicReference<List<Outcome>> answer = new AtomicReference<>();
+        await().until(() -> redis.begin(server, List.of(PING), LONG, outcomes -> {
+            answer.set(outcomes == null ? BROKEN : outcomes);
+            bell.ring();
+        }));
+        return bell.await(System.nanoTime() + LONG, () -> answer.get() != null, reader::pause)
+                && answer.get().equals(List.of(Outcome.of(reply("PONG"))));
+    }
+
+    @Test
+    void pause_alone_readsTheAnswer() {
+        QuickReader reader = new QuickReader(threadsWithoutReader());
+        JedisRedis other = closing(JedisRedis.ofReader(proxy.address(), resp3(), 2, reader));
+        other.connectQuickly(LONG);
+        assertThat(ask(other, id, reader)).isTrue();
+        assertThat(ask(other, id, reader)).isTrue();
+    }
+
+    @Test
+    void pause_whileAnotherCallerReads_isAnswered() throws InterruptedException {
+        QuickReader reader = new QuickReader(Threads.DAEMONS);
+        JedisRedis silent = closing(JedisRedis.ofReader(proxy.address(), resp3(), 2, reader));
+        JedisRedis other = closing(JedisRedis.ofReader(shared.address(), resp3(), 2, reader));
+        connect(silent, id);
+        connect(other, id);
+        proxy.holdReplies();
+        Thread waits = new Thread(() -> ask(silent, id, reader));
+        waits.start();
+        for (int i = 0; i < 100; i++) {
+            assertThat(ask(other, id, reader)).isTrue();
+        }
+        proxy.pass();
+        waits.join();
+    }
+
+    @Test
+    void pause_interrupted_goesOnAndKeepsTheInterrupt() {
+        QuickReader reader = new QuickReader(threadsWithoutReader());
+        JedisRedis other = closing(JedisRedis.ofReader(proxy.address(), resp3(), 2, reader));
+        other.connectQuickly(LONG);
+        await().until(() -> proxy.connections() == 1);
+        proxy.roundTrip(Duration.ofMillis(50));
+        Thread caller = Thread.currentThread();
+        Bell bell = new Bell();
+        AtomicBoolean answered = new AtomicBoolean();
+        await().until(() -> other.begin(id, List.of(PING), LONG, outcomes -> answered.set(outcomes != null)));
+        caller.interrupt();
+        assertThat(bell.await(System.nanoTime() + LONG, answered::get, reader::pause))
+                .isTrue();
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(proxy.openConnections()).isEqualTo(1);
+    }
+
+    @Test
+    void pause_whenTheLastConnectionEnds_lastsUntilTheDeadline() {
+        QuickReader reader = new QuickReader(Threads.DAEMONS);
+        JedisRedis other = closing(JedisRedis.ofReader(proxy.address(), resp3(), 2, reader));
+        connect(other, id);
+        assertThat(ask(other, id, reader)).isTrue();
+        other.close();
+        long deadline = System.nanoTime() + SHORT;
+        assertThat(new Bell().await(deadline, () -> false, reader::pause)).isFalse();
+        assertThat(System.nanoTime() - deadline).isNotNegative();
     }
 
     @Test

@@ -168,7 +168,7 @@ final class QuickConnection {
         registered.selector().wakeup();
     }
 
-    /** Reads what has come, and writes what could not be written before. By the reader's thread, as all below. */
+    /** Reads what has come, and writes what could not be written before. By the thread that reads, as all below. */
     void read() {
         boolean sound = false;
         try {
