@@ -211,14 +211,16 @@ public final class SeveralLocks {
         for (int i = 0; i <= last; i++) {
             long now = clock.nanoTime();
             // The request for all counts in the time of a tryLock() for the first.
-            WaitLimit each = i == 0 && limit.barges() ? limit : limit.next(now);
+            if (i > 0 || !limit.barges()) {
+                limit.restart(now);
+            }
             Sync part = parts.get(i);
-            if (i > 0 && !hasTimeToAsk(each)) {
+            if (i > 0 && !hasTimeToAsk(limit)) {
                 entries.notTaken(part, now);
                 return false;
             }
             boolean isRenewed = request.renewed() || i < last;
-            Hold hold = owner == null ? part.acquire(each, isRenewed) : part.acquire(owner, each, isRenewed);
+            Hold hold = owner == null ? part.acquire(limit, isRenewed) : part.acquire(owner, limit, isRenewed);
             if (hold == null) {
                 return false;
             }

@@ -8,8 +8,8 @@ public final class WaitLimit {
 
     private final boolean interruptible;
     private final boolean waits;
-    private final long beganNanos;
-    private final long deadlineNanos;
+    private long beganNanos;
+    private long deadlineNanos;
     private final long retryForNanos;
     private boolean interrupted;
 
@@ -47,12 +47,15 @@ public final class WaitLimit {
         return new WaitLimit(false, false, now, now + nanos, retryForNanos);
     }
 
-    /** The limit for the next request: a try that does not wait has the time of an answer for each. */
-    public WaitLimit next(long now) {
-        return waits ? this : new WaitLimit(interruptible, false, now, now + deadlineNanos - beganNanos, retryForNanos);
+    /** Has the time of a try that does not wait begin anew, with its next request. */
+    public void restart(long now) {
+        if (!waits) {
+            deadlineNanos += now - beganNanos;
+            beganNanos = now;
+        }
     }
 
-    /** When the call of a timed limit began. */
+    /** When the call of a timed limit began, or its last request. */
     public long beganNanos() {
         return beganNanos;
     }

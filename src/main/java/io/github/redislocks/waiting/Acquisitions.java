@@ -106,7 +106,7 @@ public final class Acquisitions {
         static final long ENDED = -1;
 
         final Attempt attempt;
-        private WaitLimit limit;
+        private final WaitLimit limit;
         private final Settlements.Settlement settlement;
         private boolean fastPath;
         private boolean tookFree;
@@ -338,7 +338,7 @@ public final class Acquisitions {
             }
             if (told == Told.NOTHING && failure == null && !limit.waits() && !limit.barges()) {
                 // The time of a try without time begins with the request: the thread may have been held up before.
-                limit = limit.next(clock.nanoTime());
+                limit.restart(clock.nanoTime());
             }
             asked = true;
             triesAgain = false;
@@ -428,7 +428,7 @@ public final class Acquisitions {
                     && !wasToldBusy()
                     && askAtNanos - attempt.beganNanos() < settings.commandTimeoutNanos()
                     && isKnownToBeBusy(now)) {
-                limit = limit.next(askAtNanos);
+                limit.restart(askAtNanos);
                 triesAgain = true;
             }
         }

@@ -72,7 +72,8 @@ public final class Together {
         List<Attempt> all = new ArrayList<>(locks.size());
         try {
             long began = clock.nanoTime();
-            long timeoutNanos = within.next(began).timeoutNanos(began, settings.commandTimeoutNanos());
+            within.restart(began);
+            long timeoutNanos = within.timeoutNanos(began, settings.commandTimeoutNanos());
             WaitLimit limit = WaitLimit.forAnswer(began, timeoutNanos, settings.retryForNanos());
             for (LockKeys keys : locks) {
                 Attempt attempt = attempts.make(keys, owner, request, limit);
