@@ -50,12 +50,14 @@ public final class Leadership implements AutoCloseable {
 
     private final String name;
     private final LeaderOptions options;
+    private final Clock clock;
     private final Candidacy candidacy;
     private final CompletionStage<Void> ended;
 
     private Leadership(Candidacy.Office office, LeaderOptions options, Candidacy candidacy) {
         this.name = office.name();
         this.options = options;
+        this.clock = office.agenda().clock();
         this.candidacy = candidacy;
         this.ended = candidacy.ended().minimalCompletionStage();
     }
@@ -126,7 +128,7 @@ public final class Leadership implements AutoCloseable {
      * held and renewed until the work returns, the lock is lost, or the {@link Locks} is closed. An interrupt ends the
      * wait and is kept. The work itself may call this, and is not waited for then.
      *
-     * @param drain how long to wait, 0 to 24 h
+     * @param drain how long to wait, 0 to 24 h, with the time of code that depends on {@link LeaderTerm#stopping()}
      * @return whether all has ended: no work runs, and the lock has been released. If Redis does not answer, the
      *     release goes on in the background, as that of {@link LockHandle#release}; so does the leave of a candidate
      *     that waited
@@ -134,13 +136,14 @@ public final class Leadership implements AutoCloseable {
      */
     public boolean close(Duration drain) {
         long nanos = LeaderOptions.checkDrain(drain).toNanos();
+        long began = clock.nanoTime();
         candidacy.beginClose();
         Term present = candidacy.term();
         if (present != null && present.isOfCaller()) {
             return false;
         }
         CompletableFuture<Void> ended = candidacy.ended();
-        candidacy.await(nanos, ended::isDone);
+        candidacy.await(nanos - (clock.nanoTime() - began), ended::isDone);
         if (!ended.isDone()) {
             LOG.warn(
                     "The work of the leader of \"{}\" has not ended within {}: the lock stays held",

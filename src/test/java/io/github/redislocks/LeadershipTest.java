@@ -389,6 +389,15 @@ class LeadershipTest extends FakeTime {
     }
 
     @Test
+    void close_whileUsersCodeTakesTheTime_endsWithTheDrain() {
+        Work work = new Work();
+        work.stay = over;
+        Leadership leadership = run(locks, work, LeaderOptions.defaults());
+        work.elected().stopping().thenRun(() -> clock.advanceMillis(3_000));
+        assertThat(leadership.close(Duration.ofSeconds(3))).isFalse();
+    }
+
+    @Test
     void close_byItself_usesTheDrainOfTheOptions() {
         Work work = new Work();
         work.stay = over;
