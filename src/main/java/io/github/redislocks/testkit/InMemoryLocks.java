@@ -130,7 +130,8 @@ public final class InMemoryLocks implements AutoCloseable {
 
     /**
      * Stops the clock: from now on, time passes by {@link #advance} alone. A thread that waits with a time limit then
-     * waits for that, so such a wait must not be the test's own thread's.
+     * waits for that, so such a wait must not be the test's own thread's. So does a {@code tryLock()} of a lock that a
+     * paused client keeps by its residency: it waits for the answer of that client, for a command timeout.
      */
     public void stopClock() {
         time.stop();

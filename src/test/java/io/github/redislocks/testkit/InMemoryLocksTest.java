@@ -7,12 +7,14 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.FencedLock;
 import io.github.redislocks.LeaderOptions;
 import io.github.redislocks.Leadership;
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisOutage;
@@ -330,6 +332,22 @@ class InMemoryLocksTest {
         assertThat(lock.remainingLease()).isEqualTo(left);
         memory.advance(Duration.ofSeconds(3));
         assertThat(lock.remainingLease()).isEqualTo(left.minusSeconds(3));
+    }
+
+    @Test
+    void stopClock_tryOfALockThatAPausedClientKeeps_waitsForTheTimeOfAnAnswer() {
+        FencedLock kept = locks.lock("job", LockOptions.defaults().residency(Duration.ofMinutes(1)));
+        kept.lock();
+        kept.unlock();
+        memory.stopClock();
+        memory.pause(locks);
+        CompletableFuture<Boolean> tried = CompletableFuture.supplyAsync(other::tryLock);
+        await().until(() -> {
+            memory.advance(Duration.ofSeconds(1));
+            return tried.isDone();
+        });
+        assertThat(tried.join()).isFalse();
+        memory.resume(locks);
     }
 
     @Test
