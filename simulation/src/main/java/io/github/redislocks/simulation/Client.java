@@ -94,7 +94,7 @@ final class Client {
                     .withCommandTimeout(TIMEOUT)
                     .withRetryFor(RETRY_FOR);
             Threads own = Threads.of(this::thread, "c" + number);
-            redis = new Quorum(networks, settings, RESTART_DELAY.toMillis(), own);
+            redis = new Quorum(networks, settings, RESTART_DELAY.toMillis(), own, LockSupport::parkNanos);
         }
         RedisLocks.Builder builder = RedisLocks.builder()
                 .lease(LEASE)
