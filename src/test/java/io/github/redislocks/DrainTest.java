@@ -14,8 +14,10 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.testkit.twin.Fault;
+import io.github.redislocks.testkit.twin.HeldCalls;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -320,5 +322,20 @@ class DrainTest extends FakeTime {
         passUntil(() -> !closer.isAlive());
         closer.join();
         assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void close_duringAForce_isWhatTheCallerIsTold() {
+        other.lock();
+        HeldCalls held = redis.hold(verb("locked")).whateverTheirTimeouts();
+        CompletableFuture<Boolean> forced = CompletableFuture.supplyAsync(lock::forceUnlock);
+        held.awaitParked(1, Duration.ofSeconds(20));
+        whileTimePasses(locks::close);
+        held.release();
+        assertThatThrownBy(forced::join)
+                .cause()
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining(CLOSED);
+        other.unlock();
     }
 }

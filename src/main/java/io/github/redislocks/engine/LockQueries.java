@@ -160,6 +160,8 @@ public final class LockQueries {
         try {
             return monitored.run(call, settings.commandTimeoutNanos());
         } catch (RedisException e) {
+            // A close of the client ends its requests, too.
+            attempts.checkOpen();
             throw unavailable.toDo(keys, whatNot, consequence, clock.nanoTime() - sent, e);
         }
     }
