@@ -215,6 +215,7 @@ public final class QuorumServer {
         long untilMicros =
                 Math.max(delayMillis == 0 ? 0 : sinceMicros + delayMillis * 1_000, restarted ? votesFromMicros() : 0);
         long leftMicros = untilMicros - server.nowMicros();
+        // Written before the run id and read after it: a request that names the new server then heeds its silence.
         silence = leftMicros <= 0 ? null : new Silence(untilMicros, nanoTime.getAsLong() + 2_000 * leftMicros);
         if (!restarted) {
             Loggers.CONNECTION.warn(
