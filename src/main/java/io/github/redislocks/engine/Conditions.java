@@ -93,7 +93,7 @@ public final class Conditions {
             try {
                 Reply reply = monitored.run(call, settings.commandTimeoutNanos());
                 if (Answer.isGone(reply)) {
-                    losses.lose(hold, LockLost.Reason.TAKEN);
+                    losses.taken(hold);
                     throw Losses.exception(held);
                 }
                 for (Object place : reply.values()) {
@@ -261,7 +261,10 @@ public final class Conditions {
                         pause();
                         continue;
                     }
-                    if (answer == Answer.Word.GONE && !reply.resent() && !repeated && inRedis.releaseFailed()) {
+                    if (answer == Answer.Word.GONE
+                            && !reply.resent()
+                            && !repeated
+                            && inRedis.releaseFailed(clock.nanoTime() >= deadline)) {
                         losses.ended(inRedis);
                         throw lost(attempt);
                     }

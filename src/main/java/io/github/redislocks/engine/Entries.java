@@ -1,7 +1,6 @@
 package io.github.redislocks.engine;
 
 import io.github.redislocks.LockListener;
-import io.github.redislocks.LockLost;
 import io.github.redislocks.LockNotAcquired;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.MemoryEdge;
@@ -240,7 +239,7 @@ final class Entries {
             try {
                 Reply reply = monitored.run(call.with(settings.acks()), timeout);
                 if (!Answer.isKept(reply)) {
-                    losses.lose(inRedis, LockLost.Reason.TAKEN);
+                    losses.taken(inRedis);
                 } else if (inRedis.extend(clock.nanoTime(), sent, lease)) {
                     inRedis.reentryAnswered();
                     // What this has given lasts longer than what the tries before may have, unless one runs late.

@@ -107,7 +107,7 @@ final class Exits {
     boolean undo(LockObject lock, Hold hold, long byNanos) {
         if (hold.count() > 1) {
             if (isCounted(lock, hold) && isTaken(hold, byNanos)) {
-                losses.lose(hold, LockLost.Reason.TAKEN);
+                losses.taken(hold);
             }
             exited(hold);
             return true;
@@ -143,7 +143,7 @@ final class Exits {
                 extended = hold.extend(clock.nanoTime(), sent, lease);
                 hold.isTold(outlasts || !extended || reply.resent());
             } else {
-                losses.lose(hold, LockLost.Reason.TAKEN);
+                losses.taken(hold);
             }
         } catch (RedisException e) {
             // It has what is left of its last renewal.
@@ -206,7 +206,7 @@ final class Exits {
     private void exit(LockObject lock, Hold hold, long byNanos) {
         try {
             if (isCounted(lock, hold) && isTaken(hold, byNanos)) {
-                losses.lose(hold, LockLost.Reason.TAKEN);
+                losses.taken(hold);
             }
         } catch (Error e) {
             // Counted as unlocked, as the JDK's lock would be if an error came after its unlock.
@@ -390,7 +390,7 @@ final class Exits {
                 }
                 lock.crowded = true;
                 hold.names(handoff.successor(hold));
-                found = handOn(lock, hold, sent, ending.byNanos, mayHaveRun);
+                found = handOn(lock, hold, sent, ending.untilNanos, ending.byNanos, mayHaveRun);
             } catch (RedisException e) {
                 found = goesOnLater(ending, e);
             }
@@ -411,11 +411,11 @@ final class Exits {
             if (freed != null && Answer.isFreed(freed)) {
                 localQueue.exit(lock.keys, hold.attempt);
             } else if (freed == null) {
-                found = handOn(lock, hold, sent, byNanos, false);
+                found = handOn(lock, hold, sent, until, byNanos, false);
             } else {
                 lock.crowded = true;
                 hold.names(handoff.successor(hold));
-                found = handOn(lock, hold, sent, byNanos, freed.resent());
+                found = handOn(lock, hold, sent, until, byNanos, freed.resent());
             }
         } catch (RedisException e) {
             found = goesOnLater(new Ending(hold, sent, until, byNanos), e);
@@ -452,14 +452,17 @@ final class Exits {
     }
 
     /** Ends a hold in Redis and hands the lock on; false if the hold was gone there already. */
-    private boolean handOn(LockObject lock, Hold hold, long sent, long byNanos, boolean mayHaveRun) {
+    private boolean handOn(LockObject lock, Hold hold, long sent, long until, long byNanos, boolean mayHaveRun) {
         Call call = handoff.releaseOf(hold, keepsTurn(hold, sent));
         long left = Math.min(sent + settings.commandTimeoutNanos(), byNanos) - clock.nanoTime();
         Reply reply = monitored.run(call, left);
         hold.keepFor(0);
         // GONE, and no earlier copy of the release can have run: the hold was lost.
         Answer answer = Answer.of(reply);
-        if (answer == Answer.Word.GONE && !reply.resent() && !mayHaveRun && hold.releaseFailed()) {
+        if (answer == Answer.Word.GONE
+                && !reply.resent()
+                && !mayHaveRun
+                && hold.releaseFailed(clock.nanoTime() >= until)) {
             return false;
         }
         lock.crowded = !(answer instanceof Answer.Freed freed) || freed.crowded();

@@ -1,7 +1,6 @@
 package io.github.redislocks.engine;
 
 import io.github.redislocks.LockInspection;
-import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.health.UnavailableMessages;
@@ -145,7 +144,7 @@ public final class LockQueries {
             boolean same = hold.attempt == seen.attempt() && hold.owner.id.equals(seen.owner());
             if (same && hold.lock().equals(keys.lock())) {
                 hold.owner.confirmed(sentNanos);
-                losses.lose(hold, LockLost.Reason.TAKEN);
+                losses.taken(hold);
             }
         }
     }

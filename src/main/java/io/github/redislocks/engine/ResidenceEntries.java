@@ -1,6 +1,5 @@
 package io.github.redislocks.engine;
 
-import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.events.EventNotifier;
@@ -305,7 +304,7 @@ final class ResidenceEntries {
                     lease.renewedFor(millis);
                 }
             } else {
-                losses.lose(lease, LockLost.Reason.TAKEN);
+                losses.taken(lease);
             }
         } catch (RedisException e) {
             // The acquisition that follows meets it as well.

@@ -72,6 +72,13 @@ public final class Losses {
         }
     }
 
+    /** Declares a hold lost that Redis does not have, unless it has ended already, also by its deadline. */
+    public void taken(Hold hold) {
+        if (isValid(hold)) {
+            lose(hold, LockLost.Reason.TAKEN);
+        }
+    }
+
     /** Declares a hold lost, unless it has ended already; true if this call ended it. */
     public boolean lose(Hold hold, LockLost.Reason reason) {
         boolean first = hold.lose(reason);

@@ -444,8 +444,8 @@ public final class Renewals implements Task {
                     // The message came while this was under way, and the answer may be from before.
                     hold.renewAt(now);
                 }
-            } else if (losses.isValid(hold)) {
-                losses.lose(hold, LockLost.Reason.TAKEN);
+            } else {
+                losses.taken(hold);
             }
         }
 

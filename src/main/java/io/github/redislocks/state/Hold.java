@@ -438,8 +438,13 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
 
     /** Ends the hold as lost if its deadline has passed; true for the one caller that ended it. */
     public boolean loseIfPast(long now) {
+        return end(now, lost(reasonPast()));
+    }
+
+    /** Why the hold is lost if its deadline has passed. */
+    private LockLost.Reason reasonPast() {
         LockLost.Reason reason = isUnanswered() ? LockLost.Reason.UNCONFIRMED : LockLost.Reason.EXPIRED;
-        return end(now, lost(isLastLease() ? LockLost.Reason.HELD_TOO_LONG : reason));
+        return isLastLease() ? LockLost.Reason.HELD_TOO_LONG : reason;
     }
 
     private boolean end(long ifAtMost, long ended) {
@@ -485,9 +490,13 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         return owner.keptMillis() > 0;
     }
 
-    /** Ends the hold as lost because its release found nothing to release. */
-    public boolean releaseFailed() {
-        return STATE.compareAndSet(this, RELEASING, lost(LockLost.Reason.TAKEN));
+    /**
+     * Ends the hold as lost because its release found nothing to release.
+     *
+     * @param past whether the deadline had passed by then, which explains the loss
+     */
+    public boolean releaseFailed(boolean past) {
+        return STATE.compareAndSet(this, RELEASING, lost(past ? reasonPast() : LockLost.Reason.TAKEN));
     }
 
     /** Ends the hold as lost although its release goes on. */

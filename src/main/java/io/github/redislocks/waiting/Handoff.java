@@ -531,7 +531,7 @@ public final class Handoff implements Renewals.Rescue {
                     && !wasSentBefore()
                     && Answer.isGone(reply)
                     && !reply.resent()
-                    && hold.releaseFailed()) {
+                    && hold.releaseFailed(clock.nanoTime() >= untilNanos)) {
                 // Whoever declares the loss ends the turn as well.
                 hold.keepFor(0);
                 end(false);

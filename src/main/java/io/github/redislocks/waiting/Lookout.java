@@ -1,6 +1,5 @@
 package io.github.redislocks.waiting;
 
-import io.github.redislocks.LockLost;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
@@ -95,7 +94,7 @@ public final class Lookout implements Task {
         @Override
         public void answered(Reply reply, long sentNanos) {
             if (Answer.isGone(reply)) {
-                losses.lose(hold, LockLost.Reason.TAKEN);
+                losses.taken(hold);
             }
         }
 

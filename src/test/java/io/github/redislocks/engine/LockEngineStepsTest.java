@@ -23,6 +23,7 @@ import io.github.redislocks.watchdog.PendingCommand;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -710,5 +711,27 @@ class LockEngineStepsTest extends SteppedClient {
         await().until(() -> ends.equals(List.of(false)));
         assertThat(hold.isLost()).isTrue();
         assertThat(client.holds.all()).isEmpty();
+    }
+
+    /** While a request is under way, the lease ends, and Redis forgets the hold by itself. */
+    private void expiresDuring(String script, ThrowingCallable call) {
+        sync.lock(100, false);
+        during(script, () -> clock.advanceMillis(101));
+        assertThatThrownBy(call).isInstanceOf(LockLostException.class).hasMessageContaining("EXPIRED");
+    }
+
+    @Test
+    void unlock_answeredAfterTheEndOfTheLease_reportsThatEnd() {
+        expiresDuring("free", sync::unlock);
+    }
+
+    @Test
+    void await_answeredAfterTheEndOfTheLease_reportsThatEnd() {
+        expiresDuring("await", () -> client.condition(sync, "c").await());
+    }
+
+    @Test
+    void signal_answeredAfterTheEndOfTheLease_reportsThatEnd() {
+        expiresDuring("signal", () -> client.condition(sync, "c").signal());
     }
 }

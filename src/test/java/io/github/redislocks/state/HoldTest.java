@@ -70,8 +70,8 @@ class HoldTest {
     void releaseFailed_afterTheRelease_isTheLoss() {
         Hold hold = hold(true, 100);
         hold.beginRelease(50);
-        assertThat(hold.releaseFailed()).isTrue();
-        assertThat(hold.releaseFailed()).isFalse();
+        assertThat(hold.releaseFailed(false)).isTrue();
+        assertThat(hold.releaseFailed(false)).isFalse();
         assertThat(hold.lossReason()).isEqualTo(LockLost.Reason.TAKEN);
         assertThat(hold.isReleasedTooLate()).isFalse();
     }

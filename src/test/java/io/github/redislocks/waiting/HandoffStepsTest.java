@@ -613,7 +613,7 @@ class HandoffStepsTest extends StillClient {
         assertThat(leave.need()).isEqualTo(PendingCommand.Need.LATER);
         hold.beginRelease(clock.nanoTime());
         assertThat(leave.need()).isEqualTo(PendingCommand.Need.LATER);
-        hold.releaseFailed();
+        hold.releaseFailed(false);
         assertThat(leave.need()).isEqualTo(PendingCommand.Need.NOW);
         client.holds.forget(hold);
         hold(enter());

@@ -390,7 +390,7 @@ class LinearizabilityTest {
 
         @Operation
         public boolean releaseFailed() {
-            return hold.releaseFailed();
+            return hold.releaseFailed(false);
         }
 
         @Operation
@@ -480,7 +480,7 @@ class LinearizabilityTest {
 
         @Operation
         public boolean releaseFailed() {
-            return hold.releaseFailed();
+            return hold.releaseFailed(false);
         }
 
         @Operation
