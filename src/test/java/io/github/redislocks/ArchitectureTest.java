@@ -11,30 +11,18 @@ import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.sli
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.base.DescribedPredicate;
-import com.tngtech.archunit.core.domain.JavaCall;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
-import com.tngtech.archunit.core.domain.properties.HasOwner;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.library.dependencies.SliceAssignment;
 import com.tngtech.archunit.library.dependencies.SliceIdentifier;
-import io.github.redislocks.concurrent.Threads;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Timer;
-import java.util.TimerTask;
-import java.util.concurrent.ArrayBlockingQueue;
-import java.util.concurrent.LinkedBlockingDeque;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.locks.Condition;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -44,7 +32,7 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 
 /** The directions in which the parts of the library may know each other, and what none of them may use. */
-class ArchitectureTest {
+class ArchitectureTest extends CodeRules {
 
     private static final String CORE = "io.github.redislocks";
     private static final String TRANSPORT = CORE + ".redis..";
@@ -62,13 +50,9 @@ class ArchitectureTest {
     /** The classes whose public API takes an address or a configuration of Jedis. */
     private static final String TAKE_JEDIS_TYPES = "io\\.github\\.redislocks\\.JedisServers";
 
-    /** The classes of the integration with Spring Boot that make a configuration of Jedis of what Boot knows. */
-    private static final String TRANSLATE_TO_JEDIS =
-            "io\\.github\\.redislocks\\.spring\\.(BootServers|DataRedisProperties|ConnectionDetailsServers)(\\$.*)?";
-
     private static final String TOLD = "what users are told";
 
-    /** What integrations may know, and the core may not know of them. */
+    /** The test kit may know this package; the package may not know the test kit. */
     private static final String EXPORTED = "the exported package";
 
     /**
@@ -128,8 +112,6 @@ class ArchitectureTest {
                         "redis",
                         "concurrent",
                         TOLD));
-        rooms.put("micrometer", List.of(EXPORTED));
-        rooms.put("shedlock", List.of(EXPORTED));
         rooms.put("testkit.lua", List.of());
         rooms.put("testkit.twin", List.of("testkit.lua", "redis", "concurrent"));
         rooms.put(
@@ -145,8 +127,6 @@ class ArchitectureTest {
                         "redis",
                         "concurrent",
                         EXPORTED));
-        rooms.put("spring", List.of("micrometer", EXPORTED));
-        rooms.put("spring.integration", List.of(EXPORTED));
         return rooms;
     }
 
@@ -155,15 +135,23 @@ class ArchitectureTest {
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_JARS)
             .importPackages(CORE);
 
+    ArchitectureTest() throws IOException {
+        super(MAIN, sources());
+    }
+
+    private static List<Path> sources() throws IOException {
+        try (Stream<Path> files = Files.walk(Path.of("src", "main", "java"))) {
+            return files.filter(file -> file.toString().endsWith(".java")).toList();
+        }
+    }
+
     @Test
-    void frameworks_outsideTheirIntegrations_areUnknown() {
+    void frameworks_areUnknown() {
         noClasses()
-                .that()
-                .resideOutsideOfPackage(CORE + ".spring..")
                 .should()
                 .dependOnClassesThat()
-                .resideInAnyPackage("org.springframework..", "org.aopalliance..")
-                .because("whoever has no Spring must be able to load every class but those of its integration")
+                .resideInAnyPackage("org.springframework..", "org.aopalliance..", "io.micrometer..", "net.javacrumbs..")
+                .because("an integration is an artifact of its own")
                 .check(MAIN);
     }
 
@@ -181,25 +169,14 @@ class ArchitectureTest {
     }
 
     @Test
-    void exportedPackage_knowsNoIntegration() {
+    void exportedPackage_knowsNoTestKit() {
         noClasses()
                 .that()
                 .resideInAPackage(CORE)
                 .should()
                 .dependOnClassesThat()
-                .resideInAnyPackage(CORE + ".micrometer..", CORE + ".shedlock..", CORE + ".testkit..")
+                .resideInAPackage(CORE + ".testkit..")
                 .because("what is optional must not be needed")
-                .check(MAIN);
-    }
-
-    @Test
-    void threads_outsideTheirFactory_areNotMade() {
-        noClasses()
-                .that(are(DescribedPredicate.not(JavaClass.Predicates.equivalentTo(Threads.class))))
-                .should()
-                .callConstructorWhere(JavaCall.Predicates.target(
-                        HasOwner.Predicates.With.owner(JavaClass.Predicates.assignableTo(Thread.class))))
-                .because("a thread of the library must take nothing over from the caller that happens to need it")
                 .check(MAIN);
     }
 
@@ -208,7 +185,7 @@ class ArchitectureTest {
         noClasses()
                 .that()
                 .resideOutsideOfPackages(BY_JEDIS)
-                .and(are(DescribedPredicate.not(nameMatching(TAKE_JEDIS_TYPES + "|" + TRANSLATE_TO_JEDIS))))
+                .and(are(DescribedPredicate.not(nameMatching(TAKE_JEDIS_TYPES))))
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("redis.clients..")
@@ -292,68 +269,6 @@ class ArchitectureTest {
     @Test
     void packages_all_haveNoCycles() {
         slices().assignedFrom(BY_PACKAGE).should().beFreeOfCycles().check(MAIN);
-    }
-
-    @Test
-    void wallClock_allClasses_isNotRead() {
-        noClasses()
-                .should()
-                .callMethod(System.class, "currentTimeMillis")
-                .orShould()
-                .callMethod(Instant.class, "now")
-                .because("a hold is valid by monotonic time, and a lease by that of Redis; the wall clock jumps")
-                .check(MAIN);
-    }
-
-    @Test
-    void timer_allClasses_isNotUsed() {
-        noClasses()
-                .should()
-                .dependOnClassesThat()
-                .areAssignableTo(Timer.class)
-                .orShould()
-                .dependOnClassesThat()
-                .areAssignableTo(TimerTask.class)
-                .because("one exception in a task ends a Timer; the library has one scheduler")
-                .check(MAIN);
-    }
-
-    @Test
-    void conditionsOfTheJdk_allClasses_areNotWaitedFor() {
-        noClasses()
-                .should()
-                .callMethodWhere(JavaCall.Predicates.target(
-                        HasOwner.Predicates.With.owner(JavaClass.Predicates.equivalentTo(Condition.class))))
-                .orShould()
-                .dependOnClassesThat()
-                .belongToAnyOf(LinkedBlockingQueue.class, ArrayBlockingQueue.class, LinkedBlockingDeque.class)
-                .because("a Condition whose first signal meets an OutOfMemoryError may lose its waiter for good")
-                .check(MAIN);
-    }
-
-    @Test
-    void synchronized_allSources_isNotUsed() throws IOException {
-        // Read from the sources, since a class file's model shows synchronized methods but no blocks.
-        Pattern comment = Pattern.compile("/\\*.*?\\*/|//[^\\n]*", Pattern.DOTALL);
-        Pattern keyword = Pattern.compile("\\bsynchronized\\b");
-        Path sources = Path.of("src", "main", "java");
-        try (Stream<Path> files = Files.walk(sources)) {
-            List<Path> guilty = files.filter(file -> file.toString().endsWith(".java"))
-                    .filter(file -> keyword.matcher(comment.matcher(read(file)).replaceAll(""))
-                            .find())
-                    .toList();
-            assertThat(guilty)
-                    .as("use a ReentrantLock: synchronized pins a virtual thread before JDK 24")
-                    .isEmpty();
-        }
-    }
-
-    private static String read(Path file) {
-        try {
-            return Files.readString(file);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 
     private static final SliceAssignment BY_PACKAGE = new SliceAssignment() {

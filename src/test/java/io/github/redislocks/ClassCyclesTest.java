@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.fixture.Artifacts;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -17,7 +18,6 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -25,8 +25,6 @@ import org.junit.jupiter.api.Test;
  * in a signature only.
  */
 class ClassCyclesTest {
-
-    private static final Path SOURCES = Path.of("src", "main", "java", "io", "github", "redislocks");
 
     private static final int MOST = 3;
 
@@ -36,7 +34,7 @@ class ClassCyclesTest {
     private static final Pattern TYPE = Pattern.compile("\\b[A-Z]\\w*");
 
     @Test
-    void classes_thatNeedEachOther_areFew() throws IOException {
+    void classes_thatNeedEachOther_areFew() {
         List<Set<String>> cycles = cycles(graph());
         assertThat(cycles).as("the test sees those that are there").contains(Set.of("LockEngine", "Sync"));
         assertThat(cycles)
@@ -44,13 +42,10 @@ class ClassCyclesTest {
                 .allSatisfy(cycle -> assertThat(cycle).hasSizeLessThanOrEqualTo(MOST));
     }
 
-    private static Map<String, Set<String>> graph() throws IOException {
-        Map<String, Path> files;
-        try (Stream<Path> all = Files.walk(SOURCES)) {
-            files = all.filter(file -> file.toString().endsWith(".java"))
-                    .filter(file -> !file.endsWith("package-info.java"))
-                    .collect(Collectors.toMap(ClassCyclesTest::name, file -> file));
-        }
+    private static Map<String, Set<String>> graph() {
+        Map<String, Path> files = Artifacts.sources("src/main/java/io").stream()
+                .filter(file -> !file.endsWith("package-info.java"))
+                .collect(Collectors.toMap(ClassCyclesTest::name, file -> file));
         Map<String, Set<String>> graph = new TreeMap<>();
         files.forEach((name, file) -> {
             Set<String> named = TYPE.matcher(code(file))

@@ -2,6 +2,7 @@ package io.github.redislocks.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.fixture.Artifacts;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -19,7 +20,6 @@ import org.junit.jupiter.api.Test;
 /** That docs/ARCHITECTURE.md names what is there. */
 class ArchitecturePageTest {
 
-    private static final Path SOURCES = Path.of("src", "main", "java", "io", "github", "redislocks");
     private static final Path SCRIPTS =
             Path.of("src", "main", "resources", "io", "github", "redislocks", "script", "lua");
 
@@ -35,12 +35,10 @@ class ArchitecturePageTest {
     private final Map<String, String> sources;
 
     ArchitecturePageTest() throws IOException {
-        try (Stream<Path> files = Files.walk(SOURCES)) {
-            sources = files.filter(file -> file.toString().endsWith(".java"))
-                    .filter(file -> !file.endsWith("package-info.java"))
-                    .collect(Collectors.toMap(
-                            file -> file.getFileName().toString().replace(".java", ""), ArchitecturePageTest::read));
-        }
+        sources = Artifacts.sources("src/main/java/io").stream()
+                .filter(file -> !file.endsWith("package-info.java"))
+                .collect(Collectors.toMap(
+                        file -> file.getFileName().toString().replace(".java", ""), ArchitecturePageTest::read));
     }
 
     private static String read(Path file) {
@@ -120,10 +118,13 @@ class ArchitecturePageTest {
 
     @Test
     void rooms_areAllDrawn() throws IOException {
-        try (Stream<Path> folders = Files.walk(SOURCES)) {
-            assertThat(folders.filter(Files::isDirectory).filter(folder -> !folder.equals(SOURCES)))
-                    .extracting(folder -> SOURCES.relativize(folder).toString().replace('/', '.'))
-                    .allSatisfy(room -> assertThat(page).containsPattern("\\b" + Pattern.quote(room) + "\\b"));
+        for (Path artifact : Artifacts.folders("src/main/java/io/github/redislocks")) {
+            try (Stream<Path> folders = Files.walk(artifact)) {
+                assertThat(folders.filter(Files::isDirectory).filter(folder -> !folder.equals(artifact)))
+                        .extracting(
+                                folder -> artifact.relativize(folder).toString().replace('/', '.'))
+                        .allSatisfy(room -> assertThat(page).containsPattern("\\b" + Pattern.quote(room) + "\\b"));
+            }
         }
     }
 }

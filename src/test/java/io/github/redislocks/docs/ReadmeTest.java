@@ -9,6 +9,7 @@ import io.github.redislocks.LockLost;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.fixture.Artifacts;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.state.Settings;
 import java.io.IOException;
@@ -300,13 +301,11 @@ class ReadmeTest {
 
     @Test
     void testClasses_namedInAllDocuments_exist() throws IOException {
-        List<String> classes;
-        try (var files = Files.walk(TESTS)) {
-            classes = files.map(file -> file.getFileName().toString())
-                    .filter(file -> file.endsWith("Test.java"))
-                    .map(file -> file.replace(".java", ""))
-                    .toList();
-        }
+        List<String> classes = Artifacts.sources("src/test/java").stream()
+                .map(file -> file.getFileName().toString())
+                .filter(file -> file.endsWith("Test.java"))
+                .map(file -> file.replace(".java", ""))
+                .toList();
         for (Path document : documents()) {
             assertThat(matches(Files.readString(document), "`([A-Z][A-Za-z]*Test)`"))
                     .as("test classes named in %s", document)

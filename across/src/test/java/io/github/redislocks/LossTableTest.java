@@ -3,6 +3,7 @@ package io.github.redislocks;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.Way.Mode;
+import io.github.redislocks.fixture.Artifacts;
 import io.github.redislocks.shedlock.RedisLocksProvider;
 import io.github.redislocks.spring.LockedTransactions;
 import io.github.redislocks.spring.integration.RedisLocksRegistry;
@@ -13,6 +14,7 @@ import java.lang.reflect.Modifier;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -146,17 +148,25 @@ class LossTableTest extends FakeTime implements LossScene.Ground {
                 .collect(Collectors.joining(",", method.getName() + '(', ")"));
     }
 
-    /** The public types of the exported packages. */
-    private static Stream<Class<?>> exported() throws Exception {
-        Path classes = Path.of(
-                Locks.class.getProtectionDomain().getCodeSource().getLocation().toURI());
-        return Files.readAllLines(Path.of("src/main/java/module-info.java")).stream()
-                .filter(line -> line.strip().startsWith("exports "))
-                .map(line -> line.strip().replaceAll("exports |;", ""))
-                .flatMap(room -> Arrays.stream(
-                                classes.resolve(room.replace('.', '/')).toFile().list())
-                        .filter(file -> file.endsWith(".class"))
-                        .map(file -> ClassUtils.resolveClassName(room + '.' + file.replace(".class", ""), null)));
+    /** The public types of the packages that the artifacts export. */
+    private static Stream<Class<?>> exported() throws IOException {
+        List<Class<?>> types = new ArrayList<>();
+        for (Path module : Artifacts.sources("src/main/java")) {
+            if (module.endsWith("module-info.java")) {
+                Path classes = module.resolveSibling("../../../target/classes");
+                Pattern.compile("exports ([\\w.]+);")
+                        .matcher(Files.readString(module))
+                        .results()
+                        .map(room -> room.group(1))
+                        .forEach(room -> Arrays.stream(classes.resolve(room.replace('.', '/'))
+                                        .toFile()
+                                        .list())
+                                .filter(file -> file.endsWith(".class"))
+                                .map(file -> ClassUtils.resolveClassName(room + '.' + file.replace(".class", ""), null))
+                                .forEach(types::add));
+            }
+        }
+        return types.stream();
     }
 
     @Override

@@ -23,7 +23,7 @@ class SpringPageTest {
 
     private static final Path PAGE = Path.of("docs", "spring.md");
     private static final Path METADATA =
-            Path.of("src", "main", "resources", "META-INF", "spring-configuration-metadata.json");
+            Path.of("spring-boot-starter/src/main/resources/META-INF/spring-configuration-metadata.json");
     private static final String PREFIX = "redis-locks.";
 
     /** The properties of the code, by their names, with their types. */

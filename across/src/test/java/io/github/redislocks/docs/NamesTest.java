@@ -14,6 +14,7 @@ import io.github.redislocks.LocksRenewed;
 import io.github.redislocks.RedisOutage;
 import io.github.redislocks.concurrent.Log;
 import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.fixture.Artifacts;
 import io.github.redislocks.jfr.FlightRecording;
 import io.github.redislocks.micrometer.LockMetrics;
 import io.github.redislocks.micrometer.LockObservations;
@@ -54,7 +55,6 @@ import org.junit.jupiter.api.Test;
 class NamesTest {
 
     private static final Path PAGE = Path.of("docs/names.md");
-    private static final Path MAIN = Path.of("src", "main", "java");
     private static final String OURS = "io.github.redislocks.";
     private static final Set<String> OF_ALL_EVENTS = Set.of("startTime", "duration", "eventThread", "stackTrace");
     private static final Pattern LOGGING = Pattern.compile("Loggers\\s*\\.([A-Z]+)\\s*\\.(error|warn|info|debug)\\(");
@@ -172,16 +172,13 @@ class NamesTest {
     /** What matches in any source of the library, with its groups; a logger by the name of its constant. */
     private static List<MatchResult> found(Pattern pattern) throws IOException {
         List<MatchResult> found = new ArrayList<>();
-        try (Stream<Path> files = Files.walk(MAIN)) {
-            for (Path file :
-                    files.filter(each -> each.toString().endsWith(".java")).toList()) {
-                String text = Files.readString(file);
-                Matcher alias = ALIAS.matcher(text);
-                if (alias.find()) {
-                    text = text.replaceAll("\\b" + alias.group(1) + "\\.", "Loggers." + alias.group(2) + ".");
-                }
-                pattern.matcher(text).results().forEach(found::add);
+        for (Path file : Artifacts.sources("src/main/java")) {
+            String text = Files.readString(file);
+            Matcher alias = ALIAS.matcher(text);
+            if (alias.find()) {
+                text = text.replaceAll("\\b" + alias.group(1) + "\\.", "Loggers." + alias.group(2) + ".");
             }
+            pattern.matcher(text).results().forEach(found::add);
         }
         return found;
     }
