@@ -97,6 +97,8 @@ public final class Quorum implements Redis {
 
         /** Waits for its turn at most until a time. */
         Inquiry(Call call, long turnUntilNanos) {
+            // No error may leave the register of attempts, or the turn of a node, half changed.
+            StackSpace.ensure();
             this.call = call;
             VoteState wanted = candidacies.of(call);
             candidacy = wanted != null && wanted.enter(turnUntilNanos) ? wanted : null;
@@ -237,8 +239,6 @@ public final class Quorum implements Redis {
     }
 
     private void ask(List<? extends Poll> polls, long deadline, boolean background) {
-        // Whoever takes the turn of a node must get as far as to give it back.
-        StackSpace.ensure();
         for (int i = 0; i < nodes.size(); i++) {
             nodes.get(i).ask(polls, deadline, background);
         }
