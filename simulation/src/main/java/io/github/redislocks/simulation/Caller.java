@@ -4,6 +4,7 @@ import io.github.redislocks.FencedLock;
 import io.github.redislocks.Leadership;
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockLostException;
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.MultiLock;
 import io.github.redislocks.MultiLockHandle;
@@ -15,12 +16,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.ToLongFunction;
 
 /** A thread of an application, which does one thing after the other with the locks. */
 final class Caller {
@@ -38,10 +41,14 @@ final class Caller {
         TRY_ACQUIRE,
         ACQUIRE_ASYNC,
         CANCEL_ASYNC,
+        ASYNC_FOR_A_TIME,
+        WITH_LOCK_ASYNC,
+        RUN_INTERRUPTED_BY_LOSS,
         LOCK_SEVERAL,
         TRY_SEVERAL,
         ACQUIRE_SEVERAL,
         WAIT_FOR_A_THING,
+        WAIT_A_WHILE_FOR_A_THING,
         GIVE_A_THING,
         LEAD,
         END_WITH_THE_LOCK,
@@ -59,8 +66,11 @@ final class Caller {
             return all;
         }
         Operation[] few = new Operation[random.below(4) + 2];
+        // Any, or neighbours, which have to do with one another.
+        int first = random.below(all.length);
+        int among = random.oneIn(2) ? all.length : few.length + 1;
         for (int i = 0; i < few.length; i++) {
-            few[i] = random.of(all);
+            few[i] = all[(first + random.below(among)) % all.length];
         }
         return few;
     }
@@ -107,8 +117,7 @@ final class Caller {
     void isGiven(String lockName) {
         if (giver == null || !giver.isAlive()) {
             Caller other = new Caller(scenario, client, name + "'s giver", random.another());
-            giver = world.thread(client.number, other.name, () -> other.give(lockName));
-            giver.start();
+            giver = scenario.start(client, other.name, () -> other.give(lockName));
         }
     }
 
@@ -179,8 +188,12 @@ final class Caller {
         Operation operation = random.of(scenario.operations);
         boolean breaks = operation == Operation.FORCE || operation == Operation.DELETE;
         boolean rare = breaks && !scenario.isWithoutFaults();
-        boolean unsupported = scenario.server.isQuorum()
-                && (operation == Operation.WAIT_FOR_A_THING || operation == Operation.GIVE_A_THING);
+        boolean waits =
+                switch (operation) {
+                    case WAIT_FOR_A_THING, WAIT_A_WHILE_FOR_A_THING, GIVE_A_THING -> true;
+                    default -> false;
+                };
+        boolean unsupported = waits && scenario.server.isQuorum();
         return rare && !random.oneIn(6) || unsupported ? Operation.LOCK : operation;
     }
 
@@ -240,6 +253,15 @@ final class Caller {
             }
             case ACQUIRE_ASYNC -> acquireAsync(lockName, SECOND * 20, numbers);
             case CANCEL_ASYNC -> acquireAsync(lockName, numbers.between(1_000, 300 * MILLISECOND), numbers);
+            case ASYNC_FOR_A_TIME -> {
+                CompletableFuture<LockHandle> future = client.locks.acquireAsync(lockName);
+                failLater(future, wait);
+                if (timed(null, wait, LATE_NANOS, () -> isAcquired(future))) {
+                    use(future.join(), numbers);
+                }
+            }
+            case WITH_LOCK_ASYNC -> withLockAsync(lockName, numbers);
+            case RUN_INTERRUPTED_BY_LOSS -> runInterruptedByLoss(lockName, numbers);
             case LOCK_SEVERAL -> {
                 MultiLock both = several();
                 both.lock();
@@ -267,24 +289,23 @@ final class Caller {
                                 .tryAcquireAll(scenario.names, wait)
                                 .map(handles::add)
                                 .isPresent())) {
-                    sleep(numbers.between(1_000, 100 * MILLISECOND));
-                    handles.get(0).release();
+                    use(handles.get(0), numbers);
                 }
             }
-            case WAIT_FOR_A_THING -> waitForAThing(lockName, lock);
+            case WAIT_FOR_A_THING -> waitForAThing(lock, Long.MAX_VALUE);
+            case WAIT_A_WHILE_FOR_A_THING -> waitForAThing(lock, wait.toNanos());
             case GIVE_A_THING -> give(lock);
             case LEAD -> lead(lockName, numbers);
             case END_WITH_THE_LOCK ->
-                world.thread(client.number, name + "-ends", () -> {
-                            try {
-                                if (lock.tryLock()) {
-                                    got(lock);
-                                }
-                            } catch (LockUnavailableException | LockLostException | IllegalStateException e) {
-                                world.event("%s: %s", name, e.getClass().getSimpleName());
-                            }
-                        })
-                        .start();
+                scenario.start(client, name + "-ends", () -> {
+                    try {
+                        if (lock.tryLock()) {
+                            got(lock);
+                        }
+                    } catch (LockUnavailableException | LockLostException | IllegalStateException e) {
+                        world.event("%s: %s", name, e.getClass().getSimpleName());
+                    }
+                });
             case FORCE -> {
                 awaitHeld(lockName, numbers);
                 scenario.server.beginForcing(lockName);
@@ -338,27 +359,93 @@ final class Caller {
         return acquired;
     }
 
-    private void acquireAsync(String lockName, long patienceNanos, Seeded numbers) throws InterruptedException {
+    private void acquireAsync(String lockName, long patienceNanos, Seeded numbers) {
         CompletableFuture<LockHandle> future = client.locks.acquireAsync(lockName);
-        try {
-            long until = world.now() + patienceNanos;
-            while (!future.isDone() && world.now() < until) {
-                LockSupport.parkNanos(Math.min(50 * MILLISECOND, patienceNanos));
-                if (Thread.interrupted()) {
-                    break;
-                }
-            }
-            if (!future.cancel(true)) {
-                use(future.get(), numbers);
-            }
-        } catch (CancellationException e) {
+        awaitDone(future, patienceNanos);
+        if (future.cancel(true)) {
             world.event("%s: cancelled", name);
-        } catch (ExecutionException e) {
-            if (e.getCause() instanceof RuntimeException cause) {
+        } else if (isAcquired(future)) {
+            use(future.join(), numbers);
+        }
+    }
+
+    /** Waits until a future has ended, for a time, or until an interrupt comes. */
+    private void awaitDone(CompletableFuture<?> future, long nanos) {
+        long until = world.now() + nanos;
+        while (!future.isDone() && world.now() < until) {
+            LockSupport.parkNanos(Math.min(50 * MILLISECOND, nanos));
+            if (Thread.interrupted()) {
+                break;
+            }
+        }
+    }
+
+    /** Waits until a future has ended, even if an interrupt comes; false if somebody has given the future up. */
+    private static boolean isAcquired(CompletableFuture<?> future) {
+        try {
+            future.join();
+            return true;
+        } catch (CancellationException e) {
+            return false;
+        } catch (CompletionException e) {
+            if (e.getCause() instanceof TimeoutException) {
+                return false;
+            } else if (e.getCause() instanceof RuntimeException cause) {
                 throw cause;
             }
-            throw new IllegalArgumentException(e);
+            throw e;
         }
+    }
+
+    /** As {@code orTimeout}, by a thread that the simulation runs. */
+    private void failLater(CompletableFuture<?> future, Duration wait) {
+        scenario.start(client, name + "'s timer", () -> {
+            sleep(wait.toNanos());
+            future.completeExceptionally(new TimeoutException());
+        });
+    }
+
+    /** Works under a lock without a thread that waits, and gives up in some schedules. */
+    private void withLockAsync(String lockName, Seeded numbers) {
+        long work = numbers.between(1_000, 500 * MILLISECOND);
+        CompletableFuture<Boolean> future = client.locks.withLockAsync(lockName, held -> {
+            Ledger.Possession possession =
+                    scenario.ledger.acquired(lockName, name, client, held::isHeld, held::fencingToken);
+            CompletableFuture<Boolean> done = new CompletableFuture<>();
+            scenario.start(client, name + "'s work", () -> {
+                sleep(work);
+                scenario.ledger.leaves(possession, held::isHeld);
+                done.complete(true);
+            });
+            return done;
+        });
+        if (numbers.oneIn(2)) {
+            failLater(future, Duration.ofNanos(numbers.between(1_000, SECOND)));
+        }
+        isAcquired(future);
+    }
+
+    /** Works under a lock, and has to be interrupted soon if that is lost. */
+    private void runInterruptedByLoss(String lockName, Seeded numbers) throws InterruptedException {
+        LockOptions options = LockOptions.defaults().interruptOnLoss(true);
+        waitsFor = lockName;
+        client.locks.runWithHandle(lockName, options, held -> {
+            waitsFor = null;
+            Ledger.Possession possession =
+                    scenario.ledger.acquired(lockName, name, client, held::isHeld, held::fencingToken);
+            long[] lostAt = {Long.MAX_VALUE};
+            held.lost().thenAccept(loss -> lostAt[0] = world.now());
+            long pausedBefore = world.pausedNanos(client.number);
+            long until = Simulated.nanoTime() + numbers.between(MILLISECOND, 4 * SECOND);
+            while (Simulated.nanoTime() < until && !Thread.interrupted()) {
+                LockSupport.parkNanos(Math.min(100 * MILLISECOND, until - Simulated.nanoTime()));
+                long late = world.now() - lostAt[0] - world.pausedNanos(client.number) + pausedBefore;
+                if (lostAt[0] != Long.MAX_VALUE && late > LATE_NANOS) {
+                    world.fail(name + " is not interrupted by the loss of " + lockName);
+                }
+            }
+            scenario.ledger.leaves(possession, held::isHeld);
+        });
     }
 
     private Ledger.Possession got(FencedLock lock) {
@@ -425,7 +512,8 @@ final class Caller {
             scenario.ledger.cameBack(possession, isHeldOnce(lock), lock::fencingToken);
             throw e;
         } catch (Throwable e) {
-            if (lock.isHeldByCurrentThread()) {
+            // A close that has begun ends the hold in a moment.
+            if (lock.isHeldByCurrentThread() && !client.locks.isClosed()) {
                 world.fail(name + ": an await threw, and the lock is held: " + text(e));
             }
             throw e;
@@ -433,23 +521,37 @@ final class Caller {
         scenario.ledger.cameBack(possession, isHeldOnce(lock), lock::fencingToken);
     }
 
-    /** Takes a thing of the store, and waits for one as long as there is none. */
-    private void waitForAThing(String lockName, FencedLock lock) throws InterruptedException {
+    /**
+     * Takes a thing of the store, and waits for one as long as there is none, or for a time. A caller whose time is
+     * over got no signal, and leaves the things to others.
+     */
+    private void waitForAThing(FencedLock lock, long mostNanos) throws InterruptedException {
+        String lockName = lock.getName();
+        boolean untimed = mostNanos == Long.MAX_VALUE;
         waitsFor = lockName;
         lock.lock();
         Ledger.Possession possession = got(lock);
         boolean held = true;
         try {
             Condition condition = lock.newCondition(Store.CONDITION);
-            while (scenario.store.isEmpty(lockName)) {
+            long[] left = {mostNanos};
+            while (left[0] > 0 && scenario.store.isEmpty(lockName)) {
                 held = false;
-                needs = lockName;
+                needs = untimed ? lockName : null;
                 needsSince = world.now();
-                await(lock, possession, condition::await);
+                await(lock, possession, () -> {
+                    if (untimed) {
+                        condition.await();
+                    } else {
+                        left[0] = condition.awaitNanos(left[0]);
+                    }
+                });
                 needs = null;
                 held = true;
             }
-            scenario.store.take(lockName);
+            if (left[0] > 0) {
+                scenario.store.take(lockName);
+            }
         } catch (InterruptedException e) {
             held = true;
             throw e;
@@ -541,7 +643,11 @@ final class Caller {
             switch (numbers.below(scenario.server.isQuorum() ? 3 : 4)) {
                 case 3 -> {
                     Duration least = Duration.ofMillis(numbers.between(1, 500));
-                    scenario.ledger.ended(possession, handle.releaseAfter(least));
+                    boolean released = handle.releaseAfter(least);
+                    scenario.ledger.ended(possession, released);
+                    if (released) {
+                        scenario.ledger.retains(possession, least);
+                    }
                 }
                 case 1 -> handle.releaseAsync().thenAccept(released -> scenario.ledger.ended(possession, released));
                 case 2 -> handle.close();
@@ -551,11 +657,31 @@ final class Caller {
     }
 
     private void use(MultiLock both, Seeded numbers) {
+        List<Ledger.Possession> possessions = got(both::isHeldByCurrentThread, both::fencingToken);
         try {
             sleep(numbers.between(1_000, 100 * MILLISECOND));
         } finally {
+            possessions.forEach(each -> scenario.ledger.leaves(each, both::isHeldByCurrentThread));
             both.unlock();
         }
+    }
+
+    private void use(MultiLockHandle both, Seeded numbers) {
+        List<Ledger.Possession> possessions = got(both::isHeld, both::fencingToken);
+        sleep(numbers.oneIn(6) ? numbers.between(SECOND, 4 * SECOND) : numbers.between(1_000, 100 * MILLISECOND));
+        possessions.forEach(each -> scenario.ledger.leaves(each, both::isHeld));
+        switch (numbers.below(3)) {
+            case 1 -> both.releaseAsync();
+            case 2 -> both.close();
+            default -> both.release();
+        }
+    }
+
+    /** Notes the possessions of several locks. */
+    private List<Ledger.Possession> got(BooleanSupplier isHeld, ToLongFunction<String> token) {
+        return scenario.names.stream()
+                .map(each -> scenario.ledger.acquired(each, name, client, isHeld, () -> token.applyAsLong(each)))
+                .toList();
     }
 
     /** Sleeps for a time of this client, even if it is interrupted. */

@@ -75,12 +75,13 @@ final class Client {
         this.number = number;
         this.events = new Events(
                 world,
-                "c" + number,
+                number,
                 random.another(),
                 options.slowListener(),
                 options.resident(),
+                server.isQuorum(),
                 name -> !scenario.isWithoutFaults() || server.wasBroken(name),
-                server::mayForgetTokens);
+                server::mayRepeatTokens);
         List<Network> networks = new ArrayList<>();
         for (int i = 0; i < server.nodes.size(); i++) {
             Network network = new Network(world, server, i, number, plan, random.another());
@@ -146,7 +147,9 @@ final class Client {
         return thread;
     }
 
+    /** Closes the client. Until the time is over, its holders may go on. */
     void close(Duration drain) {
+        events.drainsUntil(world.now(number) + drain.toNanos());
         locks.close(drain);
         closed = true;
     }
@@ -187,12 +190,19 @@ final class Client {
 
     /** Adds the holds in Redis that this client takes for valid, by its own clock. No hold may be valid again. */
     void addValid(List<Hold> all) {
+        // Asked after each step, and mostly there is none.
+        if (parts.holds.all().isEmpty()) {
+            return;
+        }
         long now = world.now(number);
         for (Hold hold : parts.holds.all()) {
             if (!hold.isLocal()) {
                 boolean again = isOver(hold);
                 if (hold.isValid(now)) {
                     all.add(hold);
+                    if (now > hold.endNanos()) {
+                        world.fail(this + " holds " + hold.keys().name() + " for longer than maxHold");
+                    }
                     if (again) {
                         world.fail(
                                 "c" + number + " has a hold of " + hold.keys().name() + " that is valid again");

@@ -1,7 +1,6 @@
 package io.github.redislocks.simulation;
 
 import io.github.redislocks.simulation.agent.Places;
-import java.util.HashMap;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -13,7 +12,9 @@ final class Coverage {
 
     private static final int NOWHERE = -1;
 
-    private final Map<Long, Long> pairs = new HashMap<>();
+    /** By the part that was left and the part that ran then. The library is loaded before the first schedule. */
+    private final long[][] pairs = new long[Places.count()][Places.count()];
+
     private int last = NOWHERE;
     private int left = NOWHERE;
 
@@ -32,7 +33,7 @@ final class Coverage {
     /** The running thread is in a part. */
     void reached(int place) {
         if (left != NOWHERE) {
-            pairs.merge((long) left << 32 | place, 1L, Long::sum);
+            pairs[left][place]++;
             left = NOWHERE;
         }
         last = place;
@@ -42,13 +43,18 @@ final class Coverage {
     String table() {
         TreeSet<String> rooms = new TreeSet<>();
         Map<String, TreeMap<String, Long>> counts = new TreeMap<>();
-        pairs.forEach((pair, count) -> {
-            String from = room((int) (pair >>> 32));
-            String to = room(pair.intValue());
-            rooms.add(from);
-            rooms.add(to);
-            counts.computeIfAbsent(from, key -> new TreeMap<>()).merge(to, count, Long::sum);
-        });
+        int met = 0;
+        for (int left = 0; left < pairs.length; left++) {
+            for (int next = 0; next < pairs.length; next++) {
+                if (pairs[left][next] > 0) {
+                    met++;
+                    rooms.add(room(left));
+                    rooms.add(room(next));
+                    counts.computeIfAbsent(room(left), key -> new TreeMap<>())
+                            .merge(room(next), pairs[left][next], Long::sum);
+                }
+            }
+        }
         StringBuilder text = new StringBuilder(String.format("%-12s", "left, then"));
         rooms.forEach(room -> text.append(String.format("%12s", room)));
         for (String from : rooms) {
@@ -58,7 +64,7 @@ final class Coverage {
                 text.append(String.format("%12d", count));
             }
         }
-        return text.append(String.format("%npairs of parts: %d of %d%n", pairs.size(), Places.count() * Places.count()))
+        return text.append(String.format("%npairs of parts: %d of %d%n", met, pairs.length * pairs.length))
                 .toString();
     }
 

@@ -1,13 +1,17 @@
 package io.github.redislocks.simulation;
 
 import io.github.redislocks.LockAcquired;
+import io.github.redislocks.LockExpiring;
 import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLost;
+import io.github.redislocks.LockNotAcquired;
 import io.github.redislocks.LockReleased;
+import io.github.redislocks.RedisOutage;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 
 /** The listener of one client: each possession is acquired first, and then released or lost, once. */
@@ -21,13 +25,19 @@ final class Events implements LockListener {
     }
 
     private final World world;
+    private final int number;
     private final String client;
     private final Seeded random;
     private final boolean slow;
     private final boolean resident;
+    private final boolean quorum;
     private final Predicate<String> mayLose;
-    private final BooleanSupplier mayRepeatTokens;
+    private final Predicate<String> mayRepeatTokens;
     private boolean awaits;
+    private long drainsUntil;
+    private int acquiring;
+    private int outages;
+    private final Set<String> expiring = new HashSet<>();
     private final Map<String, State> possessions = new LinkedHashMap<>();
 
     /**
@@ -38,29 +48,88 @@ final class Events implements LockListener {
      */
     Events(
             World world,
-            String client,
+            int number,
             Seeded random,
             boolean slow,
             boolean resident,
+            boolean quorum,
             Predicate<String> mayLose,
-            BooleanSupplier mayRepeatTokens) {
+            Predicate<String> mayRepeatTokens) {
         this.resident = resident;
+        this.quorum = quorum;
         this.mayLose = mayLose;
         this.mayRepeatTokens = mayRepeatTokens;
         this.world = world;
-        this.client = client;
+        this.number = number;
+        this.client = "c" + number;
         this.random = random;
         this.slow = slow;
     }
 
+    /** From now on calls are refused, and holders may go on until a time by the client's clock. */
+    void drainsUntil(long nanos) {
+        drainsUntil = nanos;
+    }
+
+    @Override
+    public Acquiring acquiring(String lockName) {
+        acquiring++;
+        return new Acquiring() {
+            private boolean ended;
+
+            @Override
+            public void acquired(LockAcquired event) {
+                ends();
+            }
+
+            @Override
+            public void notAcquired(LockNotAcquired event) {
+                ends();
+            }
+
+            private void ends() {
+                acquiring--;
+                if (ended) {
+                    world.fail(client + " hears twice how a call for " + lockName + " ends");
+                }
+                ended = true;
+            }
+        };
+    }
+
+    @Override
+    public void expiring(LockExpiring event) {
+        String possession = event.lockName() + "/" + event.token();
+        if (!expiring.add(possession)) {
+            world.fail(client + " hears twice that " + possession + " will be held too long");
+        }
+        slowly();
+    }
+
+    @Override
+    public void outageBegan(RedisOutage outage) {
+        if (++outages > 1 && !quorum) {
+            world.fail(client + " hears of a second outage in the midst of the first");
+        }
+        slowly();
+    }
+
+    @Override
+    public void outageEnded(RedisOutage outage) {
+        if (--outages < 0) {
+            world.fail(client + " hears of the end of an outage that never began");
+        }
+        slowly();
+    }
+
     @Override
     public void acquired(LockAcquired event) {
-        told(event.lockName() + "/" + event.token(), State.ACQUIRED);
+        told(event.lockName(), event.token(), State.ACQUIRED);
     }
 
     @Override
     public void released(LockReleased event) {
-        told(event.lockName() + "/" + event.token(), State.RELEASED);
+        told(event.lockName(), event.token(), State.RELEASED);
     }
 
     @Override
@@ -70,17 +139,26 @@ final class Events implements LockListener {
         if (!caused && !mayLose.test(event.lockName())) {
             world.fail(client + " hears that " + event.lockName() + " was lost without a cause: " + event.reason());
         }
-        told(event.lockName() + "/" + event.token(), State.LOST);
+        if (event.reason() == LockLost.Reason.CLOSED && world.now(number) < drainsUntil) {
+            world.fail(client + " ends a hold of " + event.lockName() + " before the time of its close");
+        }
+        told(event.lockName(), event.token(), State.LOST);
+        slowly();
+    }
+
+    /** Some listeners are slow, on a thread that does nothing else. */
+    private void slowly() {
         if (slow && random.oneIn(3)) {
             LockSupport.parkNanos(random.between(1_000_000, 50_000_000));
         }
     }
 
-    private void told(String possession, State next) {
+    private void told(String name, long token, State next) {
+        String possession = name + "/" + token;
         State before = possessions.put(possession, next);
         // A hold that came back from a Condition has another token, and nobody hears that it begins.
         boolean ends = mayHearLate(before, next) || before == State.ACQUIRED || before == null && awaits;
-        boolean begins = before == null || before != State.ACQUIRED && mayRepeatTokens.getAsBoolean();
+        boolean begins = before == null || before != State.ACQUIRED && mayRepeatTokens.test(name);
         boolean expected = next == State.ACQUIRED ? begins : ends;
         if (!expected) {
             world.fail(client + " hears " + next + " of " + possession + " after " + before);
@@ -111,5 +189,8 @@ final class Events implements LockListener {
                 world.fail(client + " hears no end of " + possession);
             }
         });
+        if (acquiring != 0) {
+            world.fail(client + " hears of " + acquiring + " calls not how they end");
+        }
     }
 }

@@ -1,5 +1,6 @@
 package io.github.redislocks.simulation;
 
+import io.github.redislocks.simulation.agent.Places;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -9,8 +10,8 @@ import java.util.List;
  * @param number its place in the plan
  * @param client whose request or message meets it
  * @param node at which of the masters of a quorum
- * @param script the name of the script of that request; empty: any
- * @param nth the how-manyth such request or message meets it, from 0
+ * @param script the name of the script of that request; empty: any; or the part of the library in which a thread stands
+ * @param nth the how-manyth such request, message or point meets it, from 0
  * @param nanos how much later, or for how long
  */
 record Fault(int number, Kind kind, int client, int node, String script, int nth, long nanos) {
@@ -29,10 +30,13 @@ record Fault(int number, Kind kind, int client, int node, String script, int nth
         BREAK_SUBSCRIPTION,
         HALF_OPEN_SUBSCRIPTION,
         PAUSE_CLIENT,
+        /** A thread stands at a point of one part of the library where threads may be preempted. */
+        STALL_THREAD,
         KILL_CLIENT,
         /** From here on the address of a master leads to another one of the quorum. */
         MOVE_ADDRESS,
         PAUSE_SERVER,
+        RESTART,
         FILL_MEMORY,
         CLOCK_BACK,
         /** Exclusion is not promised then to holds that were there before. As of the next two, but for a quorum. */
@@ -80,6 +84,12 @@ record Fault(int number, Kind kind, int client, int node, String script, int nth
         "subscribe"
     };
 
+    /** The parts in which threads of the library meet. */
+    private static final List<String> PARTS = Places.names()
+            .filter(name -> name.matches("(state|waiting|lease|engine)/.*"))
+            .sorted()
+            .toList();
+
     private static final String[] QUORUM_TARGETS = {"", "", "", "vote", "withdraw", "check"};
 
     /** Whether all clients meet it. */
@@ -94,10 +104,12 @@ record Fault(int number, Kind kind, int client, int node, String script, int nth
         // Many checks hold without faults only.
         int count = random.oneIn(5) ? 0 : random.below(8);
         boolean maybeUnsafe = random.oneIn(6);
+        boolean stalls = random.oneIn(3);
         Kind[] kinds = some(random);
         while (plan.size() < count) {
             // A few kinds may be none that is allowed.
-            Kind kind = random.of(random.oneIn(8) ? Kind.values() : kinds);
+            Kind kind =
+                    stalls && random.oneIn(2) ? Kind.STALL_THREAD : random.of(random.oneIn(8) ? Kind.values() : kinds);
             Fault fault = fault(plan.size(), kind, random, clients, quorum ? QUORUM_TARGETS : TARGETS);
             if (kind.isAllowed(quorum, maybeUnsafe)) {
                 plan.add(fault);
@@ -113,6 +125,18 @@ record Fault(int number, Kind kind, int client, int node, String script, int nth
     }
 
     private static Fault fault(int number, Kind kind, Seeded random, int clients, String[] targets) {
+        if (kind == Kind.STALL_THREAD) {
+            // Some parts come to thousands of points in a schedule, others to few.
+            int most = 1 << random.below(11);
+            return new Fault(
+                    number,
+                    kind,
+                    random.below(clients),
+                    0,
+                    PARTS.get(random.below(PARTS.size())),
+                    random.below(most),
+                    nanos(kind, random));
+        }
         String script = kind.isOfMessages() || kind == Kind.MOVE_ADDRESS ? "" : random.of(targets);
         int nth = random.below(script.isEmpty() ? 60 : 8);
         if (kind == Kind.MOVE_ADDRESS) {
@@ -124,12 +148,17 @@ record Fault(int number, Kind kind, int client, int node, String script, int nth
 
     private static long nanos(Kind kind, Seeded random) {
         return switch (kind) {
-            case PAUSE_CLIENT, PAUSE_SERVER, FILL_MEMORY -> random.between(20 * MILLISECOND, 4 * SECOND);
+            case PAUSE_CLIENT, PAUSE_SERVER, RESTART, FILL_MEMORY -> random.between(20 * MILLISECOND, 4 * SECOND);
             case CLOCK_BACK, CLOCK_FORWARD -> random.between(MILLISECOND, random.oneIn(3) ? 5 * SECOND : SECOND);
             case RUN_TWICE, DELAY_REQUEST ->
                 random.oneIn(2)
                         ? random.between(MILLISECOND, 250 * MILLISECOND)
                         : random.between(300 * MILLISECOND, 5 * SECOND);
+            // A moment in which others go on, or longer than a lease.
+            case STALL_THREAD ->
+                random.oneIn(2)
+                        ? random.between(MILLISECOND / 10, 200 * MILLISECOND)
+                        : random.between(SECOND, 3 * SECOND);
             case DELAY_MESSAGE -> random.between(MILLISECOND, 3 * SECOND);
             default -> random.between(MILLISECOND, 400 * MILLISECOND);
         };

@@ -1,6 +1,7 @@
 package io.github.redislocks.simulation;
 
 import io.github.redislocks.simulation.boot.Simulated;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -45,11 +46,19 @@ final class Ledger {
         }
     }
 
+    private record Retained(long token, long next) {}
+
+    /** Redis counts the lives of keys in milliseconds. */
+    private static final long ROUNDED_MICROS = 2_000;
+
     private final World world;
     private final Server server;
     private final List<Possession> all = new ArrayList<>();
     private final Map<String, Possession> latest = new HashMap<>();
     private final Map<String, Long> lastToken = new HashMap<>();
+    /** The last hold of each lock of which the handle lets the lock stay taken, and the first token thereafter. */
+    private final Map<String, Retained> retained = new HashMap<>();
+
     private int acquired;
 
     Ledger(World world, Server server) {
@@ -91,6 +100,14 @@ final class Ledger {
         log(possession, released ? "FREED" : "LOST");
     }
 
+    /** Notes that a released lock has to stay taken until a time after Redis gave it, which its token tells. */
+    void retains(Possession possession, Duration least) {
+        if (possession.token != 0) {
+            long next = possession.token + least.toNanos() / 1000 - ROUNDED_MICROS;
+            retained.put(possession.name, new Retained(possession.token, next));
+        }
+    }
+
     private void log(Possession possession, String kind) {
         world.log(possession.client.toString(), possession.by, kind, possession.name, possession.token, "");
     }
@@ -98,8 +115,16 @@ final class Ledger {
     private void check(String name, String by, long token) {
         world.event("%s has %s with token %d", by, name, token);
         Long before = lastToken.put(name, token);
-        if (before != null && before >= token && server.isPromised(name, token) && !server.mayForgetTokens()) {
+        if (before != null && before >= token && server.isPromised(name, token) && !server.mayRepeatTokens(name)) {
             world.fail("token " + token + " of " + name + " after " + before);
+        }
+        Retained last = retained.get(name);
+        if (last != null
+                && token > last.token
+                && token < last.next
+                && server.isPromised(name, last.token)
+                && !server.hasOddTokens()) {
+            world.fail("token " + token + " of " + name + ", which is taken until " + last.next);
         }
     }
 
@@ -124,7 +149,7 @@ final class Ledger {
     /** Callers, listeners and handles have to agree on the end of each possession, once all clients are closed. */
     void checkTold() {
         for (Possession each : all) {
-            if (each.token != 0 && each.client.isClosed() && !server.mayForgetTokens()) {
+            if (each.token != 0 && each.client.isClosed() && !server.mayRepeatTokens(each.name)) {
                 Events.State heard = each.client.events.endOf(each.name, each.token);
                 if (each.end != null && each.end != heard && !each.client.events.mayHearLate(each.end, heard)) {
                     world.fail(each.by + " has " + each.end + " " + each.name + " with token " + each.token

@@ -25,7 +25,7 @@ public final class Main {
     /** The first failures are printed whole. */
     private static final int PRINTED = 10;
 
-    private static final Coverage COVERAGE = new Coverage();
+    private static Coverage coverage;
 
     private record Result(Scenario.Input input, World world, Scenario scenario) {
 
@@ -48,6 +48,7 @@ public final class Main {
 
     public static void main(String[] args) throws IOException {
         loadLibrary();
+        coverage = new Coverage();
         for (int i = 1; i <= 3; i++) {
             run(input(-i), null);
         }
@@ -99,7 +100,7 @@ public final class Main {
         }
         int preempt = input.preemptOneIn() >= 0 ? input.preemptOneIn() : PREEMPT_ONE_IN[Math.floorMod(input.seed(), 4)];
         boolean byPriority = Math.floorMod(input.seed(), 8) >= 4;
-        World world = new World(input.seed(), byPriority, preempt, COVERAGE, trace);
+        World world = new World(input.seed(), byPriority, preempt, coverage, trace);
         Scenario scenario = new Scenario(world, input);
         world.event(
                 "%s, preempted at one point in %d%s", scenario.options(), preempt, byPriority ? ", by priority" : "");
@@ -128,7 +129,7 @@ public final class Main {
             }
         }
         double seconds = (System.nanoTime() - began) / 1e9;
-        System.out.print(COVERAGE.table());
+        System.out.print(coverage.table());
         System.out.printf(
                 "seeds %d to %d: %d schedules in %.1f s (%.0f a second), %d steps, %d acquisitions, %d foreign%n",
                 first, first + count - 1, count, seconds, count / seconds, steps, acquired, foreign);

@@ -5,13 +5,13 @@ import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.simulation.boot.Simulated;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 /** The way of one client's requests and messages to the server and back, with its faults. */
@@ -26,7 +26,14 @@ final class Network implements Redis {
         "READONLY You can't write against a read only replica.",
         "BUSY Redis is busy running a script.",
         "MISCONF Redis is configured to save RDB snapshots",
-        "NOREPLICAS Not enough good replicas to write."
+        "NOREPLICAS Not enough good replicas to write.",
+        "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+        "CLUSTERDOWN The cluster is down",
+        "TRYAGAIN Multiple keys request during rehashing of slot",
+        "UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)",
+        "ERR max number of clients reached",
+        // No call repeats it.
+        "NOPERM User app has no permissions to run the 'evalsha' command"
     };
 
     /** More than a timeout and what the estimate of the server's time may be wrong by. */
@@ -62,8 +69,7 @@ final class Network implements Redis {
     }
 
     private void leadsTo(Node next) {
-        redis = next.redis.another();
-        redis.log().turn(false);
+        redis = next.connect();
     }
 
     /** What is done when this client is killed. */
@@ -75,22 +81,9 @@ final class Network implements Redis {
         return world.now(client);
     }
 
-    /** Waits as a thread that reads a socket: it keeps permits to go on, and interrupts, for later. */
+    /** Waits as a thread that reads a socket. */
     private void travel(long nanos) {
-        boolean permit = false;
-        boolean interrupted = false;
-        long until = now() + nanos;
-        for (long left = nanos; left > 0; left = until - now()) {
-            LockSupport.parkNanos(left);
-            interrupted |= Thread.interrupted();
-            permit |= until - now() > 0;
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-        if (permit) {
-            LockSupport.unpark(Thread.currentThread());
-        }
+        world.stand(client, nanos);
     }
 
     private long latency() {
@@ -146,7 +139,7 @@ final class Network implements Redis {
         long deadline = now() + timeoutNanos;
         long[] nanos = new long[1];
         Fault.Kind fault = next(script, what, nanos);
-        if (fault == Fault.Kind.UNREACHABLE) {
+        if (fault == Fault.Kind.UNREACHABLE || node.isDown()) {
             travel(Math.min(timeoutNanos, 100_000));
             throw unanswered(what + ": connection refused", false);
         }
@@ -177,8 +170,10 @@ final class Network implements Redis {
         return reply;
     }
 
+    /** The server does one thing after the other: no thread stops in the midst of it. */
     private <T> T run(String what, Supplier<T> work) {
         node.begins();
+        Simulated.mask();
         try {
             T reply = work.get();
             world.event("c" + client + " " + what + " -> " + reply);
@@ -187,7 +182,10 @@ final class Network implements Redis {
             world.event("c" + client + " " + what + " -> " + e.getMessage());
             throw e;
         } finally {
-            node.look();
+            Simulated.unmask();
+            if (isWithoutFaults) {
+                node.look();
+            }
         }
     }
 

@@ -2,7 +2,9 @@ package io.github.redislocks.simulation;
 
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.simulation.boot.Simulated;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,10 +22,12 @@ final class Node {
     final InMemoryRedis redis;
     private final World world;
     private final List<String> names;
+    private final List<InMemoryRedis> clients = new ArrayList<>();
     /** Until when each lock has, or had, an owner here, by the true time. */
     private final Map<String, Long> ownedUntil = new HashMap<>();
 
     private long pausedUntil;
+    private long downUntil;
     private long fullUntil;
     private long steppedMicros;
 
@@ -45,6 +49,26 @@ final class Node {
         return Math.max(0, pausedUntil - world.now());
     }
 
+    /** Whether it refuses connections. */
+    boolean isDown() {
+        return downUntil > world.now();
+    }
+
+    /** Connects one more client. */
+    InMemoryRedis connect() {
+        InMemoryRedis client = redis.another();
+        client.log().turn(false);
+        clients.add(client);
+        return client;
+    }
+
+    /** Is away for a time, and comes back as another process that has all data. */
+    void restart(long nanos) {
+        clients.forEach(InMemoryRedis::dropSubscriptions);
+        redis.promoteReplica(true);
+        downUntil = world.now() + nanos;
+    }
+
     void pause(long nanos) {
         pausedUntil = world.now() + nanos;
     }
@@ -64,7 +88,7 @@ final class Node {
         redis.full(world.now() < fullUntil);
     }
 
-    /** A request has run: sees who owns what. */
+    /** A request has run, in a schedule without faults: sees who owns what. */
     void look() {
         for (String name : names) {
             String key = Server.lockKey(name);
@@ -84,12 +108,14 @@ final class Node {
         boolean late = micros() > date(undated, sent);
         String before = late ? state(sent) : "";
         begins();
+        Simulated.mask();
         try {
             client.runLate(sent);
         } catch (RedisException refused) {
             // Nobody hears it.
+        } finally {
+            Simulated.unmask();
         }
-        look();
         if (late && !state(sent).equals(before)) {
             world.fail("a " + sent.script().name() + " that came after its date changed something");
         }

@@ -1,5 +1,6 @@
 package io.github.redislocks.simulation;
 
+import io.github.redislocks.simulation.agent.Places;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Residence;
 import java.time.Duration;
@@ -64,10 +65,18 @@ final class Scenario {
         this.random = new Seeded(input.seed * 17 + 3);
         this.options = Client.Options.of(random);
         this.operations = Caller.some(random);
-        this.server = new Server(world, names, options.nodes());
+        this.server = new Server(world, names, options);
         this.ledger = new Ledger(world, server);
         this.plan = new ArrayList<>(Fault.plan(input.seed, CLIENTS, server.isQuorum()));
         plan.removeIf(fault -> input.left.contains(fault.number()));
+        plan.stream().filter(fault -> fault.kind() == Fault.Kind.STALL_THREAD).forEach(this::stalls);
+    }
+
+    private void stalls(Fault fault) {
+        world.stall(fault.client(), Places.number(fault.script()), fault.nth(), fault.nanos(), () -> {
+            world.event("c%d meets %s", fault.client(), fault);
+            world.logFault("c" + fault.client(), fault.kind().name(), fault.nanos());
+        });
     }
 
     List<Fault> plan() {
@@ -128,10 +137,16 @@ final class Scenario {
         for (int i = 0; i < input.callers; i++) {
             Caller caller = new Caller(this, clients[number], "caller " + i + " of c" + number, numbers.another());
             callers.add(caller);
-            Thread thread = world.thread(number, "caller-" + number + "-" + i, () -> caller.run(operations));
-            threads.put(thread, clients[number]);
-            thread.start();
+            start(clients[number], "caller-" + number + "-" + i, () -> caller.run(operations));
         }
+    }
+
+    /** Starts a thread of an application, for whose end the schedule waits. */
+    Thread start(Client client, String name, Runnable work) {
+        Thread thread = world.thread(client.number, name, work);
+        threads.put(thread, client);
+        thread.start();
+        return thread;
     }
 
     /** Another process takes the place of one that is gone. */
@@ -271,10 +286,8 @@ final class Scenario {
     private void checkKnown(Client client, String name, Map<String, Long> since) {
         String owner = server.field(name, "owner");
         String attempt = server.field(name, "attempt");
-        boolean unknown = owner != null
-                && client.isOwner(owner)
-                && attempt != null
-                && !client.knows(Long.parseLong(attempt));
+        boolean unknown =
+                owner != null && client.isOwner(owner) && attempt != null && !client.knows(Long.parseLong(attempt));
         if (lasts(since, name + " of nobody in " + client, unknown, MESSAGE_NANOS)) {
             world.fail(client + " has " + name + " in Redis, and none of its threads knows");
         }

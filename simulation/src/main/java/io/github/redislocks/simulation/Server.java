@@ -24,6 +24,7 @@ final class Server {
     final List<Node> nodes = new ArrayList<>();
     private final World world;
     private final List<String> names;
+    private final boolean resident;
     /** The first token that was not given yet when exclusion was last broken by what happened to a lock. */
     private final Map<String, Long> brokenBelow = new HashMap<>();
     /** When that was, by the true time. */
@@ -38,10 +39,11 @@ final class Server {
     private boolean clockWentBack;
     private boolean forgot;
 
-    Server(World world, List<String> names, int count) {
+    Server(World world, List<String> names, Client.Options options) {
         this.world = world;
         this.names = names;
-        for (int i = 0; i < count; i++) {
+        this.resident = options.resident();
+        for (int i = 0; i < options.nodes(); i++) {
             nodes.add(new Node(world, names));
         }
     }
@@ -58,6 +60,7 @@ final class Server {
     void meets(Fault fault, Node node) {
         switch (fault.kind()) {
             case PAUSE_SERVER -> node.pause(fault.nanos());
+            case RESTART -> node.restart(fault.nanos());
             case FILL_MEMORY -> node.fill(fault.nanos());
             case CLOCK_BACK -> {
                 node.step(-fault.nanos());
@@ -132,9 +135,17 @@ final class Server {
                         || world.now() - brokenAt.getOrDefault(name, 0L) > LEARNED_NANOS);
     }
 
-    /** Whether tokens may fall back: the last ones were forgotten, and time went back. */
-    boolean mayForgetTokens() {
-        return forgot && clockWentBack;
+    /**
+     * Whether tokens of a lock may be given out again: the server's time went back, and the last tokens were forgotten;
+     * or the lock was forced or deleted while a client kept it, which had told only its first token.
+     */
+    boolean mayRepeatTokens(String name) {
+        return clockWentBack && (forgot || resident && wasBroken(name));
+    }
+
+    /** Whether tokens may be later than the time by the server's clock: it went back. */
+    boolean hasOddTokens() {
+        return clockWentBack;
     }
 
     /** Until when, as far as was seen, a lock had an owner. */

@@ -10,6 +10,7 @@ import java.util.PriorityQueue;
 import java.util.concurrent.Delayed;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * One schedule: which thread runs when, and at what time, follows from the seed. Everything that happens is mixed into
@@ -33,6 +34,22 @@ final class World implements Simulated.World {
     static {
         for (int i = 0; i < CLIENTS; i++) {
             POOLS[i] = new ClientPool(i);
+        }
+    }
+
+    /** The thread that comes to a point of one part for the nth time stands there. */
+    private static final class Stall {
+        private final int client;
+        private final int place;
+        private final int nth;
+        private final Runnable run;
+        private int passings;
+
+        Stall(int client, int place, int nth, Runnable run) {
+            this.client = client;
+            this.place = place;
+            this.nth = nth;
+            this.run = run;
         }
     }
 
@@ -62,6 +79,7 @@ final class World implements Simulated.World {
     private final long[] pausedUntil = new long[CLIENTS];
     private final long[] pausedNanos = new long[CLIENTS];
     private final long[] drift = new long[CLIENTS];
+    private final List<Stall> stalls = new ArrayList<>(4);
     private final Coverage coverage;
     private final Trace trace;
     private final boolean byPriority;
@@ -153,7 +171,37 @@ final class World implements Simulated.World {
         pausedNanos[client] += nanos;
     }
 
-    /** For how long a client was stopped so far, at most. */
+    /** Stops one thread of a client for a time: the one that comes to a point of one part for the nth time. */
+    void stall(int client, int place, int nth, long nanos, Runnable begins) {
+        stalls.add(new Stall(client, place, nth, () -> {
+            begins.run();
+            pausedNanos[client] += nanos;
+            stand(client, nanos);
+        }));
+    }
+
+    /**
+     * Lets the running thread stand for a time by its client's clock. It keeps permits to go on, and interrupts, for
+     * later.
+     */
+    void stand(int client, long nanos) {
+        boolean permit = false;
+        boolean interrupted = false;
+        long until = now(client) + nanos;
+        for (long left = nanos; left > 0; left = until - now(client)) {
+            LockSupport.parkNanos(left);
+            interrupted |= Thread.interrupted();
+            permit |= until - now(client) > 0;
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        if (permit) {
+            LockSupport.unpark(Thread.currentThread());
+        }
+    }
+
+    /** For how long a client, or threads of it, were stopped so far, at most. */
     long pausedNanos(int client) {
         return pausedNanos[client];
     }
@@ -195,6 +243,11 @@ final class World implements Simulated.World {
     public void point(int place) {
         points++;
         coverage.reached(place);
+        for (Stall stall : stalls) {
+            if (stall.client == runningClient && stall.place == place && stall.passings++ == stall.nth) {
+                stall.run.run();
+            }
+        }
         if (preemptOneIn > 0 && preemption.oneIn(preemptOneIn)) {
             preemptions++;
             giveWay();

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /** The parts of the library in which a thread can be preempted: its top-level classes, by number. */
 public final class Places {
@@ -21,6 +22,16 @@ public final class Places {
             NAMES.add(name);
             return NAMES.size() - 1;
         });
+    }
+
+    /** All parts, in no order. */
+    public static synchronized Stream<String> names() {
+        return List.copyOf(NAMES).stream();
+    }
+
+    /** The number of the part with this name. */
+    public static synchronized int number(String name) {
+        return NUMBERS.get(name);
     }
 
     /** The part with this number, such as {@code lease/Renewals}. */

@@ -36,14 +36,12 @@ final class Rewriting {
     private final boolean library;
     private final boolean points;
     private final Set<String> volatiles = new HashSet<>();
-    private final int place;
 
     private Rewriting(String name, boolean library) {
         this.name = name;
         this.library = library;
         // The server is one thread.
         this.points = library && !name.startsWith(LIBRARY + "testkit/");
-        this.place = points ? Places.of(name) : -1;
     }
 
     static boolean isLibrary(String name) {
@@ -105,7 +103,7 @@ final class Rewriting {
     }
 
     private void point(CodeBuilder builder) {
-        builder.loadConstant(place);
+        builder.loadConstant(Places.of(name));
         builder.invokestatic(SIMULATED, "point", INT_TO_VOID);
     }
 
