@@ -13,8 +13,13 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import io.github.redislocks.fixture.Artifacts;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -25,6 +30,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 class IntegrationsTest extends CodeRules {
 
     private static final String CORE = "io.github.redislocks";
+
+    private static final Pattern ARTIFACT = Pattern.compile("<artifactId>(.*?)</artifactId>");
 
     /** The classes that make a configuration of Jedis of what Spring Boot knows. */
     private static final String TRANSLATE_TO_JEDIS =
@@ -88,5 +95,25 @@ class IntegrationsTest extends CodeRules {
                 .resideInAPackage("redis.clients..")
                 .because("only the core's transport knows the client library")
                 .check(CLASSES);
+    }
+
+    @Test
+    void bom_namesEachPublishedArtifact() throws IOException {
+        List<String> published = new ArrayList<>();
+        for (Path sources : Artifacts.folders("src/main/java")) {
+            Path pom = sources.resolve("../../../pom.xml").normalize();
+            published.add(artifacts(pom, "</parent>").get(0));
+        }
+        assertThat(artifacts(Path.of("bom/pom.xml"), "<dependencyManagement>"))
+                .containsExactlyInAnyOrderElementsOf(published);
+    }
+
+    /** Returns the artifacts that a POM names after a text. */
+    private static List<String> artifacts(Path pom, String after) throws IOException {
+        String text = Files.readString(pom);
+        return ARTIFACT.matcher(text.substring(text.indexOf(after)))
+                .results()
+                .map(name -> name.group(1))
+                .toList();
     }
 }
