@@ -3,9 +3,11 @@ package io.github.redislocks;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.quorum.QuorumMasters;
+import io.github.redislocks.redis.Address;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.connect.RedisUri;
-import io.github.redislocks.redis.jedis.Topology;
+import io.github.redislocks.redis.jedis.JedisConfigs;
+import io.github.redislocks.redis.topology.Topology;
 import io.github.redislocks.script.TokenMemory;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
@@ -57,7 +59,7 @@ public final class JedisServers {
     /** One server, which is a master. */
     public static JedisServers single(HostAndPort address, JedisClientConfig config) {
         Objects.requireNonNull(config, "config");
-        return of(new RedisUri(new Topology.Single(address), config));
+        return of(new RedisUri(new Topology.Single(JedisConfigs.address(address)), new JedisConfigs(config)));
     }
 
     /**
@@ -73,7 +75,8 @@ public final class JedisServers {
     public static JedisServers sentinel(
             String masterName, List<HostAndPort> sentinels, JedisClientConfig master, JedisClientConfig sentinel) {
         Objects.requireNonNull(master, "master");
-        return of(new RedisUri(new Topology.Sentinel(masterName, sentinels, sentinel), master));
+        return of(new RedisUri(
+                new Topology.Sentinel(masterName, addresses(sentinels)), new JedisConfigs(master, sentinel)));
     }
 
     /**
@@ -85,7 +88,7 @@ public final class JedisServers {
      */
     public static JedisServers cluster(List<HostAndPort> nodes, JedisClientConfig node) {
         Objects.requireNonNull(node, "node");
-        return of(new RedisUri(new Topology.Cluster(nodes), node));
+        return of(new RedisUri(new Topology.Cluster(addresses(nodes)), new JedisConfigs(node)));
     }
 
     /**
@@ -99,9 +102,13 @@ public final class JedisServers {
         Objects.requireNonNull(node, "node");
         return new JedisServers(
                 null,
-                QuorumMasters.of(addresses.stream()
-                        .map(address -> new RedisUri(new Topology.Single(address), node))
+                QuorumMasters.of(addresses(addresses).stream()
+                        .map(address -> new RedisUri(new Topology.Single(address), new JedisConfigs(node)))
                         .toList()));
+    }
+
+    private static List<Address> addresses(List<HostAndPort> addresses) {
+        return addresses.stream().map(JedisConfigs::address).toList();
     }
 
     boolean isQuorum() {

@@ -3,9 +3,9 @@ package io.github.redislocks.quorum;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.connect.Masters;
 import io.github.redislocks.redis.connect.RedisUri;
-import io.github.redislocks.redis.jedis.QuickReader;
-import io.github.redislocks.redis.jedis.Topology;
+import io.github.redislocks.redis.topology.Topology;
 import io.github.redislocks.script.TokenMemory;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
@@ -94,12 +94,12 @@ public record QuorumMasters(List<RedisUri> all) {
                     + ": it must be at least four times that. Name a longer"
                     + " one, or a shorter restartDelay.");
         }
-        List<Redis> opened = new ArrayList<>();
-        QuickReader reader = new QuickReader(threads);
-        for (RedisUri master : all) {
-            opened.add(TokenMemory.of(
-                    master.named(clientId).openMaster(QuorumNode.THREADS, reader), settings.tokenMemory()));
-        }
-        return new Quorum(opened, settings, delay.toMillis(), threads, reader::pause);
+        List<RedisUri> named =
+                all.stream().map(master -> master.named(clientId)).toList();
+        Masters opened = Masters.open(named, QuorumNode.THREADS, threads);
+        List<Redis> masters = opened.all().stream()
+                .map(master -> TokenMemory.of(master, settings.tokenMemory()))
+                .toList();
+        return new Quorum(masters, settings, delay.toMillis(), threads, opened.pause());
     }
 }

@@ -156,6 +156,12 @@ public interface Redis extends AutoCloseable {
          */
         String next();
 
+        /**
+         * Asks the server whether the subscription exists on its side too, without waiting for the reply; ends the
+         * subscription if the question before has had no reply for this time. Called by one thread at a time.
+         */
+        default void ping(long patienceNanos) {}
+
         /** Ends the subscription at once; a {@link #next} under way fails. Called by any thread. */
         @Override
         void close();

@@ -13,9 +13,10 @@ import io.github.redislocks.redis.cluster.ClusterView;
 import io.github.redislocks.redis.cluster.ClusterView.Claim;
 import io.github.redislocks.redis.cluster.ClusterWatch;
 import io.github.redislocks.redis.cluster.SlotMap;
+import io.github.redislocks.redis.jedis.JedisConfigs;
 import io.github.redislocks.redis.jedis.JedisRedis;
-import io.github.redislocks.redis.jedis.Topology;
 import io.github.redislocks.redis.sentinel.SentinelRedis;
+import io.github.redislocks.redis.topology.Topology;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.util.ArrayList;
@@ -31,7 +32,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Isolated;
 import redis.clients.jedis.DefaultJedisClientConfig;
-import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisClientConfig;
 
@@ -41,10 +41,10 @@ import redis.clients.jedis.JedisClientConfig;
 class BrokenLoggerTest {
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
-    private static final JedisClientConfig CONFIG =
-            DefaultJedisClientConfig.builder().build();
-    private static final HostAndPort OLD = new HostAndPort("127.0.0.1", 1);
-    private static final HostAndPort NEW = new HostAndPort("127.0.0.1", 2);
+    private static final Servers SERVERS =
+            new JedisConfigs(DefaultJedisClientConfig.builder().build()).servers(1, Threads.DAEMONS);
+    private static final Address OLD = new Address("127.0.0.1", 1);
+    private static final Address NEW = new Address("127.0.0.1", 2);
 
     private final AtomicInteger moves = new AtomicInteger();
     private final AtomicInteger thrown = new AtomicInteger();
@@ -68,8 +68,8 @@ class BrokenLoggerTest {
 
     @Test
     void anotherMasterOfSentinels_isFollowed() {
-        Topology.Sentinel topology = new Topology.Sentinel("locks", List.of(OLD), CONFIG);
-        try (SentinelRedis redis = new SentinelRedis(topology, CONFIG, 1, SECOND, Threads.DAEMONS)) {
+        Topology.Sentinel topology = new Topology.Sentinel("locks", List.of(OLD));
+        try (SentinelRedis redis = new SentinelRedis(topology, SERVERS, SERVERS, SECOND, Threads.DAEMONS)) {
             redis.onMoved(moves::incrementAndGet);
             redis.found(OLD);
             assertThatCode(() -> redis.found(NEW)).doesNotThrowAnyException();
@@ -84,10 +84,10 @@ class BrokenLoggerTest {
         List<Consumer<SlotMap>> news = new ArrayList<>();
         try (ClusterMasters masters = new ClusterMasters(
                 "the cluster",
-                address -> new JedisRedis(address, CONFIG, 1),
+                SERVERS,
                 heard -> {
                     news.add(heard);
-                    return new ClusterWatch(List.of(OLD), CONFIG, SECOND, heard, Threads.DAEMONS);
+                    return new ClusterWatch(List.of(OLD), SERVERS, SECOND, heard, Threads.DAEMONS);
                 },
                 System::nanoTime)) {
             masters.onMoved(moves::incrementAndGet);
@@ -95,7 +95,7 @@ class BrokenLoggerTest {
             news.get(0).accept(before);
             assertThatCode(() -> news.get(0).accept(slots(before, new ClusterNode("b", NEW), 2)))
                     .doesNotThrowAnyException();
-            JedisRedis owner = masters.owner(0);
+            SingleServer owner = masters.owner(0);
             assertThat(owner).isNotNull();
             assertThat(owner.address()).isEqualTo(NEW.toString());
         }

@@ -11,8 +11,7 @@ import io.github.redislocks.redis.cluster.ClusterView.Claim;
 import io.github.redislocks.redis.cluster.ClusterWatch;
 import io.github.redislocks.redis.cluster.RedirectedCall;
 import io.github.redislocks.redis.cluster.SlotMap;
-import io.github.redislocks.redis.jedis.ConnectionPool;
-import io.github.redislocks.redis.jedis.JedisRedis;
+import io.github.redislocks.redis.jedis.JedisConfigs;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -26,17 +25,14 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.DefaultJedisClientConfig;
-import redis.clients.jedis.HostAndPort;
-import redis.clients.jedis.JedisClientConfig;
-import redis.clients.jedis.exceptions.JedisDataException;
 
 /** What follows from news of a cluster, and a call's way in it, with nobody at the other end. */
 @Timeout(30)
 class ClusterMastersTest {
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
-    private static final JedisClientConfig CONFIG =
-            DefaultJedisClientConfig.builder().build();
+    private static final Servers SERVERS =
+            new JedisConfigs(DefaultJedisClientConfig.builder().build()).servers(1, Threads.DAEMONS);
     private static final Predicate<ClusterNode> NOBODY = Set.<ClusterNode>of()::contains;
     private static final ClusterNode ONE = node("a", 1);
     private static final ClusterNode TWO = node("b", 2);
@@ -45,14 +41,14 @@ class ClusterMastersTest {
     private static final SlotMap ALL_OF_ONE = HALVES.heard(view(new Claim(0, 16_383, ONE, 3)), NOBODY);
 
     /** To whom slots of both halves belong while the listener is told of a move: nobody, if null. */
-    private final List<List<JedisRedis>> whileTold = new ArrayList<>();
+    private final List<List<SingleServer>> whileTold = new ArrayList<>();
 
     private final AtomicLong now = new AtomicLong();
     private ClusterMasters masters;
     private Consumer<SlotMap> news;
 
     private static ClusterNode node(String id, int port) {
-        return new ClusterNode(id, new HostAndPort("127.0.0.1", port));
+        return new ClusterNode(id, new Address("127.0.0.1", port));
     }
 
     private static ClusterView view(Claim... claims) {
@@ -61,13 +57,13 @@ class ClusterMastersTest {
 
     @BeforeEach
     void open() {
-        List<HostAndPort> seeds = List.of(ONE.address(), TWO.address());
+        List<Address> seeds = List.of(ONE.address(), TWO.address());
         masters = new ClusterMasters(
                 "the cluster",
-                address -> new JedisRedis(address, CONFIG, 1),
+                SERVERS,
                 heard -> {
                     news = heard;
-                    return new ClusterWatch(seeds, CONFIG, SECOND, heard, Threads.DAEMONS);
+                    return new ClusterWatch(seeds, SERVERS, SECOND, heard, Threads.DAEMONS);
                 },
                 now::get);
         masters.onMoved(this::noteWhileTold);
@@ -85,7 +81,7 @@ class ClusterMastersTest {
     @Test
     void slotsOfADeadMaster_givenToOneThatWasThere_areAMove() {
         news.accept(HALVES);
-        JedisRedis one = masters.owner(0);
+        SingleServer one = masters.owner(0);
         masters.note(masters.owner(16_383), new RedisException.Unanswered("no answer", true, null));
         news.accept(ALL_OF_ONE);
         assertThat(whileTold)
@@ -104,7 +100,7 @@ class ClusterMastersTest {
             }
         });
         news.accept(SlotMap.UNKNOWN.heard(view(new Claim(0, 16_383, ONE, 1)), NOBODY));
-        JedisRedis one = masters.owner(0);
+        SingleServer one = masters.owner(0);
         assertThatThrownBy(() -> news.accept(HALVES)).isInstanceOf(OutOfMemoryError.class);
         assertThat(masters.owner(16_383)).as("until it has been told").isNull();
         news.accept(HALVES);
@@ -125,19 +121,19 @@ class ClusterMastersTest {
     @Test
     void slotsOfANewMaster_areAMoveOfThoseAlone() {
         news.accept(SlotMap.UNKNOWN.heard(view(new Claim(0, 16_383, ONE, 1)), NOBODY));
-        JedisRedis one = masters.owner(0);
+        SingleServer one = masters.owner(0);
         news.accept(HALVES);
         assertThat(whileTold).containsExactly(Arrays.asList(one, null));
         assertThat(masters.owner(16_383)).isNotNull();
     }
 
-    private static void isClosed(JedisRedis server) {
+    private static void isClosed(SingleServer server) {
         assertThatThrownBy(() -> server.run(JedisRedisFixture.PING, SECOND))
                 .isInstanceOf(RedisException.Unanswered.class)
                 .hasMessageContaining("have been closed");
     }
 
-    private static void isOpen(JedisRedis server) {
+    private static void isOpen(SingleServer server) {
         assertThatThrownBy(() -> server.run(JedisRedisFixture.PING, SECOND))
                 .isInstanceOf(RedisException.Unanswered.class)
                 .hasMessageNotContaining("have been closed");
@@ -146,20 +142,20 @@ class ClusterMastersTest {
     @Test
     void nodesToWhichNobodyIsSentAnyMore_areClosed() {
         news.accept(HALVES);
-        HostAndPort first = new HostAndPort("127.0.0.1", 3);
-        HostAndPort second = new HostAndPort("127.0.0.1", 4);
-        JedisRedis abandoned = masters.importer(first);
-        now.addAndGet(ConnectionPool.KEPT_NANOS);
-        JedisRedis wanted = masters.importer(second);
+        Address first = new Address("127.0.0.1", 3);
+        Address second = new Address("127.0.0.1", 4);
+        SingleServer abandoned = masters.importer(first);
+        now.addAndGet(ClusterMasters.KEPT_NANOS);
+        SingleServer wanted = masters.importer(second);
         isOpen(abandoned);
         now.addAndGet(1);
         assertThat(masters.importer(second)).isSameAs(wanted);
         isClosed(abandoned);
-        now.addAndGet(ConnectionPool.KEPT_NANOS);
-        JedisRedis again = masters.importer(first);
+        now.addAndGet(ClusterMasters.KEPT_NANOS);
+        SingleServer again = masters.importer(first);
         isOpen(wanted);
         assertThat(again).isNotSameAs(abandoned);
-        now.addAndGet(ConnectionPool.KEPT_NANOS + 1);
+        now.addAndGet(ClusterMasters.KEPT_NANOS + 1);
         news.accept(ALL_OF_ONE);
         isClosed(again);
         isClosed(wanted);
@@ -170,8 +166,7 @@ class ClusterMastersTest {
         news.accept(HALVES);
         RedirectedCall redirected = new RedirectedCall(masters, JedisRedisFixture.COUNT, SECOND);
         redirected.next();
-        JedisDataException elsewhere =
-                new JedisDataException("TRYAGAIN Multiple keys request during rehashing of slot");
+        ErrorReply elsewhere = new ErrorReply("TRYAGAIN Multiple keys request during rehashing of slot");
         assertThat(redirected.ends(Outcome.of(new RedisException.Unanswered("refused twice", true, elsewhere))))
                 .isFalse();
         redirected.next();

@@ -10,13 +10,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.fixture.ClusterServers;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.redis.RedisException.Unanswered;
-import io.github.redislocks.redis.connect.Ports;
 import io.github.redislocks.redis.connect.RedisUri;
-import io.github.redislocks.redis.jedis.Topology;
+import io.github.redislocks.redis.jedis.JedisConfigs;
+import io.github.redislocks.redis.topology.Topology;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
@@ -32,9 +31,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.DefaultJedisClientConfig;
-import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
-import redis.clients.jedis.JedisClientConfig;
 
 /** How calls find their way when slots move and masters change, on real servers. */
 @Timeout(60)
@@ -226,12 +223,14 @@ class ClusterRedisTest {
     @Test
     void seeds_thatAreAwayOrHang_areDoneWithout() {
         RedisServer hangs = anotherMaster();
-        HostAndPort answers = servers.replicaOf(servers.masterOf(name)).address();
+        Address answers =
+                JedisConfigs.address(servers.replicaOf(servers.masterOf(name)).address());
         hangs.pause();
         long began = System.nanoTime();
-        List<HostAndPort> seeds = List.of(new HostAndPort("127.0.0.1", 1), hangs.address(), answers);
-        JedisClientConfig config = DefaultJedisClientConfig.builder().build();
-        try (Redis fresh = Ports.open(new Topology.Cluster(seeds), config, 1, SHORT, Threads.DAEMONS)) {
+        List<Address> seeds = List.of(new Address("127.0.0.1", 1), JedisConfigs.address(hangs.address()), answers);
+        JedisConfigs configs =
+                new JedisConfigs(DefaultJedisClientConfig.builder().build());
+        try (Redis fresh = new RedisUri(new Topology.Cluster(seeds), configs).open(1, SHORT)) {
             assertThat(fresh.run(count(name), LONG).code()).isEqualTo("OK");
         } finally {
             hangs.resume();

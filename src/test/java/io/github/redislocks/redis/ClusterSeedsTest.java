@@ -10,28 +10,27 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
-import redis.clients.jedis.HostAndPort;
 
 /** How many seeds name a cluster, if their replies are of several. */
 class ClusterSeedsTest {
 
-    private static final HostAndPort ONE = new HostAndPort("one", 1);
-    private static final HostAndPort TWO = new HostAndPort("two", 2);
-    private static final HostAndPort THREE = new HostAndPort("three", 3);
-    private static final List<HostAndPort> SEEDS = List.of(ONE, TWO, THREE);
+    private static final Address ONE = new Address("one", 1);
+    private static final Address TWO = new Address("two", 2);
+    private static final Address THREE = new Address("three", 3);
+    private static final List<Address> SEEDS = List.of(ONE, TWO, THREE);
 
     private static final ClusterView RIGHT = view("a", 1, Set.of(ONE, TWO), Set.of("a", "b"));
     private static final ClusterView RIGHT_BY_ANOTHER = view("b", 2, Set.of(ONE, TWO), Set.of("b", "c"));
     private static final ClusterView FOREIGN = view("x", 99, Set.of(THREE), Set.of("x", "y"));
 
-    private static ClusterView view(String master, long epoch, Set<HostAndPort> addresses, Set<String> ids) {
-        ClusterNode owner = new ClusterNode(master, new HostAndPort(master, 1));
+    private static ClusterView view(String master, long epoch, Set<Address> addresses, Set<String> ids) {
+        ClusterNode owner = new ClusterNode(master, new Address(master, 1));
         return new ClusterView(List.of(new Claim(0, 16_383, owner, epoch)), addresses, ids);
     }
 
     @Test
     void votes_ofACluster_areTheRepliesThatShareANodeWithIt() {
-        Map<HostAndPort, ClusterView> said = Map.of(ONE, RIGHT, TWO, RIGHT_BY_ANOTHER, THREE, FOREIGN);
+        Map<Address, ClusterView> said = Map.of(ONE, RIGHT, TWO, RIGHT_BY_ANOTHER, THREE, FOREIGN);
         assertThat(ClusterWatch.votes(RIGHT, SEEDS, said)).isEqualTo(2);
         assertThat(ClusterWatch.votes(RIGHT_BY_ANOTHER, SEEDS, said)).isEqualTo(2);
         assertThat(ClusterWatch.votes(FOREIGN, SEEDS, said)).isEqualTo(1);

@@ -55,6 +55,36 @@ class JedisRedisTest extends JedisRedisFixture {
         assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
     }
 
+    @ParameterizedTest
+    @EnumSource(
+            value = RedisProtocol.class,
+            names = {"RESP2", "RESP3"})
+    void ask_anyProtocol_bringsTextsNumbersListsAndMaps(RedisProtocol protocol) {
+        JedisClientConfig config =
+                DefaultJedisClientConfig.builder().protocol(protocol).build();
+        JedisRedis redis = closing(new JedisRedis(shared.address(), config, 2));
+        List<List<String>> commands = List.of(
+                List.of("ECHO", "k€y"),
+                List.of("DEL", "asked"),
+                List.of("GET", "asked"),
+                List.of("HSET", "asked", "name", "value"),
+                List.of("HGETALL", "asked"),
+                List.of("EVAL", "return {1, {'a', {2}}}", "0"));
+        assertThat(redis.ask("some commands", commands, LONG))
+                .containsExactly("k€y", 0L, null, 1L, List.of("name", "value"), List.of(1L, List.of("a", List.of(2L))));
+        redis.ask("an end", List.of(List.of("DEL", "asked")), LONG);
+    }
+
+    @Test
+    void ask_errorReply_refusedWithTheServersText() {
+        assertThatThrownBy(() -> to(shared).ask("an error", List.of(List.of("PING"), List.of("GET")), LONG))
+                .isInstanceOf(Refused.class)
+                .hasMessageContaining("an error")
+                .cause()
+                .isInstanceOf(ErrorReply.class)
+                .hasMessageStartingWith("ERR wrong number of arguments");
+    }
+
     @Test
     void run_number_standsForOkAndItself() {
         assertThat(to(shared).run(call("number"), LONG)).isEqualTo(new Reply("OK", List.of(1L)));

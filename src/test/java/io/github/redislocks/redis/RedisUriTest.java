@@ -3,10 +3,9 @@ package io.github.redislocks.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import io.github.redislocks.concurrent.Threads;
-import io.github.redislocks.redis.connect.Ports;
 import io.github.redislocks.redis.connect.RedisUri;
-import io.github.redislocks.redis.jedis.Topology;
+import io.github.redislocks.redis.jedis.JedisConfigs;
+import io.github.redislocks.redis.topology.Topology;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
@@ -15,40 +14,38 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.DefaultJedisClientConfig;
-import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 
 class RedisUriTest {
 
-    private static final HostAndPort FIRST = new HostAndPort("one", 26_379);
-    private static final HostAndPort SECOND = new HostAndPort("two", 7_000);
+    private static final Address FIRST = new Address("one", 26_379);
+    private static final Address SECOND = new Address("two", 7_000);
 
-    private static HostAndPort address(RedisUri uri) {
+    private static Address address(RedisUri uri) {
         return ((Topology.Single) uri.topology()).address();
-    }
-
-    private static Topology.Sentinel sentinel(String uri) {
-        return (Topology.Sentinel) RedisUri.parse(uri).topology();
     }
 
     @Test
     void parse_everyPart_isUsed() {
         RedisUri uri = RedisUri.parse("redis://us%40er:p%3Ass+word@example.org:7000/3");
-        assertThat(address(uri)).isEqualTo(new HostAndPort("example.org", 7000));
-        assertThat(uri.config().getUser()).isEqualTo("us@er");
-        assertThat(uri.config().getPassword()).isEqualTo("p:ss+word");
-        assertThat(uri.config().getDatabase()).isEqualTo(3);
-        assertThat(uri.config().getSslOptions()).isNull();
+        assertThat(address(uri)).isEqualTo(new Address("example.org", 7000));
+        assertThat(uri.configs().server().getUser()).isEqualTo("us@er");
+        assertThat(uri.configs().server().getPassword()).isEqualTo("p:ss+word");
+        assertThat(uri.configs().server().getDatabase()).isEqualTo(3);
+        assertThat(uri.configs().server().getSslOptions()).isNull();
     }
 
     @Test
     void parse_least_hasDefaults() {
         RedisUri uri = RedisUri.parse("redis://localhost");
-        assertThat(address(uri)).isEqualTo(new HostAndPort("localhost", 6379));
-        assertThat(uri.config().getPassword()).isNull();
-        assertThat(uri.config().getDatabase()).isZero();
-        assertThat(address(RedisUri.parse("redis://[::1]:6380/"))).isEqualTo(new HostAndPort("::1", 6380));
-        assertThat(RedisUri.parse("rediss://:secret@localhost").config().getSslOptions())
+        assertThat(address(uri)).isEqualTo(new Address("localhost", 6379));
+        assertThat(uri.configs().server().getPassword()).isNull();
+        assertThat(uri.configs().server().getDatabase()).isZero();
+        assertThat(address(RedisUri.parse("redis://[::1]:6380/"))).isEqualTo(new Address("::1", 6380));
+        assertThat(RedisUri.parse("rediss://:secret@localhost")
+                        .configs()
+                        .server()
+                        .getSslOptions())
                 .isNotNull();
     }
 
@@ -105,28 +102,32 @@ class RedisUriTest {
     void parse_sentinel_everyPartIsUsed() {
         RedisUri uri = RedisUri.parse("redis-sentinel://me:p%40ss@one,two:7000/the%20master/3"
                 + "?clientName=shop&sentinelUser=watcher&sentinelPassword=p%26ss+word&commandTimeout=500ms");
-        assertThat(uri.config().getUser()).isEqualTo("me");
-        assertThat(uri.config().getPassword()).isEqualTo("p@ss");
-        assertThat(uri.config().getDatabase()).isEqualTo(3);
-        assertThat(uri.config().getClientName()).isEqualTo("shop");
+        assertThat(uri.configs().server().getUser()).isEqualTo("me");
+        assertThat(uri.configs().server().getPassword()).isEqualTo("p@ss");
+        assertThat(uri.configs().server().getDatabase()).isEqualTo(3);
+        assertThat(uri.configs().server().getClientName()).isEqualTo("shop");
         assertThat(uri.commandTimeout()).isEqualTo(Duration.ofMillis(500));
         assertThat(uri.topology()).isInstanceOfSatisfying(Topology.Sentinel.class, sentinel -> {
             assertThat(sentinel.masterName()).isEqualTo("the master");
             assertThat(sentinel.addresses()).containsExactly(FIRST, SECOND);
-            assertThat(sentinel.config().getUser()).isEqualTo("watcher");
-            assertThat(sentinel.config().getPassword()).isEqualTo("p&ss+word");
-            assertThat(sentinel.config().getClientName()).isEqualTo("shop");
-            assertThat(sentinel.config().getDatabase()).isZero();
         });
+        JedisClientConfig ofSentinels = uri.configs().sentinel();
+        assertThat(ofSentinels.getUser()).isEqualTo("watcher");
+        assertThat(ofSentinels.getPassword()).isEqualTo("p&ss+word");
+        assertThat(ofSentinels.getClientName()).isEqualTo("shop");
+        assertThat(ofSentinels.getDatabase()).isZero();
     }
 
     @Test
     void parse_sentinel_least_hasDefaultsAndNoLogin() {
-        Topology.Sentinel sentinel = sentinel("redis-sentinel://me:secret@[::1],one/main");
-        assertThat(sentinel.addresses()).containsExactly(new HostAndPort("::1", 26_379), FIRST);
-        assertThat(sentinel.config().getUser()).isNull();
-        assertThat(sentinel.config().getPassword()).isNull();
-        assertThat(RedisUri.parse("redis-sentinel://one/main").config().getDatabase())
+        RedisUri uri = RedisUri.parse("redis-sentinel://me:secret@[::1],one/main");
+        assertThat(((Topology.Sentinel) uri.topology()).addresses()).containsExactly(new Address("::1", 26_379), FIRST);
+        assertThat(uri.configs().sentinel().getUser()).isNull();
+        assertThat(uri.configs().sentinel().getPassword()).isNull();
+        assertThat(RedisUri.parse("redis-sentinel://one/main")
+                        .configs()
+                        .server()
+                        .getDatabase())
                 .isZero();
     }
 
@@ -134,19 +135,18 @@ class RedisUriTest {
     void parse_cluster_everyPartIsUsed() {
         RedisUri uri = RedisUri.parse(
                 "redis-cluster://me:p%40ss@one:26379,two:7000,[::1]/0?clientName=shop&commandTimeout=2s");
-        assertThat(uri.config().getUser()).isEqualTo("me");
-        assertThat(uri.config().getPassword()).isEqualTo("p@ss");
-        assertThat(uri.config().getClientName()).isEqualTo("shop");
+        assertThat(uri.configs().server().getUser()).isEqualTo("me");
+        assertThat(uri.configs().server().getPassword()).isEqualTo("p@ss");
+        assertThat(uri.configs().server().getClientName()).isEqualTo("shop");
         assertThat(uri.commandTimeout()).isEqualTo(Duration.ofSeconds(2));
-        assertThat(uri.topology())
-                .isEqualTo(new Topology.Cluster(List.of(FIRST, SECOND, new HostAndPort("::1", 6379))));
+        assertThat(uri.topology()).isEqualTo(new Topology.Cluster(List.of(FIRST, SECOND, new Address("::1", 6379))));
     }
 
     @Test
     void parse_parameters_ofOneServer_areUsed() {
         RedisUri uri = RedisUri.parse("redis://redis_1?commandTimeout=2s&clientName=shop");
-        assertThat(address(uri)).isEqualTo(new HostAndPort("redis_1", 6379));
-        assertThat(uri.config().getClientName()).isEqualTo("shop");
+        assertThat(address(uri)).isEqualTo(new Address("redis_1", 6379));
+        assertThat(uri.configs().server().getClientName()).isEqualTo("shop");
         assertThat(uri.commandTimeout()).isEqualTo(Duration.ofSeconds(2));
         assertThat(RedisUri.parse("redis://one").commandTimeout()).isNull();
     }
@@ -215,20 +215,19 @@ class RedisUriTest {
     @ParameterizedTest
     @ValueSource(strings = {"redis://one:7000\n", " redis://one:7000/0\r\n", "redis://one:7000?clientName=shop\n"})
     void parse_aUriWithBlanksAroundIt_takesThemOff(String uri) {
-        assertThat(RedisUri.parse(uri).topology()).isEqualTo(new Topology.Single(new HostAndPort("one", 7000)));
+        assertThat(RedisUri.parse(uri).topology()).isEqualTo(new Topology.Single(new Address("one", 7000)));
     }
 
     @Test
     void topology_thatCannotWork_isRefused() {
-        JedisClientConfig config = DefaultJedisClientConfig.builder().build();
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Topology.Sentinel(" ", List.of(FIRST), config))
+                .isThrownBy(() -> new Topology.Sentinel(" ", List.of(FIRST)))
                 .withMessageContaining("sentinel monitor");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Topology.Sentinel("main", List.of(), config))
+                .isThrownBy(() -> new Topology.Sentinel("main", List.of()))
                 .withMessageContaining("name at least one");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Topology.Sentinel("main", List.of(FIRST, SECOND, FIRST), config))
+                .isThrownBy(() -> new Topology.Sentinel("main", List.of(FIRST, SECOND, FIRST)))
                 .withMessageContaining("one:26379 is named twice");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new Topology.Cluster(List.of()))
@@ -237,12 +236,12 @@ class RedisUriTest {
                 .isThrownBy(() -> new Topology.Cluster(List.of(FIRST, FIRST)))
                 .withMessageContaining("one:26379 is named twice");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> Ports.open(
-                        new Topology.Cluster(List.of(FIRST)),
-                        DefaultJedisClientConfig.builder().database(1).build(),
-                        1,
-                        1,
-                        Threads.DAEMONS))
+                .isThrownBy(() -> new RedisUri(
+                                new Topology.Cluster(List.of(FIRST)),
+                                new JedisConfigs(DefaultJedisClientConfig.builder()
+                                        .database(1)
+                                        .build()))
+                        .open(1, 1))
                 .withMessageContaining("only database 0");
     }
 
@@ -255,15 +254,19 @@ class RedisUriTest {
                 return password.get();
             }
         };
-        Topology.Single server = new Topology.Single(new HostAndPort("host", 1));
-        JedisClientConfig named = new RedisUri(server, changing).named("me").config();
+        Topology.Single server = new Topology.Single(new Address("host", 1));
+        JedisClientConfig named = new RedisUri(server, new JedisConfigs(changing))
+                .named("me")
+                .configs()
+                .server();
         assertThat(named.getClientName()).isEqualTo("me");
         assertThat(named.getPassword()).isEqualTo("first");
         password.set("second");
         assertThat(named.getPassword()).isEqualTo("second");
         assertThat(RedisUri.parse("redis://host?clientName=shop")
                         .named("me")
-                        .config()
+                        .configs()
+                        .server()
                         .getClientName())
                 .isEqualTo("shop");
     }

@@ -13,8 +13,9 @@ import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.fixture.SentinelServers;
 import io.github.redislocks.redis.RedisException.Unanswered;
 import io.github.redislocks.redis.connect.RedisUri;
-import io.github.redislocks.redis.jedis.Topology;
+import io.github.redislocks.redis.jedis.JedisConfigs;
 import io.github.redislocks.redis.sentinel.SentinelRedis;
+import io.github.redislocks.redis.topology.Topology;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
@@ -28,8 +29,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.DefaultJedisClientConfig;
-import redis.clients.jedis.HostAndPort;
-import redis.clients.jedis.JedisClientConfig;
 
 /** What becomes of calls and subscriptions when the master becomes another, on real servers. */
 @Tag("once")
@@ -147,10 +146,9 @@ class SentinelRedisTest {
 
     @Test
     void startThatFails_leavesNobodyWhoAsks() {
-        HostAndPort nowhere = new HostAndPort("127.0.0.1", 1);
-        JedisClientConfig config = DefaultJedisClientConfig.builder().build();
-        Topology.Sentinel topology = new Topology.Sentinel("nobody", List.of(nowhere), config);
-        SentinelRedis started = new SentinelRedis(topology, config, 1, SHORT, Threads.DAEMONS);
+        Topology.Sentinel topology = new Topology.Sentinel("nobody", List.of(new Address("127.0.0.1", 1)));
+        Servers servers = new JedisConfigs(DefaultJedisClientConfig.builder().build()).servers(1, Threads.DAEMONS);
+        SentinelRedis started = new SentinelRedis(topology, servers, servers, SHORT, Threads.DAEMONS);
         started.start();
         // Its threads have been started before.
         assertThatThrownBy(started::start).isInstanceOf(IllegalThreadStateException.class);

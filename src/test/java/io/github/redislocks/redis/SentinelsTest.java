@@ -8,35 +8,34 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
-import redis.clients.jedis.HostAndPort;
 
 /** Whom a client believes when Sentinels disagree. */
 class SentinelsTest {
 
-    private static final HostAndPort OLD = new HostAndPort("old", 1);
-    private static final HostAndPort NEW = new HostAndPort("new", 1);
-    private static final HostAndPort ALIEN = new HostAndPort("alien", 1);
+    private static final Address OLD = new Address("old", 1);
+    private static final Address NEW = new Address("new", 1);
+    private static final Address ALIEN = new Address("alien", 1);
 
     private static final Sighting BEFORE = new Sighting(OLD, 1);
     private static final Sighting AFTER = new Sighting(NEW, 2);
     private static final Sighting WRONG = new Sighting(ALIEN, 99);
     private static final Sighting AWAY = null;
 
-    private static HostAndPort chosen(HostAndPort known, boolean late, Sighting... said) {
+    private static Address chosen(Address known, boolean late, Sighting... said) {
         List<Optional<Sighting>> all =
                 Arrays.stream(said).map(Optional::ofNullable).toList();
         return Sentinels.chosen(known, all, late);
     }
 
-    private static HostAndPort later(Sighting... said) {
+    private static Address later(Sighting... said) {
         return chosen(OLD, true, said);
     }
 
-    private static HostAndPort first(Sighting... said) {
+    private static Address first(Sighting... said) {
         return chosen(null, false, said);
     }
 
-    private static HostAndPort firstAndLate(Sighting... said) {
+    private static Address firstAndLate(Sighting... said) {
         return chosen(null, true, said);
     }
 

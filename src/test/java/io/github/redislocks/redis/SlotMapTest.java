@@ -6,12 +6,10 @@ import io.github.redislocks.redis.cluster.ClusterNode;
 import io.github.redislocks.redis.cluster.ClusterView;
 import io.github.redislocks.redis.cluster.ClusterView.Claim;
 import io.github.redislocks.redis.cluster.SlotMap;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
-import redis.clients.jedis.HostAndPort;
 
 /** Who is believed to have a slot. */
 class SlotMapTest {
@@ -22,7 +20,7 @@ class SlotMapTest {
     private static final Predicate<ClusterNode> NOBODY = Set.<ClusterNode>of()::contains;
 
     private static ClusterNode node(String id, int port) {
-        return new ClusterNode(id, new HostAndPort("host", port));
+        return new ClusterNode(id, new Address("host", port));
     }
 
     private static ClusterView view(Claim... claims) {
@@ -107,15 +105,10 @@ class SlotMapTest {
                 aa :7001@17001 myself,master - 0 0 3 connected 0-5
                 bb 10.0.0.2:7002@17002,name slave aa 0 0 1 connected
                 """;
-        List<Object> range =
-                List.of(0L, 5L, List.of(bytes(""), 7001L, bytes("aa")), List.of(bytes("other"), 7002L, bytes("bb")));
-        ClusterView view = ClusterView.of(new HostAndPort("asked", 1), bytes(nodes), List.of(range));
-        HostAndPort master = new HostAndPort("asked", 7001);
+        List<Object> range = List.of(0L, 5L, List.of("", 7001L, "aa"), List.of("other", 7002L, "bb"));
+        ClusterView view = ClusterView.of(new Address("asked", 1), nodes, List.of(range));
+        Address master = new Address("asked", 7001);
         assertThat(view.claims()).containsExactly(new Claim(0, 5, new ClusterNode("aa", master), 3));
-        assertThat(view.addresses()).containsExactly(master, new HostAndPort("other", 7002));
-    }
-
-    private static byte[] bytes(String text) {
-        return text.getBytes(StandardCharsets.UTF_8);
+        assertThat(view.addresses()).containsExactly(master, new Address("other", 7002));
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.concurrent.IoThreads;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.concurrent.Uninterruptibles;
 import io.github.redislocks.fixture.FaultyProxy;
@@ -12,9 +13,9 @@ import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.redis.RedisException.Unanswered;
 import io.github.redislocks.redis.jedis.ConnectionPool;
 import io.github.redislocks.redis.jedis.Endpoint;
-import io.github.redislocks.redis.jedis.IoThreads;
 import io.github.redislocks.redis.jedis.JedisRedis;
 import io.github.redislocks.redis.jedis.PooledConnection;
+import io.github.redislocks.redis.jedis.QuickReader;
 import io.github.redislocks.redis.jedis.TimedRequest;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -103,9 +104,9 @@ class TimedRequestTest extends JedisRedisFixture {
         IoThreads workers = new IoThreads(work -> {
             throw new IllegalStateException("made by the test");
         });
-        ConnectionPool pool = new ConnectionPool(shared.address(), resp3(), 1);
+        ConnectionPool pool = new ConnectionPool(shared.address(), resp3(), 1, System::nanoTime);
         closing(pool::close);
-        TimedRequest<Object> exchange = new TimedRequest<>(new Endpoint("shared", workers), pool, LONG) {
+        TimedRequest<Object> exchange = new TimedRequest<>(new Endpoint("shared", workers, false), pool, LONG) {
             @Override
             public Object on(PooledConnection link) {
                 return link;
@@ -123,7 +124,7 @@ class TimedRequestTest extends JedisRedisFixture {
     @Test
     void connect_connectionThatWasCutBefore_opensNone() {
         FaultyProxy proxy = closing(FaultyProxy.to(shared));
-        ConnectionPool pool = new ConnectionPool(proxy.address(), resp3(), 1);
+        ConnectionPool pool = new ConnectionPool(proxy.address(), resp3(), 1, System::nanoTime);
         closing(pool::close);
         PooledConnection given = pool.newConnection(System.nanoTime() + LONG);
         given.cut();
@@ -258,7 +259,7 @@ class TimedRequestTest extends JedisRedisFixture {
 
     /** An exchange on a worker, whose request does something. */
     private static TimedRequest<Boolean> exchange(IoThreads workers, ConnectionPool pool, Runnable request) {
-        return new TimedRequest<>(new Endpoint("somewhere", workers), pool, SHORT) {
+        return new TimedRequest<>(new Endpoint("somewhere", workers, false), pool, SHORT) {
             @Override
             public Boolean on(PooledConnection link) {
                 request.run();
@@ -276,7 +277,7 @@ class TimedRequestTest extends JedisRedisFixture {
     void workerThatHangsAfterItHasBegunToSend_callFailsSent() {
         IoThreads workers = new IoThreads(Threads.DAEMONS, "somewhere");
         closing(workers::close);
-        ConnectionPool pool = new ConnectionPool(shared.address(), resp3(), 1);
+        ConnectionPool pool = new ConnectionPool(shared.address(), resp3(), 1, System::nanoTime);
         closing(pool::close);
         CountDownLatch end = new CountDownLatch(1);
         Runnable hang =
@@ -292,10 +293,10 @@ class TimedRequestTest extends JedisRedisFixture {
     void workerThatHasTheAnswerAndNeverTells_callFailsSent() {
         IoThreads workers = new IoThreads(Threads.DAEMONS, "somewhere");
         closing(workers::close);
-        ConnectionPool pool = new ConnectionPool(shared.address(), resp3(), 1);
+        ConnectionPool pool = new ConnectionPool(shared.address(), resp3(), 1, System::nanoTime);
         closing(pool::close);
         CountDownLatch end = new CountDownLatch(1);
-        TimedRequest<Object> silent = new TimedRequest<>(new Endpoint("somewhere", workers), pool, SHORT) {
+        TimedRequest<Object> silent = new TimedRequest<>(new Endpoint("somewhere", workers, false), pool, SHORT) {
             @Override
             public Object on(PooledConnection link) {
                 return link;
@@ -341,7 +342,7 @@ class TimedRequestTest extends JedisRedisFixture {
         IoThreads none = new IoThreads((ThreadFactory) work -> {
             throw new InternalError("unable to create native thread");
         });
-        ConnectionPool pool = new ConnectionPool(shared.address(), resp3(), 1);
+        ConnectionPool pool = new ConnectionPool(shared.address(), resp3(), 1, System::nanoTime);
         closing(pool::close);
         for (int i = 0; i < 2; i++) {
             assertThatThrownBy(() -> exchange(none, pool, () -> {}).perform(false))
@@ -360,7 +361,7 @@ class TimedRequestTest extends JedisRedisFixture {
             lost.add(work);
             return new Thread(() -> {});
         });
-        ConnectionPool pool = new ConnectionPool(shared.address(), resp3(), 1);
+        ConnectionPool pool = new ConnectionPool(shared.address(), resp3(), 1, System::nanoTime);
         closing(pool::close);
         assertThat(inTime(() -> exchange(workers, pool, () -> {}).perform(false))
                         .sent())
@@ -406,7 +407,7 @@ class TimedRequestTest extends JedisRedisFixture {
     void run_byOwnThreads_whereConnectingTakesLongerThanACall_isAnsweredByALaterCall() {
         FaultyProxy far = closing(FaultyProxy.to(shared));
         far.roundTrip(Duration.ofMillis(80));
-        JedisRedis redis = closing(JedisRedis.ofOwnThreads(far.address(), resp3(), 2, Threads.DAEMONS));
+        JedisRedis redis = closing(JedisRedis.ofReader(far.address(), resp3(), 2, new QuickReader(Threads.DAEMONS)));
         await().atMost(Duration.ofSeconds(30)).until(() -> {
             try {
                 return redis.run(PING, TimeUnit.MILLISECONDS.toNanos(200)) != null;

@@ -2,7 +2,7 @@ package io.github.redislocks.cli;
 
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.redis.connect.RedisUri;
-import io.github.redislocks.redis.jedis.Topology;
+import io.github.redislocks.redis.topology.Topology;
 import java.util.List;
 import java.util.Map;
 import picocli.CommandLine.Option;
@@ -44,7 +44,9 @@ final class Server {
     /** A connection to the server, to be closed; it is made when it is first used. */
     Jedis single() {
         RedisUri uri = RedisUri.parse(url("doctor"));
-        return new Jedis(((Topology.Single) uri.topology()).address(), uri.config());
+        Topology.Single server = (Topology.Single) uri.topology();
+        return new Jedis(
+                server.address().host(), server.address().port(), uri.configs().server());
     }
 
     /** The URL of the one server that a command looks at. */

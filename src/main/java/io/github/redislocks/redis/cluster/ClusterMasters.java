@@ -1,9 +1,10 @@
 package io.github.redislocks.redis.cluster;
 
 import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.redis.Address;
 import io.github.redislocks.redis.RedisException;
-import io.github.redislocks.redis.jedis.ConnectionPool;
-import io.github.redislocks.redis.jedis.JedisRedis;
+import io.github.redislocks.redis.Servers;
+import io.github.redislocks.redis.SingleServer;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -13,12 +14,12 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.HostAndPort;
 
 /**
  * The current masters of a cluster, and the connections to each of them.
@@ -30,18 +31,21 @@ import redis.clients.jedis.HostAndPort;
  */
 public final class ClusterMasters implements AutoCloseable {
 
+    /** How long the connections to an importing node stay open after the last call. */
+    public static final long KEPT_NANOS = TimeUnit.SECONDS.toNanos(30);
+
     /** The master of each slot, and the connections to each master. */
-    private record Routing(SlotMap slots, Map<ClusterNode, JedisRedis> servers) {}
+    private record Routing(SlotMap slots, Map<ClusterNode, SingleServer> servers) {}
 
     /** The connections to a node that imports a slot, and when a call was last sent to it. */
-    private record Importer(JedisRedis server, long askedNanos) {}
+    private record Importer(SingleServer server, long askedNanos) {}
 
     private final String cluster;
-    private final Function<HostAndPort, JedisRedis> connector;
+    private final Servers servers;
     private final ClusterWatch watch;
     private final LongSupplier nanoTime;
     /** Nodes without slots to which a slot is being moved. */
-    private final ConcurrentMap<HostAndPort, Importer> importers = new ConcurrentHashMap<>();
+    private final ConcurrentMap<Address, Importer> importers = new ConcurrentHashMap<>();
 
     private volatile Routing routing = new Routing(SlotMap.UNKNOWN, Map.of());
     private volatile Runnable onMoved = () -> {};
@@ -51,13 +55,10 @@ public final class ClusterMasters implements AutoCloseable {
 
     /** @param nanoTime the clock, which only decides when an importing node counts as abandoned */
     public ClusterMasters(
-            String cluster,
-            Function<HostAndPort, JedisRedis> connector,
-            Function<Consumer<SlotMap>, ClusterWatch> watch,
-            LongSupplier nanoTime) {
+            String cluster, Servers servers, Function<Consumer<SlotMap>, ClusterWatch> watch, LongSupplier nanoTime) {
         this.nanoTime = nanoTime;
         this.cluster = cluster;
-        this.connector = connector;
+        this.servers = servers;
         this.watch = watch.apply(this::heard);
     }
 
@@ -78,16 +79,16 @@ public final class ClusterMasters implements AutoCloseable {
     private void heard(SlotMap slots) {
         Routing before = routing;
         Set<ClusterNode> owners = slots.owners();
-        Map<ClusterNode, JedisRedis> servers = new HashMap<>();
+        Map<ClusterNode, SingleServer> current = new HashMap<>();
         Set<ClusterNode> promoted = new HashSet<>();
         for (ClusterNode owner : owners) {
-            JedisRedis known = before.servers.get(owner);
+            SingleServer known = before.servers.get(owner);
             if (known == null) {
                 promoted.add(owner);
             }
-            servers.put(owner, known == null ? connector.apply(owner.address()) : known);
+            current.put(owner, known == null ? servers.at(owner.address()) : known);
         }
-        Map<ClusterNode, JedisRedis> gone = new HashMap<>(before.servers);
+        Map<ClusterNode, SingleServer> gone = new HashMap<>(before.servers);
         gone.keySet().removeAll(owners);
         // Slots of a dead master may have gone, without their keys, to a master that has been there all the time.
         boolean orphaned = gone.values().stream().anyMatch(server -> watch.isTroubled(server.address()));
@@ -99,9 +100,9 @@ public final class ClusterMasters implements AutoCloseable {
         untold = barred;
         if (moved) {
             tell(promoted, gone.keySet());
-            routing = new Routing(slots.without(barred), servers);
+            routing = new Routing(slots.without(barred), current);
         }
-        gone.values().forEach(JedisRedis::close);
+        gone.values().forEach(SingleServer::close);
         for (ClusterNode owner : owners) {
             Importer importer = importers.remove(owner.address());
             if (importer != null) {
@@ -114,7 +115,7 @@ public final class ClusterMasters implements AutoCloseable {
             // before.
             onMoved.run();
         }
-        routing = new Routing(slots, servers);
+        routing = new Routing(slots, current);
         untold = Set.of();
     }
 
@@ -127,14 +128,19 @@ public final class ClusterMasters implements AutoCloseable {
         return nodes.stream().map(node -> node.address().toString()).collect(Collectors.joining(", "));
     }
 
-    public List<JedisRedis> all() {
+    public List<SingleServer> all() {
         return new ArrayList<>(routing.servers.values());
     }
 
+    /** The slot in which a key lies. */
+    public int slotOf(String key) {
+        return servers.slotOf(key);
+    }
+
     /** The master of a slot; waits until one is known, and throws at the deadline. */
-    public JedisRedis owner(int slot, long deadline) {
+    public SingleServer owner(int slot, long deadline) {
         while (true) {
-            JedisRedis server = owner(slot);
+            SingleServer server = owner(slot);
             if (server != null) {
                 return server;
             }
@@ -147,24 +153,23 @@ public final class ClusterMasters implements AutoCloseable {
 
     /** The master of a slot, or null if none is known. */
     @Nullable
-    public JedisRedis owner(int slot) {
+    public SingleServer owner(int slot) {
         Routing now = routing;
         ClusterNode owner = now.slots.owner(slot);
         return owner == null ? null : now.servers.get(owner);
     }
 
     /** The connections to the node to which a slot is being moved. */
-    public JedisRedis importer(HostAndPort node) {
-        for (Map.Entry<ClusterNode, JedisRedis> known : routing.servers.entrySet()) {
+    public SingleServer importer(Address node) {
+        for (Map.Entry<ClusterNode, SingleServer> known : routing.servers.entrySet()) {
             if (known.getKey().address().equals(node)) {
                 return known.getValue();
             }
         }
         long now = nanoTime.getAsLong();
-        JedisRedis importer = Objects.requireNonNull(importers.compute(
+        SingleServer importer = Objects.requireNonNull(importers.compute(
                         node,
-                        (address, before) ->
-                                new Importer(before == null ? connector.apply(address) : before.server, now)))
+                        (address, before) -> new Importer(before == null ? servers.at(address) : before.server, now)))
                 .server;
         dropAbandoned(now);
         if (closed) {
@@ -178,14 +183,14 @@ public final class ClusterMasters implements AutoCloseable {
      */
     private void dropAbandoned(long now) {
         importers.forEach((node, importer) -> {
-            if (now - importer.askedNanos > ConnectionPool.KEPT_NANOS && importers.remove(node, importer)) {
+            if (now - importer.askedNanos > KEPT_NANOS && importers.remove(node, importer)) {
                 importer.server.close();
             }
         });
     }
 
     /** Notes that a server itself replied that it does not have a slot. */
-    public void denied(int slot, JedisRedis server) {
+    public void denied(int slot, SingleServer server) {
         Routing now = routing;
         ClusterNode owner = now.slots.owner(slot);
         if (owner != null && now.servers.get(owner) == server) {
@@ -198,7 +203,7 @@ public final class ClusterMasters implements AutoCloseable {
     }
 
     /** Notes whether a server answers. */
-    public void note(JedisRedis server, @Nullable RedisException failure) {
+    public void note(SingleServer server, @Nullable RedisException failure) {
         watch.troubled(server.address(), failure != null && !failure.isPermanent());
     }
 
@@ -210,7 +215,7 @@ public final class ClusterMasters implements AutoCloseable {
     public void close() {
         closed = true;
         watch.close();
-        routing.servers.values().forEach(JedisRedis::close);
+        routing.servers.values().forEach(SingleServer::close);
         importers.values().forEach(importer -> importer.server.close());
     }
 }

@@ -1,6 +1,6 @@
 package io.github.redislocks.redis.cluster;
 
-import redis.clients.jedis.HostAndPort;
+import io.github.redislocks.redis.Address;
 
 /** A node of a cluster. The same id at another address is another node, and so is another id at the same address. */
-public record ClusterNode(String id, HostAndPort address) {}
+public record ClusterNode(String id, Address address) {}

@@ -1,14 +1,16 @@
 package io.github.redislocks.redis.cluster;
 
+import io.github.redislocks.concurrent.IoThreads;
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.redis.Address;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.redis.jedis.IoThreads;
-import io.github.redislocks.redis.jedis.JedisRedis;
-import io.github.redislocks.redis.jedis.Topology;
+import io.github.redislocks.redis.Servers;
+import io.github.redislocks.redis.SingleServer;
+import io.github.redislocks.redis.topology.Topology;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
@@ -19,8 +21,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
-import redis.clients.jedis.HostAndPort;
-import redis.clients.jedis.JedisClientConfig;
 
 /**
  * The Redis of a cluster: each call goes to the master that has the slot of the call's first key.
@@ -39,20 +39,15 @@ public final class ClusterRedis implements Redis {
     private final AtomicInteger subscriptions = new AtomicInteger();
     private final NodeWatches watches;
 
-    public ClusterRedis(
-            Topology.Cluster topology,
-            JedisClientConfig config,
-            int maxConnections,
-            long timeoutNanos,
-            Threads threads) {
+    public ClusterRedis(Topology.Cluster topology, Servers servers, long timeoutNanos, Threads threads) {
         workers = new IoThreads(threads, "cluster-batch");
         address = topology.nodes().stream()
-                .map(HostAndPort::toString)
+                .map(Address::toString)
                 .collect(Collectors.joining(",", "the cluster of ", ""));
         masters = new ClusterMasters(
                 address,
-                node -> new JedisRedis(node, config, maxConnections, threads),
-                news -> new ClusterWatch(topology.nodes(), config, timeoutNanos, news, threads),
+                servers,
+                news -> new ClusterWatch(topology.nodes(), servers, timeoutNanos, news, threads),
                 System::nanoTime);
         watches = new NodeWatches(masters::all, threads, timeoutNanos);
     }
@@ -70,14 +65,14 @@ public final class ClusterRedis implements Redis {
 
     @Override
     public void find(String key, long timeoutNanos) {
-        masters.owner(SlotMap.of(key), System.nanoTime() + timeoutNanos);
+        masters.owner(masters.slotOf(key), System.nanoTime() + timeoutNanos);
     }
 
     @Override
     public Reply run(Call call, long timeoutNanos) {
         RedirectedCall redirected = new RedirectedCall(masters, call, timeoutNanos);
         while (true) {
-            JedisRedis server = redirected.next();
+            SingleServer server = redirected.next();
             server.openLane(timeoutNanos);
             Outcome outcome = redirected.isAsking()
                     ? server.runAsking(call, redirected.left())
@@ -89,7 +84,7 @@ public final class ClusterRedis implements Redis {
         }
     }
 
-    private static Outcome run(JedisRedis server, Call call, long timeoutNanos) {
+    private static Outcome run(SingleServer server, Call call, long timeoutNanos) {
         try {
             return Outcome.of(server.run(call, timeoutNanos));
         } catch (RedisException e) {
@@ -115,11 +110,11 @@ public final class ClusterRedis implements Redis {
                         .orElse(open.get(0))
                         .pause();
             }
-            Map<JedisRedis, List<RedirectedCall>> plain = new LinkedHashMap<>();
-            Map<JedisRedis, List<RedirectedCall>> asking = new LinkedHashMap<>();
+            Map<SingleServer, List<RedirectedCall>> plain = new LinkedHashMap<>();
+            Map<SingleServer, List<RedirectedCall>> asking = new LinkedHashMap<>();
             for (RedirectedCall redirected : open) {
                 try {
-                    JedisRedis server = redirected.next();
+                    SingleServer server = redirected.next();
                     (redirected.isAsking() ? asking : plain)
                             .computeIfAbsent(server, first -> new ArrayList<>())
                             .add(redirected);
@@ -139,7 +134,7 @@ public final class ClusterRedis implements Redis {
         return all.stream().map(RedirectedCall::outcome).toList();
     }
 
-    private void watch(JedisRedis server, List<RedirectedCall> calls) {
+    private void watch(SingleServer server, List<RedirectedCall> calls) {
         if (calls.stream().anyMatch(each -> each.call().request().renews())) {
             watches.want(server);
         }
@@ -178,8 +173,8 @@ public final class ClusterRedis implements Redis {
     @Override
     public Subscription subscribe(String channel, long timeoutNanos) {
         long deadline = System.nanoTime() + timeoutNanos;
-        JedisRedis sender = masters.owner(SlotMap.of(channel), deadline);
-        List<JedisRedis> servers = masters.all();
+        SingleServer sender = masters.owner(masters.slotOf(channel), deadline);
+        List<SingleServer> servers = masters.all();
         servers.remove(sender);
         if (!servers.isEmpty()) {
             Collections.rotate(servers, -Math.floorMod(subscriptions.getAndIncrement(), servers.size()));
@@ -187,7 +182,7 @@ public final class ClusterRedis implements Redis {
         servers.add(sender);
         servers.sort(Comparator.comparing(server -> masters.isTroubled(server.address())));
         for (int tried = 1; ; tried++) {
-            JedisRedis server = servers.get(tried - 1);
+            SingleServer server = servers.get(tried - 1);
             long left = Math.max(1, deadline - System.nanoTime());
             boolean last = tried == servers.size();
             try {
@@ -212,7 +207,7 @@ public final class ClusterRedis implements Redis {
     @Override
     public void publish(String channel, String message, long timeoutNanos) {
         long deadline = System.nanoTime() + timeoutNanos;
-        JedisRedis server = masters.owner(SlotMap.of(channel), deadline);
+        SingleServer server = masters.owner(masters.slotOf(channel), deadline);
         if (masters.isTroubled(server.address())) {
             // Any node forwards a message to all nodes.
             server = masters.all().stream()
@@ -235,7 +230,7 @@ public final class ClusterRedis implements Redis {
 
     @Override
     public int connections() {
-        return masters.all().stream().mapToInt(JedisRedis::connections).sum();
+        return masters.all().stream().mapToInt(SingleServer::connections).sum();
     }
 
     @Override
@@ -245,7 +240,7 @@ public final class ClusterRedis implements Redis {
 
     @Override
     public String serverOf(String key) {
-        JedisRedis server = masters.owner(SlotMap.of(key));
+        SingleServer server = masters.owner(masters.slotOf(key));
         return server == null ? "" : server.address();
     }
 

@@ -1,6 +1,6 @@
 package io.github.redislocks.redis.cluster;
 
-import io.github.redislocks.redis.jedis.Commands;
+import io.github.redislocks.redis.Address;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -9,8 +9,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.BuilderFactory;
-import redis.clients.jedis.HostAndPort;
 
 /**
  * One node's view of its cluster.
@@ -19,7 +17,7 @@ import redis.clients.jedis.HostAndPort;
  * @param addresses the addresses of all nodes that have slots, replicas included
  * @param ids the ids of all nodes, those without slots and those that failed included
  */
-public record ClusterView(List<Claim> claims, Set<HostAndPort> addresses, Set<String> ids) {
+public record ClusterView(List<Claim> claims, Set<Address> addresses, Set<String> ids) {
 
     /**
      * A range of slots, the master that has it, and the master's epoch: of two claims to a slot, the one with the
@@ -36,10 +34,10 @@ public record ClusterView(List<Claim> claims, Set<HostAndPort> addresses, Set<St
      *
      * @param asked the address of the node that replied, used for a node that does not know its own address
      */
-    public static ClusterView of(HostAndPort asked, Object nodes, Object slots) {
-        Map<String, Long> epochs = epochs(BuilderFactory.STRING.build(nodes));
+    public static ClusterView of(Address asked, Object nodes, Object slots) {
+        Map<String, Long> epochs = epochs(text(nodes));
         List<Claim> claims = new ArrayList<>();
-        Set<HostAndPort> addresses = new LinkedHashSet<>();
+        Set<Address> addresses = new LinkedHashSet<>();
         for (Object range : list(slots)) {
             List<?> parts = list(range);
             for (int i = 2; i < parts.size(); i++) {
@@ -71,11 +69,10 @@ public record ClusterView(List<Claim> claims, Set<HostAndPort> addresses, Set<St
     }
 
     /** Reads a node; one without an address has the address at which the replying node was asked. */
-    private static ClusterNode node(HostAndPort asked, List<?> parts) {
+    private static ClusterNode node(Address asked, List<?> parts) {
         String host = text(parts.get(0));
         boolean unknown = host.isEmpty() || host.equals("?");
-        return new ClusterNode(
-                text(parts.get(2)), new HostAndPort(unknown ? asked.getHost() : host, number(parts.get(1))));
+        return new ClusterNode(text(parts.get(2)), new Address(unknown ? asked.host() : host, number(parts.get(1))));
     }
 
     private static List<?> list(@Nullable Object value) {
@@ -93,6 +90,6 @@ public record ClusterView(List<Claim> claims, Set<HostAndPort> addresses, Set<St
     }
 
     private static String text(@Nullable Object value) {
-        return value instanceof byte[] bytes ? Commands.text(bytes) : "";
+        return value instanceof String text ? text : "";
     }
 }

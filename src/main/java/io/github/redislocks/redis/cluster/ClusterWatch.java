@@ -2,7 +2,9 @@ package io.github.redislocks.redis.cluster;
 
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.redis.Address;
 import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Servers;
 import io.github.redislocks.redis.topology.Observer;
 import io.github.redislocks.redis.topology.TopologyWatch;
 import java.util.HashMap;
@@ -16,11 +18,6 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.CommandArguments;
-import redis.clients.jedis.HostAndPort;
-import redis.clients.jedis.JedisClientConfig;
-import redis.clients.jedis.Protocol.ClusterKeyword;
-import redis.clients.jedis.Protocol.Command;
 
 /**
  * Asks the nodes of a cluster which master has which slots: one node after the other, once a second; more often while a
@@ -35,10 +32,10 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     /** Each time this many questions have been asked, one goes to the next node even if that node failed last time. */
     private static final int TURNS_PER_FAILED = 4;
 
-    private static final CommandArguments NODES = new CommandArguments(Command.CLUSTER).add(ClusterKeyword.NODES);
-    private static final CommandArguments SLOTS = new CommandArguments(Command.CLUSTER).add(ClusterKeyword.SLOTS);
+    private static final List<List<String>> NODES_AND_SLOTS =
+            List.of(List.of("CLUSTER", "NODES"), List.of("CLUSTER", "SLOTS"));
 
-    private final List<HostAndPort> seeds;
+    private final List<Address> seeds;
     private final Consumer<SlotMap> onNews;
     /** Addresses of nodes that did not answer their last call. */
     private final Set<String> troubled = ConcurrentHashMap.newKeySet();
@@ -46,7 +43,7 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     /** The current slot map; this and the fields below are guarded by the lock. */
     private SlotMap slots = SlotMap.UNKNOWN;
 
-    private @Nullable HostAndPort preferred;
+    private @Nullable Address preferred;
     private int turn;
     /** Whether the last node that was asked did not reply, or replied for another cluster. */
     private boolean failed;
@@ -61,12 +58,8 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
      *     throws
      */
     public ClusterWatch(
-            List<HostAndPort> seeds,
-            JedisClientConfig config,
-            long timeoutNanos,
-            Consumer<SlotMap> onNews,
-            Threads threads) {
-        super("cluster", seeds, config, timeoutNanos, PATIENCE_NANOS, threads);
+            List<Address> seeds, Servers servers, long timeoutNanos, Consumer<SlotMap> onNews, Threads threads) {
+        super("cluster", seeds, servers, timeoutNanos, PATIENCE_NANOS, threads);
         this.seeds = seeds;
         this.onNews = onNews;
     }
@@ -137,7 +130,7 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     @Override
     @Nullable
     protected Observer<ClusterView> next(List<Observer<ClusterView>> free, long now) {
-        HostAndPort first = preferred;
+        Address first = preferred;
         preferred = null;
         boolean any = turn++ % TURNS_PER_FAILED == 0;
         return free.stream()
@@ -161,7 +154,7 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     /** Asks for the epochs first: an old owner with a new epoch would be believed for ever. */
     @Override
     protected ClusterView ask(Observer<ClusterView> node) {
-        List<Object> replies = question(node, "the slots of the cluster", NODES, SLOTS);
+        List<Object> replies = question(node, "the slots of the cluster", NODES_AND_SLOTS);
         return ClusterView.of(node.address, replies.get(0), replies.get(1));
     }
 
@@ -179,7 +172,7 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
             // Before the field is set: if the listener throws, the next reply calls it again.
             onNews.accept(heard);
             slots = heard;
-            Set<HostAndPort> known = new LinkedHashSet<>(view.addresses());
+            Set<Address> known = new LinkedHashSet<>(view.addresses());
             known.addAll(seeds);
             keep(known);
         }
@@ -200,7 +193,7 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
      */
     private @Nullable SlotMap base(ClusterView view, long now) {
         Set<String> known = slots.owners().stream().map(ClusterNode::id).collect(Collectors.toSet());
-        Map<HostAndPort, ClusterView> said = new HashMap<>();
+        Map<Address, ClusterView> said = new HashMap<>();
         boolean isThere = false;
         for (Observer<ClusterView> node : observers()) {
             ClusterView last = node.answer();
@@ -225,7 +218,7 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     }
 
     /** How many seeds name the cluster of a view, or do not reply and are nodes of that cluster. */
-    public static long votes(ClusterView of, List<HostAndPort> seeds, Map<HostAndPort, ClusterView> said) {
+    public static long votes(ClusterView of, List<Address> seeds, Map<Address, ClusterView> said) {
         return seeds.stream()
                 .filter(seed -> {
                     ClusterView last = said.get(seed);
@@ -235,7 +228,7 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     }
 
     /** The nodes of the cluster that is named by the first seed in the URI of those that name one. */
-    private static Set<String> first(List<HostAndPort> seeds, Map<HostAndPort, ClusterView> said) {
+    private static Set<String> first(List<Address> seeds, Map<Address, ClusterView> said) {
         return seeds.stream()
                 .flatMap(seed -> Stream.ofNullable(said.get(seed)))
                 .filter(view -> !view.claims().isEmpty())

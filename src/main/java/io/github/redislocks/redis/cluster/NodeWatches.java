@@ -4,9 +4,7 @@ import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
-import io.github.redislocks.redis.jedis.JedisRedis;
-import io.github.redislocks.redis.jedis.JedisSubscription;
-import io.github.redislocks.redis.jedis.Tracking;
+import io.github.redislocks.redis.SingleServer;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
@@ -29,13 +27,13 @@ final class NodeWatches {
     /** The least time between two tries for one node, between two pings, and until one that broke counts as sound. */
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    private final Supplier<List<JedisRedis>> masters;
+    private final Supplier<List<SingleServer>> masters;
     private final Threads threads;
     private final long timeoutNanos;
-    private final ConcurrentMap<JedisRedis, NodeWatch> watches = new ConcurrentHashMap<>();
+    private final ConcurrentMap<SingleServer, NodeWatch> watches = new ConcurrentHashMap<>();
     private volatile Redis.@Nullable Watcher watcher;
 
-    NodeWatches(Supplier<List<JedisRedis>> masters, Threads threads, long timeoutNanos) {
+    NodeWatches(Supplier<List<SingleServer>> masters, Threads threads, long timeoutNanos) {
         this.masters = masters;
         this.threads = threads;
         this.timeoutNanos = timeoutNanos;
@@ -48,7 +46,7 @@ final class NodeWatches {
     }
 
     /** Has a master watched to which a renewal goes. Does not wait, and never throws. */
-    void want(JedisRedis server) {
+    void want(SingleServer server) {
         Redis.Watcher told = watcher;
         if (told == null) {
             return;
@@ -63,20 +61,20 @@ final class NodeWatches {
 
     private final class NodeWatch {
 
-        private final JedisRedis server;
+        private final SingleServer server;
         private final AtomicBoolean underWay = new AtomicBoolean();
         private volatile long triedNanos = System.nanoTime() - PAUSE_NANOS;
         private final AtomicLong askedNanos = new AtomicLong();
-        private volatile @Nullable JedisSubscription subscription;
+        private volatile Redis.@Nullable Subscription subscription;
         private volatile boolean refused;
 
-        NodeWatch(JedisRedis server) {
+        NodeWatch(SingleServer server) {
             this.server = server;
         }
 
         void want(Redis.Watcher told) {
             long now = System.nanoTime();
-            JedisSubscription open = subscription;
+            Redis.Subscription open = subscription;
             if (open != null) {
                 long asked = askedNanos.get();
                 // Two senders may want it at once.
@@ -100,7 +98,7 @@ final class NodeWatches {
 
         private void hear(Redis.Watcher told) {
             try {
-                JedisSubscription made = server.watch(Tracking.CHANNEL, told, timeoutNanos);
+                Redis.Subscription made = server.watch(SingleServer.CHANGES, told, timeoutNanos);
                 askedNanos.set(System.nanoTime());
                 subscription = made;
                 while (true) {

@@ -1,18 +1,16 @@
 package io.github.redislocks.redis.cluster;
 
+import io.github.redislocks.redis.Address;
 import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.ErrorReply;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.redis.jedis.JedisRedis;
+import io.github.redislocks.redis.SingleServer;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.HostAndPort;
-import redis.clients.jedis.exceptions.JedisAskDataException;
-import redis.clients.jedis.exceptions.JedisDataException;
-import redis.clients.jedis.exceptions.JedisMovedDataException;
 
 /**
  * One call to a cluster, which is sent on until a node runs it or its time is over. A node that redirects or refuses a
@@ -38,8 +36,8 @@ public final class RedirectedCall {
     private final int slot;
     private final long timeoutNanos;
     private final long deadline;
-    private @Nullable JedisRedis server;
-    private @Nullable JedisRedis importer;
+    private @Nullable SingleServer server;
+    private @Nullable SingleServer importer;
     private @Nullable Outcome outcome;
     private boolean asking;
     private boolean wantsNews;
@@ -51,7 +49,7 @@ public final class RedirectedCall {
     public RedirectedCall(ClusterMasters masters, Call call, long timeoutNanos) {
         this.masters = masters;
         this.call = call;
-        this.slot = SlotMap.of(call.keys().get(0));
+        this.slot = masters.slotOf(call.keys().get(0));
         this.timeoutNanos = timeoutNanos;
         this.deadline = System.nanoTime() + timeoutNanos;
     }
@@ -65,8 +63,8 @@ public final class RedirectedCall {
     }
 
     /** The server to which to send the call now. Throws if no master of the slot is known by the deadline. */
-    public JedisRedis next() {
-        JedisRedis to = importer;
+    public SingleServer next() {
+        SingleServer to = importer;
         asking = to != null;
         importer = null;
         if (to == null) {
@@ -90,7 +88,7 @@ public final class RedirectedCall {
     /** Takes what became of the last trip; whether the call ends with it. */
     public boolean ends(Outcome of) {
         RedisException failure = of.failure();
-        JedisRedis from = server;
+        SingleServer from = server;
         turnedAway = failure != null && from != null && goesOn(failure, from);
         if (from != null) {
             masters.note(from, turnedAway ? null : failure);
@@ -115,18 +113,19 @@ public final class RedirectedCall {
         return wantsNews;
     }
 
-    private boolean goesOn(RedisException failure, JedisRedis from) {
+    private boolean goesOn(RedisException failure, SingleServer from) {
         wantsNews = false;
-        if (failure.getCause() instanceof JedisDataException refusal) {
+        if (failure.getCause() instanceof ErrorReply refusal) {
             String text = String.valueOf(refusal.getMessage());
-            boolean moved = refusal instanceof JedisMovedDataException;
+            boolean moved = text.startsWith("MOVED ");
             boolean passing = text.startsWith("TRYAGAIN") || text.startsWith("CLUSTERDOWN");
             if (moved && !asking) {
                 masters.denied(slot, from);
             }
             wantsNews = moved || text.startsWith("CLUSTERDOWN");
-            if (refusal instanceof JedisAskDataException ask) {
-                importer = masters.importer(complete(ask.getTargetNode(), from));
+            if (text.startsWith("ASK ")) {
+                Address target = Address.parse(text.substring(text.lastIndexOf(' ') + 1));
+                importer = masters.importer(complete(target, from));
             }
             boolean again = moved || passing || importer != null;
             // A refusal of a second copy says nothing about the first copy.
@@ -137,10 +136,9 @@ public final class RedirectedCall {
     }
 
     /** A node that does not know its own address names its neighbours without a host. */
-    private static HostAndPort complete(HostAndPort target, JedisRedis from) {
-        String host = target.getHost();
-        return host == null || host.isEmpty()
-                ? new HostAndPort(HostAndPort.from(from.address()).getHost(), target.getPort())
+    private static Address complete(Address target, SingleServer from) {
+        return target.host().isEmpty()
+                ? new Address(Address.parse(from.address()).host(), target.port())
                 : target;
     }
 

@@ -5,7 +5,6 @@ import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.util.JedisClusterCRC16;
 
 /**
  * The known master of each slot of a cluster; immutable. A master that takes over a slot has a greater epoch than all
@@ -26,10 +25,6 @@ public final class SlotMap {
 
     private SlotMap(@Nullable Held[] slots) {
         this.slots = slots;
-    }
-
-    public static int of(String key) {
-        return JedisClusterCRC16.getSlot(key);
     }
 
     @Nullable

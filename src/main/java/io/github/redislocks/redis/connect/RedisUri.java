@@ -2,11 +2,13 @@ package io.github.redislocks.redis.connect;
 
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.redis.Address;
 import io.github.redislocks.redis.Redis;
-import io.github.redislocks.redis.jedis.QuickReader;
-import io.github.redislocks.redis.jedis.Topology;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
+import io.github.redislocks.redis.Servers;
+import io.github.redislocks.redis.cluster.ClusterRedis;
+import io.github.redislocks.redis.jedis.JedisConfigs;
+import io.github.redislocks.redis.sentinel.SentinelRedis;
+import io.github.redislocks.redis.topology.Topology;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -20,11 +22,8 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.ClientSetInfoConfig;
 import redis.clients.jedis.DefaultJedisClientConfig;
-import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
-import redis.clients.jedis.RedisProtocol;
 import redis.clients.jedis.SslOptions;
 
 /**
@@ -33,13 +32,11 @@ import redis.clients.jedis.SslOptions;
  * {@code redis-cluster://user:password@host:port,host:port}; each may have parameters.
  *
  * @param topology the servers
- * @param config the other settings of a connection
+ * @param configs the other settings of a connection
  * @param commandTimeout the timeout of one request, or null if the URI names none
  */
 public record RedisUri(
-        Topology topology,
-        JedisClientConfig config,
-        @Nullable Duration commandTimeout) {
+        Topology topology, JedisConfigs configs, @Nullable Duration commandTimeout) {
 
     private static final int DEFAULT_PORT = 6379;
     private static final int DEFAULT_SENTINEL_PORT = 26_379;
@@ -78,8 +75,8 @@ public record RedisUri(
             + " percent-encoded.";
 
     /** Makes a URI without parameters. */
-    public RedisUri(Topology topology, JedisClientConfig config) {
-        this(topology, config, null);
+    public RedisUri(Topology topology, JedisConfigs configs) {
+        this(topology, configs, null);
     }
 
     /** Parses a URI, without blanks before or behind it; rejects what cannot work, without showing a password. */
@@ -92,7 +89,7 @@ public record RedisUri(
         }
         boolean sentinel = scheme.equals(SENTINEL);
         String authority = uri.group("authority") == null ? "" : uri.group("authority");
-        List<HostAndPort> addresses = addresses(text, authority, sentinel ? DEFAULT_SENTINEL_PORT : DEFAULT_PORT);
+        List<Address> addresses = addresses(text, authority, sentinel ? DEFAULT_SENTINEL_PORT : DEFAULT_PORT);
         if (uri.group("fragment") != null) {
             throw refused(text, "has a fragment, the part from # on, which means nothing here");
         }
@@ -111,7 +108,7 @@ public record RedisUri(
                 throw refused(text, "names no master, which must stand behind the Sentinels");
             }
             config.database(database(text, parts.length == 1 ? "" : parts[1]));
-            topology = new Topology.Sentinel(decode(text, parts[0]), addresses, ofSentinels(text, parameters));
+            topology = new Topology.Sentinel(decode(text, parts[0]), addresses);
         } else if (scheme.equals(CLUSTER)) {
             if (database(text, path) != 0) {
                 throw refused(
@@ -126,73 +123,52 @@ public record RedisUri(
         } else {
             throw refused(text, "names several hosts, which only redis-sentinel:// and redis-cluster:// may");
         }
-        return new RedisUri(topology, config.build(), duration(text, parameters.get(COMMAND_TIMEOUT)));
+        JedisClientConfig server = config.build();
+        JedisConfigs configs = new JedisConfigs(server, sentinel ? ofSentinels(text, parameters) : server);
+        return new RedisUri(topology, configs, duration(text, parameters.get(COMMAND_TIMEOUT)));
     }
 
     /** A copy that gives its connections a name unless they have one. */
     public RedisUri named(String clientName) {
-        Topology named = topology instanceof Topology.Sentinel sentinel
-                ? new Topology.Sentinel(
-                        sentinel.masterName(), sentinel.addresses(), named(sentinel.config(), clientName))
-                : topology;
-        return new RedisUri(named, named(config, clientName), commandTimeout);
+        return new RedisUri(topology, configs.named(clientName), commandTimeout);
     }
 
-    /**
-     * A copy whose connections speak RESP2, in which a subscription hears of changed keys: of what a server says by
-     * itself in RESP3 Jedis passes on messages only, or takes it for an answer, by its version.
-     */
+    /** A copy whose connections can tell of changed keys. */
     public RedisUri inResp2() {
-        return new RedisUri(topology, with(config, "getRedisProtocol", RedisProtocol.RESP2), commandTimeout);
+        return new RedisUri(topology, configs.inResp2(), commandTimeout);
     }
 
-    private static JedisClientConfig named(JedisClientConfig config, String clientName) {
-        ClientSetInfoConfig said = config.getClientSetInfoConfig();
-        if (config.getClientName() != null || (said != null && said.isDisabled())) {
-            return config;
-        }
-        return with(config, "getClientName", clientName);
-    }
-
-    /**
-     * Wraps a configuration to change a value. All other values are read from the original each time, since a password
-     * in it may change. A proxy does this, since each version of Jedis has other methods.
-     */
-    private static JedisClientConfig with(JedisClientConfig config, String getter, Object value) {
-        return (JedisClientConfig) Proxy.newProxyInstance(
-                JedisClientConfig.class.getClassLoader(),
-                new Class<?>[] {JedisClientConfig.class},
-                (proxy, method, arguments) -> {
-                    if (method.getName().equals(getter)) {
-                        return value;
-                    }
-                    try {
-                        return method.invoke(config, arguments);
-                    } catch (InvocationTargetException e) {
-                        throw e.getCause();
-                    }
-                });
-    }
-
-    /** Opens the port; the timeout is how long to wait for the reply to the question which server to use. */
+    /** Opens the port as {@link #open(int, long, Threads)} does, with threads of its own. */
     public Redis open(int maxConnections, long timeoutNanos) {
         return open(maxConnections, timeoutNanos, Threads.DAEMONS);
     }
 
-    /** As {@link #open(int, long)}, with the threads of a client. */
+    /**
+     * Opens the port. A failure to connect is reported by the first call.
+     *
+     * @param timeoutNanos how long to wait for the reply to the question which server to use
+     */
     public Redis open(int maxConnections, long timeoutNanos, Threads threads) {
-        return Ports.open(topology, config, maxConnections, timeoutNanos, threads);
+        Servers servers = configs.servers(maxConnections, threads);
+        if (topology instanceof Topology.Sentinel sentinel) {
+            return new SentinelRedis(sentinel, servers, configs.sentinels(threads), timeoutNanos, threads).start();
+        }
+        if (topology instanceof Topology.Cluster cluster) {
+            int database = configs.server().getDatabase();
+            if (database != 0) {
+                throw new IllegalArgumentException(
+                        "The database is " + database
+                                + ", and a cluster has only database 0: leave it out, and tell applications apart by keyPrefix.");
+            }
+            return new ClusterRedis(cluster, servers, timeoutNanos, threads).start();
+        }
+        return servers.at(((Topology.Single) topology).address());
     }
 
-    /** Opens the port to one server, as {@link Ports#openMaster} does. */
-    public Redis openMaster(int callers, QuickReader reader) {
-        return Ports.openMaster(topology, config, callers, reader);
-    }
-
-    private static List<HostAndPort> addresses(String text, String authority, int defaultPort) {
-        List<HostAndPort> addresses = new ArrayList<>();
+    private static List<Address> addresses(String text, String authority, int defaultPort) {
+        List<Address> addresses = new ArrayList<>();
         for (String part : authority.substring(authority.lastIndexOf('@') + 1).split(",", -1)) {
-            HostAndPort address = address(text, part, defaultPort);
+            Address address = address(text, part, defaultPort);
             if (addresses.contains(address)) {
                 throw refused(text, "names the host " + address + " twice, and each must be named once");
             }
@@ -201,7 +177,7 @@ public record RedisUri(
         return addresses;
     }
 
-    private static HostAndPort address(String text, String part, int defaultPort) {
+    private static Address address(String text, String part, int defaultPort) {
         Matcher matcher = ADDRESS.matcher(part);
         if (!matcher.matches()) {
             if (part.isEmpty() || part.startsWith(":")) {
@@ -218,7 +194,7 @@ public record RedisUri(
             throw refused(text, "has the port " + port + ", which must lie between 1 and 65535");
         }
         String host = matcher.group(1) != null ? matcher.group(1) : matcher.group(2);
-        return new HostAndPort(host.toLowerCase(Locale.ROOT), port);
+        return new Address(host.toLowerCase(Locale.ROOT), port);
     }
 
     private static void login(String text, String authority, DefaultJedisClientConfig.Builder config) {

@@ -6,6 +6,7 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
@@ -16,6 +17,7 @@ import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Protocol.Command;
 import redis.clients.jedis.Protocol.Keyword;
 import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.util.KeyValue;
 
 /** How calls are written for the server, and how its answers are read. */
 public final class Commands {
@@ -71,33 +73,8 @@ public final class Commands {
         return id.find() ? id.group(1) : "";
     }
 
-    public static CommandArguments role() {
-        return new CommandArguments(Command.ROLE);
-    }
-
-    /** The masters of the Sentinel whose role it is, or none if it is no Sentinel's. */
-    public static List<String> mastersOfSentinel(@Nullable Object role) {
-        List<String> masters = new ArrayList<>();
-        if (role instanceof List<?> parts
-                && parts.size() == 2
-                && parts.get(0) instanceof byte[] kind
-                && text(kind).equals("sentinel")
-                && parts.get(1) instanceof List<?> names) {
-            for (Object name : names) {
-                if (name instanceof byte[] text) {
-                    masters.add(text(text));
-                }
-            }
-        }
-        return masters;
-    }
-
     public static CommandArguments name(String connection) {
         return new CommandArguments(Command.CLIENT).add(Keyword.SETNAME).add(connection);
-    }
-
-    public static CommandArguments publish(String channel, String message) {
-        return new CommandArguments(Command.PUBLISH).add(channel).add(message);
     }
 
     public static CommandArguments subscribe(String channel) {
@@ -114,13 +91,7 @@ public final class Commands {
      * what this connection reads behind {@link #remember}.
      */
     public static CommandArguments track(long listener) {
-        return new CommandArguments(Command.CLIENT)
-                .add("TRACKING")
-                .add("ON")
-                .add("REDIRECT")
-                .add(Long.toString(listener))
-                .add("OPTIN")
-                .add("NOLOOP");
+        return of(List.of("CLIENT", "TRACKING", "ON", "REDIRECT", Long.toString(listener), "OPTIN", "NOLOOP"));
     }
 
     public static CommandArguments trackNoMore() {
@@ -187,6 +158,29 @@ public final class Commands {
 
     private static RedisException unreadable(Call call, String what) {
         return new RedisException.Unanswered("The answer to " + call.script() + " holds " + what, true, null);
+    }
+
+    /** A command of words, the first of which is its name. */
+    public static CommandArguments of(List<String> words) {
+        byte[] name = words.get(0).getBytes(StandardCharsets.UTF_8);
+        CommandArguments command = new CommandArguments(() -> name);
+        words.subList(1, words.size()).forEach(command::add);
+        return command;
+    }
+
+    /** Answers with text in place of bytes, and with the keys and values of a map by turns, as in RESP2. */
+    public static List<Object> texts(List<?> answers) {
+        List<Object> texts = new ArrayList<>(answers.size());
+        for (Object answer : answers) {
+            if (answer instanceof KeyValue<?, ?> entry) {
+                texts.addAll(texts(Arrays.asList(entry.getKey(), entry.getValue())));
+            } else if (answer instanceof List<?> parts) {
+                texts.add(texts(parts));
+            } else {
+                texts.add(answer instanceof byte[] bytes ? text(bytes) : answer);
+            }
+        }
+        return texts;
     }
 
     public static String text(byte[] bytes) {

@@ -58,10 +58,6 @@ public final class ConnectionPool {
     /** Connections made until then are not used any more. */
     private volatile long renewed;
 
-    public ConnectionPool(HostAndPort address, JedisClientConfig config, int bound) {
-        this(address, config, bound, System::nanoTime, false);
-    }
-
     /** By a clock, of which only how long connections have been idle is told. */
     public ConnectionPool(HostAndPort address, JedisClientConfig config, int bound, LongSupplier nanoTime) {
         this(address, config, bound, nanoTime, false);

@@ -1,7 +1,9 @@
 package io.github.redislocks.redis.jedis;
 
+import io.github.redislocks.concurrent.IoThreads;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Causes;
+import io.github.redislocks.redis.ErrorReply;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import java.net.UnknownHostException;
@@ -18,10 +20,6 @@ import redis.clients.jedis.exceptions.JedisException;
  * @param callersConnect whether callers have threads of their own, which may wait until they are connected
  */
 public record Endpoint(String address, IoThreads workers, boolean callersConnect) {
-
-    public Endpoint(String address, IoThreads workers) {
-        this(address, workers, false);
-    }
 
     public RedisException failed(JedisException e, String what, boolean sent, boolean wantedTls, long timeoutNanos) {
         // A provider of credentials may have timed out too, which says nothing of the server.
@@ -40,9 +38,10 @@ public record Endpoint(String address, IoThreads workers, boolean callersConnect
      */
     public RedisException refused(JedisDataException e, String what, boolean resent) {
         String text = e.getMessage() + " (" + address + ", " + what + ")";
+        ErrorReply reply = new ErrorReply(String.valueOf(e.getMessage()));
         return resent
-                ? new RedisException.Unanswered("Sent again after the connection broke: " + text, true, e)
-                : new RedisException.Refused(text, e);
+                ? new RedisException.Unanswered("Sent again after the connection broke: " + text, true, reply)
+                : new RedisException.Refused(text, reply);
     }
 
     /** The outcome of a call that was answered. */

@@ -1,12 +1,14 @@
 package io.github.redislocks.redis.jedis;
 
+import io.github.redislocks.concurrent.IoThreads;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Acks;
 import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.ErrorReply;
 import io.github.redislocks.redis.Outcome;
-import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.SingleServer;
 import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -30,7 +32,7 @@ import redis.clients.jedis.exceptions.JedisNoScriptException;
  * a fresh connection, and its reply says so ({@link Reply#resent}); one that ran out of time is not. A connection that
  * has idled for long is asked before it is used, since a firewall may have forgotten it and would swallow the call.
  */
-public final class JedisRedis implements Redis {
+public final class JedisRedis implements SingleServer {
 
     private final Endpoint endpoint;
     private final ConnectionPool pool;
@@ -64,13 +66,9 @@ public final class JedisRedis implements Redis {
 
     /**
      * For callers that have so many threads of their own for this server. Each has a connection for whatever it asks,
-     * batches too, so none waits for another; and each waits until it is connected, so no thread is made for that.
+     * batches too, so none waits for another; and each waits until it is connected, so no thread is made for that. The
+     * reader reads the answers to calls that are {@link #begin begun}.
      */
-    public static JedisRedis ofOwnThreads(HostAndPort address, JedisClientConfig config, int callers, Threads threads) {
-        return new JedisRedis(address, config, callers, threads, System::nanoTime, null, true);
-    }
-
-    /** The same, by the threads of a reader, which reads the answers to calls that are {@link #begin begun}. */
     public static JedisRedis ofReader(HostAndPort address, JedisClientConfig config, int callers, QuickReader reader) {
         return new JedisRedis(address, config, callers, reader.threads(), reader.nanoTime(), reader, true);
     }
@@ -107,7 +105,7 @@ public final class JedisRedis implements Redis {
         }
     }
 
-    /** As {@link #run}, for a slot that is just being moved to this server. */
+    @Override
     public Outcome runAsking(Call call, long timeoutNanos) {
         return heeded(new BatchRequest(endpoint, pool, timeoutNanos, List.of(call), null).outcomes())
                 .get(0);
@@ -134,7 +132,7 @@ public final class JedisRedis implements Redis {
         }
     }
 
-    /** As {@link #runAll}, for slots that are just being moved to this server. */
+    @Override
     public List<Outcome> runAllAsking(List<Call> calls, long timeoutNanos) {
         return heeded(new BatchRequest(endpoint, lane, timeoutNanos, calls, null).outcomes());
     }
@@ -152,7 +150,7 @@ public final class JedisRedis implements Redis {
      */
     private void heed(@Nullable RedisException failure) {
         if (failure != null
-                && failure.getCause() instanceof JedisDataException error
+                && failure.getCause() instanceof ErrorReply error
                 && new RedisException.Refused(String.valueOf(error.getMessage()), error).says("READONLY")) {
             pool.renew();
             lane.renew();
@@ -163,10 +161,7 @@ public final class JedisRedis implements Redis {
         }
     }
 
-    /**
-     * Has the lane's connection made in the background, unless that was done before: where no more clients are taken,
-     * the first renewal could not connect.
-     */
+    @Override
     public void openLane(long timeoutNanos) {
         if (!laneWanted.compareAndSet(false, true)) {
             return;
@@ -174,8 +169,8 @@ public final class JedisRedis implements Redis {
         try {
             endpoint.workers().execute(() -> {
                 try {
-                    new Question(endpoint, lane, timeoutNanos, "the first connection for renewals", Commands.ping())
-                            .perform(false);
+                    List<List<String>> ping = List.of(List.of("PING"));
+                    new Question(lane, "the first connection for renewals", ping, timeoutNanos).perform(false);
                 } catch (RedisException notNow) {
                     laneWanted.set(false);
                 }
@@ -197,15 +192,24 @@ public final class JedisRedis implements Redis {
 
     @Override
     public void publish(String channel, String message, long timeoutNanos) {
-        new Question(endpoint, lane, timeoutNanos, "a message to " + channel, Commands.publish(channel, message))
-                .perform(true);
+        ask("a message to " + channel, List.of(List.of("PUBLISH", channel, message)), timeoutNanos);
+    }
+
+    @Override
+    public List<Object> ask(String what, List<List<String>> commands, long timeoutNanos) {
+        return new Question(lane, what, commands, timeoutNanos).perform(true);
     }
 
     @Override
     public List<String> mastersOfSentinel(long timeoutNanos) {
         try {
-            Question role = new Question(endpoint, pool, timeoutNanos, "its role", Commands.role());
-            return Commands.mastersOfSentinel(role.perform(true).get(0));
+            Question role = new Question(pool, "its role", List.of(List.of("ROLE")), timeoutNanos);
+            return role.perform(true).get(0) instanceof List<?> parts
+                            && parts.size() == 2
+                            && "sentinel".equals(parts.get(0))
+                            && parts.get(1) instanceof List<?> names
+                    ? names.stream().map(String::valueOf).toList()
+                    : List.of();
         } catch (RedisException e) {
             return List.of();
         }
@@ -272,6 +276,30 @@ public final class JedisRedis implements Redis {
         }
     }
 
+    /** Commands that are sent together, and their replies as text; refused if the server refuses one of them. */
+    private final class Question extends TimedRequest<List<Object>> {
+
+        private final String what;
+        private final List<List<String>> commands;
+
+        Question(ConnectionPool pool, String what, List<List<String>> commands, long timeoutNanos) {
+            super(endpoint, pool, timeoutNanos);
+            this.what = what;
+            this.commands = commands;
+        }
+
+        @Override
+        public String what() {
+            return what;
+        }
+
+        @Override
+        public List<Object> on(PooledConnection link) {
+            CommandArguments[] requests = commands.stream().map(Commands::of).toArray(CommandArguments[]::new);
+            return Commands.texts(link.askAll(requests));
+        }
+    }
+
     private final class Subscribing extends TimedRequest<JedisSubscription> {
 
         private final String channel;
@@ -313,7 +341,7 @@ public final class JedisRedis implements Redis {
             // The lane will need these rights. Here their lack shows at once, and to whom it can be told.
             link.askAll(Commands.track(number), Commands.remember());
             link.ask(Commands.trackNoMore());
-            link.askAll(Commands.subscribe(Tracking.CHANNEL), Commands.subscribe(channel));
+            link.askAll(Commands.subscribe(SingleServer.CHANGES), Commands.subscribe(channel));
             return number;
         }
 

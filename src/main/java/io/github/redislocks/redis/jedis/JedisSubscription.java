@@ -1,6 +1,8 @@
 package io.github.redislocks.redis.jedis;
 
+import io.github.redislocks.concurrent.IoThreads;
 import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.SingleServer;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisException;
@@ -42,7 +44,7 @@ public final class JedisSubscription implements Redis.Subscription {
                     if (Commands.text(from).equals(channel) && parts.get(2) instanceof byte[] message) {
                         return Commands.text(message);
                     }
-                    if (listener != null && Commands.text(from).equals(Tracking.CHANNEL)) {
+                    if (listener != null && Commands.text(from).equals(SingleServer.CHANGES)) {
                         listener.heard(parts.get(2));
                     }
                 }
@@ -55,10 +57,8 @@ public final class JedisSubscription implements Redis.Subscription {
         }
     }
 
-    /**
-     * Asks the server whether the subscription is there on its side too, without waiting; ends it if the question
-     * before was not answered in this time. Not in RESP3, and by one thread at a time.
-     */
+    /** Not in RESP3. */
+    @Override
     public void ping(long patienceNanos) {
         long now = System.nanoTime();
         long before = pingedNanos;

@@ -1,5 +1,6 @@
 package io.github.redislocks.redis.jedis;
 
+import io.github.redislocks.concurrent.IoThreads;
 import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.redis.Causes;
 import java.util.concurrent.CancellationException;

@@ -15,9 +15,6 @@ import redis.clients.jedis.exceptions.JedisDataException;
  */
 public final class Tracking {
 
-    /** On which the server tells of changed keys. */
-    public static final String CHANNEL = "__redis__:invalidate";
-
     private final String address;
     private volatile @Nullable Listener current;
     private volatile boolean told;

@@ -2,19 +2,18 @@ package io.github.redislocks.redis.sentinel;
 
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.redis.Address;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.redis.jedis.JedisRedis;
-import io.github.redislocks.redis.jedis.Topology;
+import io.github.redislocks.redis.Servers;
+import io.github.redislocks.redis.SingleServer;
+import io.github.redislocks.redis.topology.Topology;
 import java.util.Collections;
 import java.util.List;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.HostAndPort;
-import redis.clients.jedis.JedisClientConfig;
 
 /**
  * The Redis whose master Sentinels name, whichever server that is at the time. When another server becomes the master,
@@ -24,22 +23,18 @@ import redis.clients.jedis.JedisClientConfig;
 public final class SentinelRedis implements Redis {
 
     private final String masterName;
-    private final Function<HostAndPort, JedisRedis> connector;
+    private final Servers servers;
     private final Sentinels sentinels;
-    private volatile @Nullable JedisRedis master;
+    private volatile @Nullable SingleServer master;
     private volatile Runnable onMoved = () -> {};
     /** Whether the listener still has to be told of the new master; used by the thread that found it only. */
     private boolean moved;
 
     public SentinelRedis(
-            Topology.Sentinel topology,
-            JedisClientConfig config,
-            int maxConnections,
-            long timeoutNanos,
-            Threads threads) {
+            Topology.Sentinel topology, Servers servers, Servers sentinels, long timeoutNanos, Threads threads) {
         masterName = topology.masterName();
-        connector = address -> new JedisRedis(address, config, maxConnections, threads);
-        sentinels = new Sentinels(topology, timeoutNanos, this::found, threads);
+        this.servers = servers;
+        this.sentinels = new Sentinels(topology, sentinels, timeoutNanos, this::found, threads);
     }
 
     /** Begins to ask the Sentinels; does not wait for a reply. */
@@ -54,8 +49,8 @@ public final class SentinelRedis implements Redis {
     }
 
     /** Takes the address of a new master. Called by one thread at a time, and not after the Sentinels are closed. */
-    public void found(HostAndPort address) {
-        JedisRedis before = master;
+    public void found(Address address) {
+        SingleServer before = master;
         if (before != null) {
             tell(address, before);
             // In this order, since no call may reach the new master before the listener has been told. Calls wait until
@@ -68,10 +63,10 @@ public final class SentinelRedis implements Redis {
             onMoved.run();
             moved = false;
         }
-        master = connector.apply(address);
+        master = servers.at(address);
     }
 
-    private void tell(HostAndPort address, JedisRedis before) {
+    private void tell(Address address, SingleServer before) {
         Loggers.CONNECTION.warn("The master {} is at {} now, and was at {}", masterName, address, before.address());
     }
 
@@ -132,7 +127,7 @@ public final class SentinelRedis implements Redis {
         long deadline = System.nanoTime() + timeoutNanos;
         long left = timeoutNanos;
         while (true) {
-            JedisRedis server = master;
+            SingleServer server = master;
             if (server == null) {
                 server = awaitMaster(deadline);
                 left = Math.max(1, deadline - System.nanoTime());
@@ -152,9 +147,9 @@ public final class SentinelRedis implements Redis {
         }
     }
 
-    private JedisRedis awaitMaster(long deadline) {
+    private SingleServer awaitMaster(long deadline) {
         sentinels.awaitMaster(deadline);
-        JedisRedis server = master;
+        SingleServer server = master;
         if (server == null) {
             throw sentinels.troubles();
         }
@@ -169,19 +164,19 @@ public final class SentinelRedis implements Redis {
 
     @Override
     public String serverOf(String key) {
-        JedisRedis server = master;
+        SingleServer server = master;
         return server == null ? "" : server.address();
     }
 
     @Override
     public int connections() {
-        JedisRedis server = master;
+        SingleServer server = master;
         return server == null ? 0 : server.connections();
     }
 
     @Override
     public String address() {
-        JedisRedis server = master;
+        SingleServer server = master;
         return server == null
                 ? "the master " + masterName + ", which Sentinel has not named yet"
                 : server.address() + " (by Sentinel the master " + masterName + ")";
@@ -190,7 +185,7 @@ public final class SentinelRedis implements Redis {
     @Override
     public void close() {
         sentinels.close();
-        JedisRedis server = master;
+        SingleServer server = master;
         if (server != null) {
             server.close();
         }

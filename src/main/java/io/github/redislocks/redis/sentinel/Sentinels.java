@@ -2,9 +2,11 @@ package io.github.redislocks.redis.sentinel;
 
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.redis.Address;
 import io.github.redislocks.redis.RedisException;
-import io.github.redislocks.redis.jedis.Topology;
+import io.github.redislocks.redis.Servers;
 import io.github.redislocks.redis.topology.Observer;
+import io.github.redislocks.redis.topology.Topology;
 import io.github.redislocks.redis.topology.TopologyWatch;
 import java.util.Comparator;
 import java.util.List;
@@ -12,11 +14,6 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.BuilderFactory;
-import redis.clients.jedis.CommandArguments;
-import redis.clients.jedis.HostAndPort;
-import redis.clients.jedis.Protocol.Command;
-import redis.clients.jedis.Protocol.SentinelKeyword;
 
 /**
  * Asks the Sentinels of a master again and again for its address. More than half of them decide, as they do among
@@ -29,21 +26,21 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
     /** How long a reply may take before the next Sentinel is asked. */
     private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     /** The reply of a Sentinel: the address of the master, and the epoch of the failover that made it the master. */
-    public record Sighting(HostAndPort address, long epoch) {
+    public record Sighting(Address address, long epoch) {
 
-        private static Sighting of(Object master, Object address) {
-            List<String> parts = BuilderFactory.STRING_LIST.build(address);
-            String epoch = BuilderFactory.STRING_MAP.build(master).get("config-epoch");
+        private static Sighting of(List<?> master, List<?> address) {
+            // The last one, since the name of the master comes before.
+            Object epoch = master.get(master.lastIndexOf("config-epoch") + 1);
             return new Sighting(
-                    new HostAndPort(parts.get(0), Integer.parseInt(parts.get(1))),
-                    Long.parseLong(String.valueOf(epoch)));
+                    new Address((String) address.get(0), Integer.parseInt((String) address.get(1))),
+                    Long.parseLong((String) epoch));
         }
     }
 
     private final String masterName;
-    private final Consumer<HostAndPort> onMaster;
+    private final Consumer<Address> onMaster;
 
-    private volatile @Nullable HostAndPort master;
+    private volatile @Nullable Address master;
     private volatile boolean troubled;
 
     /**
@@ -51,11 +48,16 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
      * @param onMaster called with the first master and with each new one, by one thread at a time; called again if it
      *     throws
      */
-    public Sentinels(Topology.Sentinel topology, long timeoutNanos, Consumer<HostAndPort> onMaster, Threads threads) {
+    public Sentinels(
+            Topology.Sentinel topology,
+            Servers servers,
+            long timeoutNanos,
+            Consumer<Address> onMaster,
+            Threads threads) {
         super(
                 "sentinels-" + topology.masterName(),
                 topology.addresses(),
-                topology.config(),
+                servers,
                 timeoutNanos,
                 PATIENCE_NANOS,
                 threads);
@@ -141,13 +143,10 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
         List<Object> replies = question(
                 sentinel,
                 "the address of the master " + masterName,
-                about(SentinelKeyword.MASTER),
-                about(SentinelKeyword.GET_MASTER_ADDR_BY_NAME));
-        return Sighting.of(replies.get(0), replies.get(1));
-    }
-
-    private CommandArguments about(SentinelKeyword what) {
-        return new CommandArguments(Command.SENTINEL).add(what).add(masterName);
+                List.of(
+                        List.of("SENTINEL", "MASTER", masterName),
+                        List.of("SENTINEL", "GET-MASTER-ADDR-BY-NAME", masterName)));
+        return Sighting.of((List<?>) replies.get(0), (List<?>) replies.get(1));
     }
 
     @Override
@@ -175,7 +174,7 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
         List<Optional<Sighting>> seen = observers().stream()
                 .map(sentinel -> Optional.ofNullable(sentinel.answer()))
                 .toList();
-        HostAndPort chosen = chosen(master, seen, mayChoose(now));
+        Address chosen = chosen(master, seen, mayChoose(now));
         if (chosen != null && !chosen.equals(master) && !isClosed()) {
             // Before the field is set: if the listener throws, the next reply calls it again.
             onMaster.accept(chosen);
@@ -190,8 +189,7 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
      *
      * @param said the last reply of each Sentinel, empty for one that does not answer
      */
-    public static @Nullable HostAndPort chosen(
-            @Nullable HostAndPort known, List<Optional<Sighting>> said, boolean late) {
+    public static @Nullable Address chosen(@Nullable Address known, List<Optional<Sighting>> said, boolean late) {
         List<Sighting> all = said.stream().flatMap(Optional::stream).toList();
         Sighting first = all.stream()
                 .max(Comparator.comparingLong((Sighting seen) -> votes(seen, all))

@@ -1,11 +1,10 @@
 package io.github.redislocks.redis.topology;
 
 import io.github.redislocks.concurrent.TroubleNews;
-import io.github.redislocks.redis.jedis.ConnectionPool;
-import io.github.redislocks.redis.jedis.Endpoint;
+import io.github.redislocks.redis.Address;
+import io.github.redislocks.redis.SingleServer;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.HostAndPort;
 
 /**
  * A server that is asked what it knows about a topology, and the result of the last question. Guarded by the watch's
@@ -18,9 +17,8 @@ public final class Observer<A> {
     /** How long replies may differ before that is logged: longer than the news of a failover takes to spread. */
     private static final long DISSENT_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-    public final HostAndPort address;
-    public final Endpoint endpoint;
-    public final ConnectionPool connection;
+    public final Address address;
+    final SingleServer server;
 
     private final TroubleNews news = new TroubleNews();
     private final TroubleNews dissent = new TroubleNews();
@@ -35,10 +33,9 @@ public final class Observer<A> {
     /** Since when the replies differ from what the client goes by; 0 if they do not. */
     private long differsSinceNanos;
 
-    Observer(HostAndPort address, Endpoint endpoint, ConnectionPool connection) {
+    Observer(Address address, SingleServer server) {
         this.address = address;
-        this.endpoint = endpoint;
-        this.connection = connection;
+        this.server = server;
     }
 
     void begin() {

@@ -2,13 +2,12 @@ package io.github.redislocks.redis.topology;
 
 import io.github.redislocks.concurrent.Bell;
 import io.github.redislocks.concurrent.DutyLoop;
+import io.github.redislocks.concurrent.IoThreads;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.redis.Address;
 import io.github.redislocks.redis.RedisException;
-import io.github.redislocks.redis.jedis.ConnectionPool;
-import io.github.redislocks.redis.jedis.Endpoint;
-import io.github.redislocks.redis.jedis.IoThreads;
-import io.github.redislocks.redis.jedis.Question;
+import io.github.redislocks.redis.Servers;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -22,9 +21,6 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.CommandArguments;
-import redis.clients.jedis.HostAndPort;
-import redis.clients.jedis.JedisClientConfig;
 
 /**
  * A thread that has the observers of a topology, Sentinels or cluster nodes, asked again and again. Worker threads ask,
@@ -50,14 +46,14 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     /** How long to wait for a reply. */
     private final long questionNanos;
 
-    private final JedisClientConfig config;
+    private final Servers servers;
     private final long patienceNanos;
     private final long firstChoiceNanos;
     private final IoThreads workers;
     private final DutyLoop loop;
     private final Bell news = new Bell();
     /** The observers; the one that was asked longest ago comes first. */
-    private final Map<HostAndPort, Observer<A>> observers = new LinkedHashMap<>(16, 0.75f, true);
+    private final Map<Address, Observer<A>> observers = new LinkedHashMap<>(16, 0.75f, true);
     /** When to stop waiting for further replies before a first choice; 0 until there is one. Guarded by the lock. */
     private long chooseAtNanos;
     /** Used by the watch's thread only. */
@@ -74,18 +70,18 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
      */
     protected TopologyWatch(
             String role,
-            Collection<HostAndPort> first,
-            JedisClientConfig config,
+            Collection<Address> first,
+            Servers servers,
             long timeoutNanos,
             long patienceNanos,
             Threads threads) {
-        this.config = config;
+        this.servers = servers;
         this.questionNanos = Math.max(LEAST_TIMEOUT_NANOS, timeoutNanos);
         this.patienceNanos = patienceNanos;
         this.firstChoiceNanos = timeoutNanos / PATIENCE;
         this.workers = new IoThreads(threads, role);
         this.loop = new DutyLoop(threads, role, this::turn);
-        for (HostAndPort address : first) {
+        for (Address address : first) {
             add(address);
         }
     }
@@ -119,8 +115,8 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     protected abstract void warn(String trouble);
 
     /** Sends commands to an observer together, and returns the replies. */
-    protected final List<Object> question(Observer<A> observer, String what, CommandArguments... commands) {
-        return new Question(observer.endpoint, observer.connection, questionNanos, what, commands).perform(true);
+    protected final List<Object> question(Observer<A> observer, String what, List<List<String>> commands) {
+        return observer.server.ask(what, commands, questionNanos);
     }
 
     /** Starts to ask. */
@@ -200,20 +196,19 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     }
 
     /** Keeps or adds exactly these observers. Called with the lock. */
-    protected final void keep(Set<HostAndPort> wanted) {
+    protected final void keep(Set<Address> wanted) {
         observers.values().removeIf(known -> {
             boolean gone = !wanted.contains(known.address);
             if (gone) {
-                known.connection.close();
+                known.server.close();
             }
             return gone;
         });
         wanted.stream().filter(address -> !observers.containsKey(address)).forEach(this::add);
     }
 
-    private void add(HostAndPort address) {
-        Endpoint endpoint = new Endpoint(address.toString(), workers);
-        observers.put(address, new Observer<>(address, endpoint, new ConnectionPool(address, config, 1)));
+    private void add(Address address) {
+        observers.put(address, new Observer<>(address, servers.at(address)));
     }
 
     private void turn() {
@@ -347,7 +342,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         try {
             closed = true;
             news.ring();
-            observers.values().forEach(observer -> observer.connection.close());
+            observers.values().forEach(observer -> observer.server.close());
         } finally {
             lock.unlock();
         }

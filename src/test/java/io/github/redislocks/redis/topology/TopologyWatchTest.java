@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.with;
 
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.redis.Address;
+import io.github.redislocks.redis.jedis.JedisConfigs;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -11,7 +13,6 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.DefaultJedisClientConfig;
-import redis.clients.jedis.HostAndPort;
 
 /** That those who are watched are asked again, whatever went wrong before. */
 @Timeout(60)
@@ -26,8 +27,8 @@ class TopologyWatchTest {
         Watch() {
             super(
                     "test",
-                    List.of(new HostAndPort("127.0.0.1", 1), new HostAndPort("127.0.0.1", 2)),
-                    DefaultJedisClientConfig.builder().build(),
+                    List.of(new Address("127.0.0.1", 1), new Address("127.0.0.1", 2)),
+                    new JedisConfigs(DefaultJedisClientConfig.builder().build()).servers(1, Threads.DAEMONS),
                     500_000_000,
                     20_000_000,
                     Threads.DAEMONS);

@@ -2,7 +2,7 @@ package io.github.redislocks.cli.demo;
 
 import io.github.redislocks.cli.demo.Ledger.Entry;
 import io.github.redislocks.redis.connect.RedisUri;
-import io.github.redislocks.redis.jedis.Topology;
+import io.github.redislocks.redis.topology.Topology;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
@@ -42,7 +42,8 @@ final class Shop implements AutoCloseable {
     static Jedis connect(String url) {
         RedisUri uri = RedisUri.parse(url);
         if (uri.topology() instanceof Topology.Single server) {
-            return new Jedis(server.address(), uri.config());
+            return new Jedis(
+                    server.address().host(), server.address().port(), uri.configs().server());
         }
         throw new IllegalArgumentException("The demo keeps its stock on one server: name a redis:// or rediss:// URL.");
     }

@@ -1,7 +1,5 @@
-package io.github.redislocks.redis.jedis;
+package io.github.redislocks.concurrent;
 
-import io.github.redislocks.concurrent.Threads;
-import io.github.redislocks.concurrent.VirtualThreads;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadFactory;

@@ -1,17 +1,16 @@
-package io.github.redislocks.redis.jedis;
+package io.github.redislocks.redis.topology;
 
+import io.github.redislocks.redis.Address;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
-import redis.clients.jedis.HostAndPort;
-import redis.clients.jedis.JedisClientConfig;
 
 /** Which servers there are, and how the one to talk to is found among them. */
 public sealed interface Topology {
 
     /** One server at one address. */
-    record Single(HostAndPort address) implements Topology {
+    record Single(Address address) implements Topology {
 
         public Single {
             Objects.requireNonNull(address, "address");
@@ -23,7 +22,7 @@ public sealed interface Topology {
      *
      * @param nodes some of its nodes, of which one has to answer at the beginning; the others are found
      */
-    record Cluster(List<HostAndPort> nodes) implements Topology {
+    record Cluster(List<Address> nodes) implements Topology {
 
         public Cluster {
             nodes = List.copyOf(nodes);
@@ -34,9 +33,9 @@ public sealed interface Topology {
         }
     }
 
-    private static void refuseTwice(String what, List<HostAndPort> addresses) {
-        Set<HostAndPort> seen = new HashSet<>();
-        for (HostAndPort address : addresses) {
+    private static void refuseTwice(String what, List<Address> addresses) {
+        Set<Address> seen = new HashSet<>();
+        for (Address address : addresses) {
             if (!seen.add(address)) {
                 throw new IllegalArgumentException(
                         "The " + what + " " + address + " is named twice: name each of them once.");
@@ -49,12 +48,10 @@ public sealed interface Topology {
      *
      * @param masterName what the Sentinels call it
      * @param addresses where they are; those that are not named are not asked
-     * @param config what a connection to a Sentinel needs; its timeouts are not used
      */
-    record Sentinel(String masterName, List<HostAndPort> addresses, JedisClientConfig config) implements Topology {
+    record Sentinel(String masterName, List<Address> addresses) implements Topology {
 
         public Sentinel {
-            Objects.requireNonNull(config, "sentinelConfig");
             addresses = List.copyOf(addresses);
             if (masterName.isBlank()) {
                 throw new IllegalArgumentException("The master's name is empty: give the one after \"sentinel monitor\""

@@ -1,0 +1,16 @@
+package io.github.redislocks.redis;
+
+/** Where a server listens. As text: {@code host:port}, also for an IPv6 address. */
+public record Address(String host, int port) {
+
+    /** Reads {@code host:port}; the host may be empty. */
+    public static Address parse(String text) {
+        int colon = text.lastIndexOf(':');
+        return new Address(text.substring(0, colon), Integer.parseInt(text, colon + 1, text.length(), 10));
+    }
+
+    @Override
+    public String toString() {
+        return host + ':' + port;
+    }
+}

@@ -1,0 +1,31 @@
+package io.github.redislocks.redis;
+
+import java.util.List;
+
+/** The port to one server. What Sentinels and clusters ask of a server besides scripts goes by {@link #ask}. */
+public interface SingleServer extends Redis {
+
+    /** The channel on which a server tells of changed keys. */
+    String CHANGES = "__redis__:invalidate";
+
+    /**
+     * Sends commands in one pipeline, on the connection of {@link #runAll}, and returns their replies. A reply is a
+     * {@code String}, a {@code Long}, null, or a list of these; a map is a list of keys and values by turns.
+     *
+     * @param what the name of the commands in messages
+     * @throws RedisException as {@link #run}; refused if the server refuses one of the commands
+     */
+    List<Object> ask(String what, List<List<String>> commands, long timeoutNanos);
+
+    /** Runs one script as {@link #run} does, for a slot of a cluster that is being moved to this server. */
+    Outcome runAsking(Call call, long timeoutNanos);
+
+    /** Runs scripts as {@link #runAll} does, for slots of a cluster that are being moved to this server. */
+    List<Outcome> runAllAsking(List<Call> calls, long timeoutNanos);
+
+    /**
+     * Has the connection of {@link #runAll} made in the background, unless that was done before: where no more clients
+     * are taken, the first renewal could not connect.
+     */
+    void openLane(long timeoutNanos);
+}

@@ -1,0 +1,34 @@
+package io.github.redislocks.redis.connect;
+
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.redis.Address;
+import io.github.redislocks.redis.Redis;
+import io.github.redislocks.redis.jedis.JedisConfigs;
+import io.github.redislocks.redis.jedis.JedisRedis;
+import io.github.redislocks.redis.jedis.QuickReader;
+import io.github.redislocks.redis.topology.Topology;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.LongConsumer;
+import redis.clients.jedis.JedisClientConfig;
+
+/**
+ * The ports to several servers that are asked together.
+ *
+ * @param all one for each server
+ * @param pause waits, for some nanoseconds at most, for replies to calls that were begun, or for being unparked
+ */
+public record Masters(List<Redis> all, LongConsumer pause) {
+
+    /** Opens the ports, each for so many callers, which use it on threads of their own or begin calls. */
+    public static Masters open(List<RedisUri> uris, int callers, Threads threads) {
+        QuickReader reader = new QuickReader(threads);
+        List<Redis> all = new ArrayList<>();
+        for (RedisUri uri : uris) {
+            Address address = ((Topology.Single) uri.topology()).address();
+            JedisClientConfig config = uri.configs().server();
+            all.add(JedisRedis.ofReader(JedisConfigs.hostAndPort(address), config, callers, reader));
+        }
+        return new Masters(all, reader::pause);
+    }
+}

@@ -1,0 +1,105 @@
+package io.github.redislocks.redis.jedis;
+
+import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.redis.Address;
+import io.github.redislocks.redis.Servers;
+import io.github.redislocks.redis.SingleServer;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.util.Objects;
+import redis.clients.jedis.ClientSetInfoConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.RedisProtocol;
+import redis.clients.jedis.util.JedisClusterCRC16;
+
+/**
+ * How to connect to the servers that have the locks, and to Sentinels. The timeouts in the configurations are not used.
+ *
+ * @param server user, password, database, TLS, protocol and client name
+ * @param sentinel the same for a Sentinel, which has no database
+ */
+public record JedisConfigs(JedisClientConfig server, JedisClientConfig sentinel) {
+
+    public JedisConfigs {
+        Objects.requireNonNull(server, "config");
+        Objects.requireNonNull(sentinel, "sentinelConfig");
+    }
+
+    /** Makes one for a deployment without Sentinels. */
+    public JedisConfigs(JedisClientConfig server) {
+        this(server, server);
+    }
+
+    public static Address address(HostAndPort address) {
+        return new Address(address.getHost(), address.getPort());
+    }
+
+    public static HostAndPort hostAndPort(Address address) {
+        return new HostAndPort(address.host(), address.port());
+    }
+
+    /** A copy that gives each connection a name unless it has one. */
+    public JedisConfigs named(String clientName) {
+        return new JedisConfigs(named(server, clientName), named(sentinel, clientName));
+    }
+
+    /**
+     * A copy whose connections speak RESP2, in which a subscription hears of changed keys: of what a server says by
+     * itself in RESP3 Jedis passes on messages only, or takes it for an answer, by its version.
+     */
+    public JedisConfigs inResp2() {
+        return new JedisConfigs(with(server, "getRedisProtocol", RedisProtocol.RESP2), sentinel);
+    }
+
+    private static JedisClientConfig named(JedisClientConfig config, String clientName) {
+        ClientSetInfoConfig said = config.getClientSetInfoConfig();
+        if (config.getClientName() != null || (said != null && said.isDisabled())) {
+            return config;
+        }
+        return with(config, "getClientName", clientName);
+    }
+
+    /**
+     * Wraps a configuration to change a value. All other values are read from the original each time, since a password
+     * in it may change. A proxy does this, since each version of Jedis has other methods.
+     */
+    private static JedisClientConfig with(JedisClientConfig config, String getter, Object value) {
+        return (JedisClientConfig) Proxy.newProxyInstance(
+                JedisClientConfig.class.getClassLoader(),
+                new Class<?>[] {JedisClientConfig.class},
+                (proxy, method, arguments) -> {
+                    if (method.getName().equals(getter)) {
+                        return value;
+                    }
+                    try {
+                        return method.invoke(config, arguments);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
+    }
+
+    /** The servers that have the locks, each for so many calls at a time. */
+    public Servers servers(int maxConnections, Threads threads) {
+        return new ByJedis(server, maxConnections, threads);
+    }
+
+    /** The Sentinels. */
+    public Servers sentinels(Threads threads) {
+        return new ByJedis(sentinel, 1, threads);
+    }
+
+    private record ByJedis(JedisClientConfig config, int maxConnections, Threads threads) implements Servers {
+
+        @Override
+        public SingleServer at(Address address) {
+            return new JedisRedis(hostAndPort(address), config, maxConnections, threads);
+        }
+
+        @Override
+        public int slotOf(String key) {
+            return JedisClusterCRC16.getSlot(key);
+        }
+    }
+}
