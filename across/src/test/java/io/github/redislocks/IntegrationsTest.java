@@ -31,7 +31,7 @@ class IntegrationsTest extends CodeRules {
 
     private static final String CORE = "io.github.redislocks";
 
-    private static final Pattern ARTIFACT = Pattern.compile("<artifactId>(.*?)</artifactId>");
+    private static final Pattern ARTIFACT = Pattern.compile("<artifactId>(redis-locks.*?)</artifactId>");
 
     /** The classes that make a configuration of Jedis of what Spring Boot knows. */
     private static final String TRANSLATE_TO_JEDIS =
