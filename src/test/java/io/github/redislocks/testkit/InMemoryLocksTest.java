@@ -336,7 +336,8 @@ class InMemoryLocksTest {
 
     @Test
     void stopClock_tryOfALockThatAPausedClientKeeps_waitsForTheTimeOfAnAnswer() {
-        FencedLock kept = locks.lock("job", LockOptions.defaults().residency(Duration.ofMinutes(1)));
+        FencedLock kept = locks.lock(
+                "job", LockOptions.defaults().lease(Duration.ofHours(1)).residency(Duration.ofMinutes(1)));
         kept.lock();
         kept.unlock();
         memory.stopClock();
