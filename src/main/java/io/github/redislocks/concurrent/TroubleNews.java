@@ -27,6 +27,11 @@ public final class TroubleNews {
         return true;
     }
 
+    /** Whether a trouble was logged that has not ended. */
+    public boolean isTold() {
+        return sinceNanos.get() != 0;
+    }
+
     /** Notes that there is no trouble; returns when the trouble that was logged began, or 0. */
     public long end() {
         long since = sinceNanos.get();

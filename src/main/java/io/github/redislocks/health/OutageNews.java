@@ -9,6 +9,8 @@ import io.github.redislocks.redis.Remedy;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
@@ -32,6 +34,8 @@ public final class OutageNews implements Availability.Witness {
     private volatile String failure = "";
 
     private final TroubleNews outage = new TroubleNews();
+    /** Held while a beginning or an end is reported, so that listeners hear of them in their order. */
+    private final ReentrantLock telling = new ReentrantLock();
     /** When a refusal was last logged, by its kind, which is the first word of the server's error. */
     private final ConcurrentMap<String, Long> refusalsToldNanos = new ConcurrentHashMap<>();
 
@@ -51,54 +55,68 @@ public final class OutageNews implements Availability.Witness {
 
     @Override
     public void away(RedisException failure, long sinceNanos, long now) {
-        if (!silent.getAsBoolean() && outage.isToBeTold(sinceNanos, now)) {
-            events.log()
-                    .add(() -> Loggers.CONNECTION.warn(
-                            "{} is away: {}. What is held counts until its deadline, and calls go on trying as long as they may.",
-                            what,
-                            failure.getMessage()));
-            this.failure = String.valueOf(failure.getMessage());
-            events.outageBegan(address, this.failure, now - sinceNanos);
+        if (silent.getAsBoolean()) {
+            return;
+        }
+        telling.lock();
+        try {
+            if (outage.isToBeTold(sinceNanos, now)) {
+                events.log()
+                        .add(() -> Loggers.CONNECTION.warn(
+                                "{} is away: {}. What is held counts until its deadline, and calls go on trying as long as they may.",
+                                what,
+                                failure.getMessage()));
+                this.failure = String.valueOf(failure.getMessage());
+                events.outageBegan(address, this.failure, now - sinceNanos);
+            }
+        } finally {
+            telling.unlock();
         }
     }
 
     /** What was answered, the caller has to know: it must not get an error from this. */
     @Override
     public void heard(long now) {
+        if (!outage.isTold()) {
+            return;
+        }
         try {
-            tellEnd(now);
+            tellEnd(
+                    now,
+                    (server, millis) ->
+                            Loggers.CONNECTION.info("{} is back: {} answers again after {} ms", what, server, millis));
         } catch (OutOfMemoryError untold) {
             // As in Log.
         }
     }
 
-    private void tellEnd(long now) {
-        long since = outage.end();
-        if (since != 0) {
-            String server = address.get();
-            events.log()
-                    .add(() -> Loggers.CONNECTION.info(
-                            "{} is back: {} answers again after {} ms", what, server, (now - since) / 1_000_000));
-            events.outageEnded(address, failure, now - since);
-        }
-    }
-
     @Override
     public void replaced(long now) {
-        long since = outage.end();
-        if (since != 0) {
-            String server = address.get();
-            long millis = (now - since) / 1_000_000;
-            events.log().add(() -> {
-                if (server.isEmpty()) {
-                    Loggers.CONNECTION.info(
-                            "{} names a master again, after {} ms in which a lock had none", what, millis);
-                } else {
-                    Loggers.CONNECTION.info(
-                            "{} at {} has been replaced after {} ms: others have its locks now", what, server, millis);
-                }
-            });
-            events.outageEnded(address, failure, now - since);
+        tellEnd(now, (server, millis) -> {
+            if (server.isEmpty()) {
+                Loggers.CONNECTION.info("{} names a master again, after {} ms in which a lock had none", what, millis);
+            } else {
+                Loggers.CONNECTION.info(
+                        "{} at {} has been replaced after {} ms: others have its locks now", what, server, millis);
+            }
+        });
+    }
+
+    /**
+     * Reports the end of the outage that was reported, if there is one; entry: logs it, given the server and the time
+     * in ms.
+     */
+    private void tellEnd(long now, BiConsumer<String, Long> entry) {
+        telling.lock();
+        try {
+            long since = outage.end();
+            if (since != 0) {
+                String server = address.get();
+                events.log().add(() -> entry.accept(server, (now - since) / 1_000_000));
+                events.outageEnded(address, failure, now - since);
+            }
+        } finally {
+            telling.unlock();
         }
     }
 

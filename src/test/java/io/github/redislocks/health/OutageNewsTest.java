@@ -2,7 +2,10 @@ package io.github.redislocks.health;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.LockListener;
+import io.github.redislocks.RedisOutage;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.fixture.Logged;
@@ -12,10 +15,12 @@ import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.LockKeys;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Isolated;
@@ -58,6 +63,44 @@ class OutageNewsTest {
                 events);
         scarce.away(silent, 1 * SECOND, 2 * SECOND);
         assertThatCode(() -> scarce.heard(3 * SECOND)).doesNotThrowAnyException();
+    }
+
+    /** The answer comes between the mark that the outage is told and its event. */
+    @Test
+    void outage_thatEndsWhileItsBeginningIsTold_isHeardInOrder() throws InterruptedException {
+        List<String> heard = new CopyOnWriteArrayList<>();
+        EventNotifier listened = new EventNotifier(List.of(new LockListener() {
+            @Override
+            public void outageBegan(RedisOutage outage) {
+                heard.add("began");
+            }
+
+            @Override
+            public void outageEnded(RedisOutage outage) {
+                heard.add("ended");
+            }
+        }));
+        AtomicReference<Runnable> answer = new AtomicReference<>();
+        OutageNews told = new OutageNews(
+                "Redis",
+                () -> {
+                    Runnable comes = answer.getAndSet(null);
+                    if (comes != null) {
+                        comes.run();
+                    }
+                    return "host:6379";
+                },
+                closed::get,
+                listened);
+        Thread answered = new Thread(() -> told.heard(3 * SECOND));
+        answer.set(() -> {
+            answered.start();
+            await().until(() -> !answered.isAlive() || answered.getState() == Thread.State.WAITING);
+        });
+        told.away(silent, 1 * SECOND, 2 * SECOND);
+        answered.join();
+        listened.awaitTold(Duration.ofSeconds(20));
+        assertThat(heard).containsExactly("began", "ended");
     }
 
     @Test
