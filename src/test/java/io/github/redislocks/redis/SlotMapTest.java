@@ -111,4 +111,15 @@ class SlotMapTest {
         assertThat(view.claims()).containsExactly(new Claim(0, 5, new ClusterNode("aa", master), 3));
         assertThat(view.addresses()).containsExactly(master, new Address("other", 7002));
     }
+
+    /** The format of such a text stands before its first line. */
+    @Test
+    void view_inResp3_hasTheEpochOfTheFirstNode() {
+        String nodes = "txt:aa 10.0.0.1:7001@17001 myself,master - 0 0 3 connected 0-5\n";
+        List<Object> range = List.of(0L, 5L, List.of("10.0.0.1", 7001L, "aa"));
+        ClusterView view = ClusterView.of(new Address("asked", 1), nodes, List.of(range));
+        ClusterNode master = new ClusterNode("aa", new Address("10.0.0.1", 7001));
+        assertThat(view.claims()).containsExactly(new Claim(0, 5, master, 3));
+        assertThat(view.isOf(Set.of("aa"))).isTrue();
+    }
 }

@@ -25,6 +25,9 @@ public record ClusterView(List<Claim> claims, Set<Address> addresses, Set<String
      */
     public record Claim(int first, int last, ClusterNode owner, long epoch) {}
 
+    /** Jedis before 8 leaves it in the answer to CLUSTER NODES in RESP3: the format of a text for people. */
+    private static final String FORMAT = "txt:";
+
     private static final int ID = 0;
     private static final int EPOCH = 6;
 
@@ -59,7 +62,8 @@ public record ClusterView(List<Claim> claims, Set<Address> addresses, Set<String
 
     private static Map<String, Long> epochs(String nodes) {
         Map<String, Long> epochs = new HashMap<>();
-        nodes.lines()
+        String lines = nodes.startsWith(FORMAT) ? nodes.substring(FORMAT.length()) : nodes;
+        lines.lines()
                 .map(line -> line.split(" ", -1))
                 .filter(parts -> parts.length > EPOCH)
                 .forEach(parts -> {
