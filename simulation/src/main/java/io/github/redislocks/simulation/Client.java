@@ -1,5 +1,6 @@
 package io.github.redislocks.simulation;
 
+import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Threads;
@@ -117,6 +118,9 @@ final class Client {
             this.locks = (RedisLocks) BUILD.invoke(builder, redis, CLOCK);
             this.parts = (LockClient) CLIENT.invoke(locks);
         } catch (ReflectiveOperationException e) {
+            if (e.getCause() instanceof LockUnavailableException refused) {
+                throw refused;
+            }
             throw new LinkageError("The simulation and the library are of different versions", e);
         }
     }

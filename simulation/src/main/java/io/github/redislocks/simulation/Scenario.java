@@ -1,5 +1,6 @@
 package io.github.redislocks.simulation;
 
+import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.simulation.agent.Places;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Residence;
@@ -126,6 +127,11 @@ final class Scenario {
         Thread maker = world.thread(number, "maker", () -> {
             try {
                 clients[number] = new Client(this, number, plan, options, numbers.another(), () -> replace(number));
+            } catch (LockUnavailableException e) {
+                world.event("c%d is not made: %s", number, e.getMessage());
+                if (isWithoutFaults()) {
+                    world.fail("client: " + Caller.text(e));
+                }
             } catch (Throwable e) {
                 world.fail("client: " + Caller.text(e));
             }
