@@ -43,7 +43,9 @@ final class Shop implements AutoCloseable {
         RedisUri uri = RedisUri.parse(url);
         if (uri.topology() instanceof Topology.Single server) {
             return new Jedis(
-                    server.address().host(), server.address().port(), uri.configs().server());
+                    server.address().host(),
+                    server.address().port(),
+                    uri.configs().server());
         }
         throw new IllegalArgumentException("The demo keeps its stock on one server: name a redis:// or rediss:// URL.");
     }
