@@ -59,9 +59,12 @@ public class LossRacesRelease {
 
         /** When both have come to their end. */
         String story(boolean released) {
+            // After a force a thread of the client declares the loss, and may be about to tell it.
+            boolean agrees = Aside.await(
+                    OnTwin.Slow.LIMIT.toNanos(),
+                    () -> (told.get() > 0) == (hold.lossReason() != null) && !hold.isOpen());
             locks.client().losses.awaitTold(OnTwin.Slow.LIMIT);
             int times = told.get();
-            boolean agrees = (times > 0) == (hold.lossReason() != null) && !hold.isOpen();
             OnTwin.Still.forget(name);
             if (!agrees) {
                 return "the state tells another story";
