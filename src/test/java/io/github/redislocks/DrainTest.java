@@ -338,4 +338,18 @@ class DrainTest extends FakeTime {
                 .hasMessageContaining(CLOSED);
         other.unlock();
     }
+
+    @Test
+    void close_duringAList_isWhatTheCallerIsTold() {
+        HeldCalls held = redis.hold(verb("list")).whateverTheirTimeouts();
+        CompletableFuture<Long> counted =
+                CompletableFuture.supplyAsync(() -> locks.list("*").count());
+        held.awaitParked(1, Duration.ofSeconds(20));
+        whileTimePasses(locks::close);
+        held.release();
+        assertThatThrownBy(counted::join)
+                .cause()
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining(CLOSED);
+    }
 }

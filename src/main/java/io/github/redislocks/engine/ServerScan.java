@@ -72,6 +72,7 @@ abstract class ServerScan implements Iterator<Reply> {
             }
             return part;
         } catch (RedisException e) {
+            attempts.checkOpen();
             throw unavailable(server.address(), clock.nanoTime() - sent, e);
         }
     }
