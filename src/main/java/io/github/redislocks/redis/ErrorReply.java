@@ -11,4 +11,9 @@ public final class ErrorReply extends RuntimeException {
     public ErrorReply(String text) {
         super(text);
     }
+
+    /** As a client library found it. */
+    public ErrorReply(String text, Throwable cause) {
+        super(text, cause);
+    }
 }

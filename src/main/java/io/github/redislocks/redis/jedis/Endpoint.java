@@ -29,7 +29,8 @@ public record Endpoint(String address, IoThreads workers, boolean callersConnect
         String text = sent
                 ? "The connection to " + address + " broke during " + what
                 : "No connection to " + address + " for " + what;
-        return new RedisException.Unanswered(text + ": " + reason(e), sent, e);
+        Exception cause = e instanceof JedisDataException refused ? reply(refused) : e;
+        return new RedisException.Unanswered(text + ": " + reason(e), sent, cause);
     }
 
     /**
@@ -38,10 +39,13 @@ public record Endpoint(String address, IoThreads workers, boolean callersConnect
      */
     public RedisException refused(JedisDataException e, String what, boolean resent) {
         String text = e.getMessage() + " (" + address + ", " + what + ")";
-        ErrorReply reply = new ErrorReply(String.valueOf(e.getMessage()));
         return resent
-                ? new RedisException.Unanswered("Sent again after the connection broke: " + text, true, reply)
-                : new RedisException.Refused(text, reply);
+                ? new RedisException.Unanswered("Sent again after the connection broke: " + text, true, reply(e))
+                : new RedisException.Refused(text, reply(e));
+    }
+
+    private static ErrorReply reply(JedisDataException e) {
+        return new ErrorReply(String.valueOf(e.getMessage()), e);
     }
 
     /** The outcome of a call that was answered. */
