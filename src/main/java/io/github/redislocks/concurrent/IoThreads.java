@@ -32,10 +32,6 @@ public final class IoThreads {
                 0, Integer.MAX_VALUE, IDLE_SECONDS, TimeUnit.SECONDS, new SynchronousQueue<>(), factory);
     }
 
-    public static boolean onVirtualThread() {
-        return VirtualThreads.isVirtual(Thread.currentThread());
-    }
-
     /**
      * Throws {@code RejectedExecutionException} once {@link #close} was called; and, with the error as its cause, if no
      * thread could be started.

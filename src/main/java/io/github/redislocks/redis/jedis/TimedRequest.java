@@ -1,7 +1,7 @@
 package io.github.redislocks.redis.jedis;
 
-import io.github.redislocks.concurrent.IoThreads;
 import io.github.redislocks.concurrent.StackSpace;
+import io.github.redislocks.concurrent.VirtualThreads;
 import io.github.redislocks.redis.Causes;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -100,7 +100,7 @@ public abstract class TimedRequest<T> {
             if (pool.isClosed()) {
                 throw endpoint.closed(false);
             }
-            boolean mayBlock = here && !IoThreads.onVirtualThread();
+            boolean mayBlock = here && !VirtualThreads.isVirtual(Thread.currentThread());
             T answer = mayBlock ? onIdle() : null;
             if (answer == null && mayBlock && endpoint.callersConnect()) {
                 answer = onFresh();
