@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.fixture.FakeClock;
@@ -14,6 +15,7 @@ import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -25,7 +27,8 @@ class LateCallTest extends FakeTime {
     /** What a timed try may take beyond its time. */
     private static final long GRACE = 200;
 
-    private final Far far = new Far(server.another(), clock);
+    private final InMemoryRedis wayThere = server.another();
+    private final Far far = new Far(wayThere, clock);
     private final RedisLocks farAway = RedisLocks.on(far, Settings.DEFAULTS, List.of(), clock);
     private final RedisReentrantLock wanted = farAway.reentrantLock("job");
 
@@ -101,5 +104,31 @@ class LateCallTest extends FakeTime {
         assertThat(wanted.tryLock()).isTrue();
         assertThat(far.takeMillis).isEmpty();
         wanted.unlock();
+    }
+
+    /** The first request shows the time of the server, and nearly all of the time of the try is over then. */
+    @Test
+    void tryWithoutTime_whoseSecondRequestComesTooLate_asksAgain() {
+        far.takeMillis.add(90L);
+        AtomicBoolean stalls = new AtomicBoolean();
+        wayThere.hold(call -> {
+            if (stalls.getAndSet(verb("take").test(call))) {
+                clock.advanceMillis(20);
+            }
+            return false;
+        });
+        Thread caller = Thread.currentThread();
+        whileTimePasses(
+                () -> clock.isParked(caller),
+                () -> assertThat(takesAtOnce(wanted)).isTrue());
+        wanted.unlock();
+    }
+
+    private static boolean takesAtOnce(RedisReentrantLock lock) {
+        try {
+            return lock.tryLock(0, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
     }
 }

@@ -122,7 +122,9 @@ public final class Acquisitions {
         private long askAtNanos;
         /** Whether a try has had the client of a residence asked. */
         private boolean tried;
-        /** Whether a try asks again: it was not answered in time, but others were; or it did not listen yet. */
+        /**
+         * Whether a try asks again: its request came too late, or only others were answered, or it did not listen yet.
+         */
         private boolean triesAgain;
         /** Whether the mailbox was open when the last request was made. */
         private boolean listened;
@@ -403,6 +405,9 @@ public final class Acquisitions {
                 attempt.unknown();
             } else if (answer != Answer.Word.LATE) {
                 throw new IllegalStateException("Redis answered " + answer + " to " + attempt);
+            } else if (!limit.waits() && !limit.barges()) {
+                pause();
+                tryAgain();
             }
         }
 
@@ -424,10 +429,17 @@ public final class Acquisitions {
                     || limit.isPast(outage)) {
                 attempt.decide(new Attempt.Failure(unavailable.notAcquired(
                         attempt.keys, Math.max(outage, now - attempt.beganNanos()), attempt.mayRun(), e)));
-            } else if (!limit.waits()
-                    && !wasToldBusy()
-                    && askAtNanos - attempt.beganNanos() < settings.commandTimeoutNanos()
-                    && isKnownToBeBusy(now)) {
+            } else if (!limit.waits() && isKnownToBeBusy(now)) {
+                tryAgain();
+            }
+        }
+
+        /**
+         * Lets a try without time ask again, for one command timeout at most: its request came too late to the server,
+         * or was not answered in time while other requests were.
+         */
+        private void tryAgain() {
+            if (!wasToldBusy() && askAtNanos - attempt.beganNanos() < settings.commandTimeoutNanos()) {
                 limit.restart(askAtNanos);
                 triesAgain = true;
             }
