@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
@@ -424,11 +425,33 @@ class AnyErrorTest extends FakeTime {
         lock.unlock();
     }
 
+    /** The caller would not know that it holds the lock. */
+    @Test
+    void acquired_thatMeetsAnError_throwsNothing() {
+        Attempt attempt = new Attempt(
+                1,
+                LockKeys.of("redis-locks", "job"),
+                locks.client().owners.caller(),
+                new Attempt.Request(30_000, true, false),
+                WaitLimit.endless());
+        Attempt.Grant grant = new Attempt.Grant(1, false, Long.MAX_VALUE, clock.nanoTime(), true);
+        Hold hold = new Hold(attempt, grant, clock.nanoTime(), Long.MAX_VALUE, null) {
+            @Override
+            public LockLost.@Nullable Reason lossReason() {
+                throw new InternalError("of the test");
+            }
+        };
+        EventNotifier events = new EventNotifier(List.of());
+        assertThatCode(() -> events.acquired(attempt.keys, hold, clock.nanoTime(), null))
+                .doesNotThrowAnyException();
+        assertThat(hold.isAnnounced()).isTrue();
+    }
+
     @Test
     void lossThatCannotBeTold_forWantOfAThread_isToldLater() {
         List<LockLost> told = new ArrayList<>();
-        // Of the listener, of the log which is to say so and which is to log the loss, and of both once more.
-        AtomicInteger refused = new AtomicInteger(5);
+        // The threads of the listener and of the log, each when the loss is added and once more.
+        AtomicInteger refused = new AtomicInteger(4);
         ThreadFactory scarce = work -> {
             if (refused.getAndDecrement() > 0) {
                 throw new OutOfMemoryError("unable to create native thread, of the test");

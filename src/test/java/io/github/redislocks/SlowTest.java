@@ -4,7 +4,7 @@ import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.concurrent.LateLog;
+import io.github.redislocks.concurrent.BackgroundLog;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.fixture.Logged;
 import io.github.redislocks.state.Settings;
@@ -78,7 +78,7 @@ class SlowTest extends FakeTime {
     /** Else the renewals that become due meanwhile would wait for the questions about thousands of locks. */
     @Test
     void slowWaitsForManyLocks_areAskedForAFewAtATime() throws InterruptedException {
-        LateLog log = new LateLog(Threads.DAEMONS);
+        BackgroundLog log = new BackgroundLog(Threads.DAEMONS);
         SlowWaits slow = new SlowWaits(clock, locks.client().attempts, 2_000_000_000L, 3, log);
         List<RedisReentrantLock> held = new ArrayList<>();
         List<Thread> threads = new ArrayList<>();

@@ -69,15 +69,12 @@ public final class Agenda {
         matter.dueNanos.set(NEWS_ONLY);
         starting.lock();
         try {
-            matters.add(matter);
             if (loop == null) {
                 DutyLoop next = new DutyLoop(threads, role, this::turn);
                 next.start();
                 loop = next;
             }
-        } catch (Throwable e) {
-            matters.remove(matter);
-            throw e;
+            matters.add(matter);
         } finally {
             starting.unlock();
         }
@@ -101,11 +98,11 @@ public final class Agenda {
 
     private void turn() {
         long now = clock.nanoTime();
-        for (Matter each : matters) {
+        Steps.forEach(matters, each -> {
             if (each.dueNanos.get() <= now) {
                 goOn(each, now);
             }
-        }
+        });
         if (matters.isEmpty() && retire()) {
             return;
         }
@@ -124,14 +121,13 @@ public final class Agenda {
         long next = now + AGAIN_NANOS;
         try {
             next = matter.goOn(now);
-        } catch (Throwable e) {
-            Loggers.INTERNAL.error("The thread {} met an error and tries again", role, e);
-        }
-        if (next == ENDED) {
-            matters.remove(matter);
-        } else {
-            // Not if there has been news since.
-            matter.dueNanos.compareAndSet(NEWS_ONLY, next);
+        } finally {
+            if (next == ENDED) {
+                matters.remove(matter);
+            } else {
+                // Not if there has been news since.
+                matter.dueNanos.compareAndSet(NEWS_ONLY, next);
+            }
         }
     }
 

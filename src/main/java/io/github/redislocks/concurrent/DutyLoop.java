@@ -55,23 +55,14 @@ public final class DutyLoop {
     }
 
     private void run() {
-        while (!closed) {
-            try {
-                turns();
-            } catch (Throwable notEvenLogged) {
-                // Without memory even for the log entry, nothing can be done but to go on.
-                LockSupport.parkNanos(this, MAX_PAUSE_NANOS);
-            }
-        }
-    }
-
-    private void turns() {
+        // Built now: with a full heap, an allocation in the catch would end the thread.
+        String report = "The thread " + thread.getName() + " met an error and goes on";
         while (!closed) {
             try {
                 turn.run();
                 pauseNanos = MIN_PAUSE_NANOS;
             } catch (Throwable e) {
-                Loggers.INTERNAL.error("The thread {} met an error and goes on", thread.getName(), e);
+                Loggers.INTERNAL.error(report, e);
                 // With the interrupt flag set, park would return at once; nobody relies on the flag of this thread.
                 Thread.interrupted();
                 LockSupport.parkNanos(this, pauseNanos);

@@ -3,9 +3,12 @@ package io.github.redislocks.concurrent;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
-/** A logger that never throws: an exception of a user's logger or appender must not change what happens to a lock. */
+/** A logger that never throws: an exception from a user's logger or appender must not change what happens to a lock. */
 public final class Log {
+
+    private static final @Nullable Object[] NONE = {};
 
     private final Logger logger;
 
@@ -20,29 +23,45 @@ public final class Log {
 
     /** Logs what a user should look into; format and arguments as in SLF4J, with an exception last. */
     public void warn(String format, @Nullable Object... arguments) {
-        quietly(() -> logger.warn(format, arguments));
+        write(Level.WARN, format, arguments, null);
     }
 
     /** Logs an error of the library. */
     public void error(String format, @Nullable Object... arguments) {
-        quietly(() -> logger.error(format, arguments));
+        write(Level.ERROR, format, arguments, null);
+    }
+
+    /** As above, without arguments. Allocates nothing outside the guard, so that a full heap causes no error either. */
+    public void error(String message, Throwable thrown) {
+        write(Level.ERROR, message, NONE, thrown);
     }
 
     /** Logs what happens rarely and is no problem. */
     public void info(String format, @Nullable Object... arguments) {
-        quietly(() -> logger.info(format, arguments));
+        write(Level.INFO, format, arguments, null);
     }
 
     /** Logs what is useful to developers of the library. */
     public void debug(String format, @Nullable Object... arguments) {
-        quietly(() -> logger.debug(format, arguments));
+        write(Level.DEBUG, format, arguments, null);
     }
 
-    private static void quietly(Runnable entry) {
+    private void write(Level level, String format, @Nullable Object[] arguments, @Nullable Throwable thrown) {
         try {
-            entry.run();
-        } catch (Throwable notEvenLogged) {
-            // As the class says.
+            switch (level) {
+                case ERROR -> {
+                    if (thrown == null) {
+                        logger.error(format, arguments);
+                    } else {
+                        logger.error(format, thrown);
+                    }
+                }
+                case WARN -> logger.warn(format, arguments);
+                case INFO -> logger.info(format, arguments);
+                default -> logger.debug(format, arguments);
+            }
+        } catch (Throwable unlogged) {
+            // The class comment says why.
         }
     }
 }

@@ -1,9 +1,10 @@
 package io.github.redislocks.concurrent;
 
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Things that are done one after the other, each of them whatever the ones before it have met. */
+/** A sequence of steps, each of which runs even if steps before it have thrown. */
 public final class Steps {
 
     private final List<Runnable> steps;
@@ -12,12 +13,17 @@ public final class Steps {
         this.steps = List.of(steps);
     }
 
-    /** Does all, and then throws what was thrown first. Makes no object, since that may be what cannot be done. */
+    /** Runs all steps, and then throws what was thrown first. */
     public void run() {
+        forEach(steps, Runnable::run);
+    }
+
+    /** Runs the step for each of the elements, and then throws what was thrown first. */
+    public static <T> void forEach(Iterable<? extends T> elements, Consumer<T> step) {
         Throwable first = null;
-        for (int i = 0; i < steps.size(); i++) {
+        for (T element : elements) {
             try {
-                steps.get(i).run();
+                step.accept(element);
             } catch (RuntimeException | Error e) {
                 first = first == null ? e : first;
             }

@@ -18,7 +18,7 @@ public final class ThreadIds {
 
     private ThreadIds() {}
 
-    /** Not remembered: it is asked once for each thread, and a ClassValue may break when the stack ends. */
+    /** Not cached: each thread asks once, and a {@link ClassValue} may break when the stack overflows. */
     private static boolean isOverridden(Class<?> type) {
         try {
             return type.getMethod("getId").getDeclaringClass() != Thread.class;
@@ -44,9 +44,8 @@ public final class ThreadIds {
         }
         try {
             return (long) THREAD_ID.invokeExact(thread);
-        } catch (RuntimeException | Error e) {
-            throw e;
         } catch (Throwable e) {
+            Steps.rethrow(e);
             throw new IllegalStateException(e);
         }
     }

@@ -359,7 +359,7 @@ public final class AsyncAcquisitions {
                 return;
             }
             try {
-                events.tellHandle(() -> {
+                events.notifyHandle(() -> {
                     if (events.isHeard()) {
                         events.acquired(keys, hold, beganNanos, call);
                     }
@@ -379,9 +379,12 @@ public final class AsyncAcquisitions {
                 return;
             }
             try {
-                events.tellHandle(() -> {
-                    events.notAcquired(keys, clock, beganNanos, outcome, call);
-                    caller.failed(failure);
+                events.notifyHandle(() -> {
+                    try {
+                        events.notAcquired(keys, clock, beganNanos, outcome, call);
+                    } finally {
+                        caller.failed(failure);
+                    }
                 });
             } catch (Throwable e) {
                 // There was no memory for a task: the user's code runs here, late rather than never.

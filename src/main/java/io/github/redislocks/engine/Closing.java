@@ -1,8 +1,8 @@
 package io.github.redislocks.engine;
 
 import io.github.redislocks.LockLost;
+import io.github.redislocks.concurrent.BackgroundLog;
 import io.github.redislocks.concurrent.Clock;
-import io.github.redislocks.concurrent.LateLog;
 import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.concurrent.Steps;
 import io.github.redislocks.concurrent.Threads;
@@ -46,7 +46,7 @@ final class Closing {
     private final Mailbox mailbox;
     private final Residences residences;
     private final Watchdog watchdog;
-    private final LateLog log;
+    private final BackgroundLog log;
 
     private final AtomicBoolean begun = new AtomicBoolean();
     /** Until when holds may last. */
@@ -59,7 +59,13 @@ final class Closing {
     /** Made with the client, since there may be no memory left at its end. */
     private final Steps steps;
 
-    Closing(RedisAccess access, WaitingParts parts, Redis redis, Holds holds, AsyncAcquisitions async, LateLog log) {
+    Closing(
+            RedisAccess access,
+            WaitingParts parts,
+            Redis redis,
+            Holds holds,
+            AsyncAcquisitions async,
+            BackgroundLog log) {
         this.clock = access.clock();
         this.settings = access.settings();
         this.monitored = access.monitored();

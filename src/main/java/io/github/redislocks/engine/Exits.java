@@ -195,11 +195,14 @@ final class Exits {
 
     /** By the thread for that, since listeners may be slow. */
     private void tell(LockObject lock, Hold hold, long sentNanos, boolean released, Consumer<Boolean> onEnd) {
-        events.tellHandle(() -> {
-            if (released) {
-                events.released(lock.keys, hold, sentNanos);
+        events.notifyHandle(() -> {
+            try {
+                if (released) {
+                    events.released(lock.keys, hold, sentNanos);
+                }
+            } finally {
+                onEnd.accept(released);
             }
-            onEnd.accept(released);
         });
     }
 

@@ -4,8 +4,8 @@ import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockListener;
 import io.github.redislocks.LockSummary;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.concurrent.BackgroundLog;
 import io.github.redislocks.concurrent.Clock;
-import io.github.redislocks.concurrent.LateLog;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.events.EventNotifier;
@@ -84,7 +84,7 @@ public final class LockClient {
     private final LockQueries queries;
     private final FailoverGuard failoverGuard;
     private final EventNotifier events;
-    private final LateLog log;
+    private final BackgroundLog log;
     private final Closing closing;
 
     public LockClient(String id, Settings settings, List<LockListener> listeners, Clock clock, Redis redis) {
@@ -197,7 +197,7 @@ public final class LockClient {
 
     /** Runs what users made depend on the stages of handles. */
     public Executor handleTeller() {
-        return events::tellHandle;
+        return events::notifyHandle;
     }
 
     /**

@@ -10,12 +10,13 @@ import io.github.redislocks.LockNotAcquired;
 import io.github.redislocks.LockReleased;
 import io.github.redislocks.LocksRenewed;
 import io.github.redislocks.RedisOutage;
+import io.github.redislocks.concurrent.BackgroundLog;
+import io.github.redislocks.concurrent.CallbackExecutor;
 import io.github.redislocks.concurrent.Clock;
-import io.github.redislocks.concurrent.LateLog;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Shown;
-import io.github.redislocks.concurrent.TellingThread;
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.concurrent.UserCode;
 import io.github.redislocks.jfr.FlightRecording;
 import io.github.redislocks.state.GivingUp;
 import io.github.redislocks.state.Hold;
@@ -27,43 +28,42 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Consumer;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells the user's listeners and handles what happens. A thread of the application tells what it does itself; threads
- * that come and go tell the rest, so that slow code of the user delays no renewal. Listeners have a thread for losses
- * and one for all else. What handles are told delays nothing else, since a further thread goes on while code of a
- * handle's user blocks. The queues are bounded: by the number of holds, which are lost once each and warned of once; by
- * one entry for renewals, which are counted while they wait; by a number of locks that were given up; and by the
- * outages, of which one is told in ten seconds.
+ * Notifies the user's listeners and handles. A thread of the application publishes the events of its own calls; threads
+ * of {@link CallbackExecutor} publish all others, so that slow code of the user delays no renewal. Listeners have one
+ * thread for losses and one for all other events. Callbacks of handles delay nothing else: further threads run while
+ * some of them block. All queues are bounded: by the number of holds, since each is lost once and warned of once; by
+ * one entry for renewals, which are counted while it waits; by {@link #MAX_GIVEN_UP}; and by the outages, of which at
+ * most one starts in ten seconds.
  */
 public final class EventNotifier {
 
-    /** So many locks that were given up wait at most for a slow listener. */
-    static final int MOST_GIVEN_UP = 100_000;
-    /** While so many callbacks of handles block, those that follow wait. */
-    private static final int MOST_CALLBACKS = 1_000;
+    /** How many locks that were given up may wait for a slow listener. */
+    static final int MAX_GIVEN_UP = 100_000;
+    /** While so many callbacks of handles block, the next ones wait. */
+    private static final int MAX_CALLBACKS = 1_000;
 
-    /** Those that are told of losses, which is all; the last is the one that writes recordings. */
+    /** The listeners for losses: all of them. The last one writes recordings. */
     private final LockListener[] listeners;
-    /** Those that are told of all else; the last is the same. */
-    private final LockListener[] attentive;
+    /** The listeners for all other events. The last one writes recordings. */
+    private final LockListener[] generalListeners;
 
     private final LockListener recording = FlightRecording.make();
 
-    private final TellingThread lossesToListeners;
-    private final TellingThread toListeners;
-    private final TellingThread toHandles;
-    private final List<TellingThread> all;
-    private final LateLog log;
-    /** How many renewals have not been told. */
-    private final AtomicLong renewals = new AtomicLong();
-    /** How many locks that were given up have not been told. */
-    private final AtomicInteger givenUp = new AtomicInteger();
-    /** How many of them will never be, since too many were not. */
-    private final AtomicLong leftOut = new AtomicLong();
+    private final CallbackExecutor losses;
+    private final CallbackExecutor events;
+    private final CallbackExecutor handles;
+    private final BackgroundLog log;
+    /** How many renewals have not been published, and how many tasks wait that publish them. */
+    private final AtomicInteger renewals = new AtomicInteger();
+
+    private final AtomicInteger renewalTasks = new AtomicInteger();
+    private final AtomicInteger givenUpTasks = new AtomicInteger();
+    private final AtomicLong givenUpDropped = new AtomicLong();
 
     public EventNotifier(List<LockListener> listeners) {
         this(listeners, Threads.DAEMONS);
@@ -71,15 +71,13 @@ public final class EventNotifier {
 
     public EventNotifier(List<LockListener> listeners, Threads threads) {
         this.listeners = withRecording(listeners);
-        this.attentive = withRecording(listeners.stream()
+        this.generalListeners = withRecording(listeners.stream()
                 .filter(listener -> !(listener instanceof LossCallback))
                 .toList());
-        LateLog log = new LateLog(threads);
-        this.log = log;
-        this.lossesToListeners = new TellingThread("lock listeners", 1, threads.factory("loss-listener"), log);
-        this.toListeners = new TellingThread("lock listeners", 1, threads.factory("listener"), log);
-        this.toHandles = new TellingThread("lock handles", MOST_CALLBACKS, threads.factory("handles"), log);
-        this.all = List.of(toHandles, lossesToListeners, toListeners);
+        this.log = new BackgroundLog(threads);
+        this.losses = new CallbackExecutor("lock listeners", 1, threads.factory("loss-listener"));
+        this.events = new CallbackExecutor("lock listeners", 1, threads.factory("listener"));
+        this.handles = new CallbackExecutor("lock handles", MAX_CALLBACKS, threads.factory("handles"));
     }
 
     private LockListener[] withRecording(List<LockListener> some) {
@@ -88,61 +86,42 @@ public final class EventNotifier {
         return all.toArray(new LockListener[0]);
     }
 
-    /** Whether anybody listens for more than losses, or a recording runs; if not, no other event need be made. */
+    /** Whether a listener wants more than losses, or a recording runs; if not, no other event need be created. */
     public boolean isHeard() {
-        return attentive.length > 1 || FlightRecording.isOn(recording);
+        return generalListeners.length > 1 || FlightRecording.isOn(recording);
     }
 
-    /** Reports one event to each of these listeners. */
-    private static void tell(LockListener[] listeners, Object event, Consumer<LockListener> telling) {
+    private static <E> void publish(LockListener[] listeners, E event, BiConsumer<LockListener, E> method) {
         for (LockListener listener : listeners) {
-            try {
-                telling.accept(listener);
-            } catch (Throwable e) {
-                Loggers.LOSS.error(
-                        "The lock listener {} failed for {}",
-                        listener.getClass().getName(),
-                        event,
-                        e);
-            }
+            UserCode.call(listener, event, method);
         }
     }
 
-    private void tell(Object event, Consumer<LockListener> telling) {
-        tell(attentive, event, telling);
+    private <E> void publish(E event, BiConsumer<LockListener, E> method) {
+        publish(generalListeners, event, method);
     }
 
-    private void later(Object event, Consumer<LockListener> telling) {
-        toListeners.add(() -> tell(event, telling));
-    }
-
-    /** Logs what the threads that renew find. */
-    public LateLog log() {
+    /** The log for threads that must not wait. */
+    public BackgroundLog log() {
         return log;
     }
 
     /**
-     * Runs what may run code of a handle's user, such as what depends on one of its stages; not behind another that
-     * blocks. The bound of the queue is the number of handles.
+     * Runs a task that may call code of a handle's user, such as code that depends on one of its stages. A task that
+     * blocks does not delay the next. The bound of the queue is the number of handles.
      */
-    public void tellHandle(Runnable task) {
-        toHandles.add(() -> {
-            try {
-                task.run();
-            } catch (Throwable e) {
-                Loggers.INTERNAL.error("A lock handle could not be told", e);
-            }
-        });
+    public void notifyHandle(Runnable task) {
+        handles.add(task);
     }
 
-    /** Reports and logs a loss. If it throws for want of memory, it may be said again. */
+    /** Publishes and logs a loss. If it throws for want of memory, the caller may repeat the call. */
     public void lost(LockLost loss, LossSubject subject) {
         if (subject.isOfHandle()) {
-            tellHandle(() -> subject.tellHandle(loss));
+            notifyHandle(() -> subject.tellHandle(loss));
         }
-        tellListeners(loss, subject);
-        // Last: whoever reports the loss again, since this met an error, finds no line of it in the log.
-        log.addOrThrow(() -> Loggers.LOSS.warn(
+        publishLoss(loss, subject);
+        // Last, so that a repeated call does not log the loss twice.
+        log.add(() -> Loggers.LOSS.warn(
                 "The lock \"{}\" (token {}) of {} was lost: {}",
                 Shown.of(loss.lockName()),
                 loss.token(),
@@ -150,27 +129,19 @@ public final class EventNotifier {
                 loss.reason()));
     }
 
-    private void tellListeners(LockLost loss, LossSubject subject) {
+    private void publishLoss(LockLost loss, LossSubject subject) {
         if (listeners.length > 1 || FlightRecording.isOn(recording)) {
-            lossesToListeners.add(() -> {
-                // The thread that tells of the acquisition adds the loss again.
-                if ((attentive.length == 1 || subject.isAnnounced()) && subject.isToldFirst()) {
-                    tell(listeners, loss, listener -> listener.lost(loss));
+            losses.add(() -> {
+                // If the acquisition is not published yet, the thread that publishes it adds the loss again.
+                if ((generalListeners.length == 1 || subject.isAnnounced()) && subject.isToldFirst()) {
+                    publish(listeners, loss, LockListener::lost);
                 }
             });
         }
     }
 
-    /** Reports and logs that a hold ends soon, since it may not last for ever; without memory it does not. */
+    /** Publishes and logs that a hold will be lost soon, since its maxHold is nearly over. */
     public void expiring(Hold hold, long now) {
-        try {
-            tellExpiring(hold, now);
-        } catch (OutOfMemoryError e) {
-            log.add(EventNotifier::noMemory);
-        }
-    }
-
-    private void tellExpiring(Hold hold, long now) {
         long maxHoldMillis = hold.maxHoldMillis();
         Duration left = since(now, hold.endNanos());
         LockExpiring event = LockExpiring.of(hold.keys().name(), hold.token, hold.owner.description(), left);
@@ -183,125 +154,121 @@ public final class EventNotifier {
                 left.toMillis(),
                 Shown.of(Duration.ofMillis(maxHoldMillis))));
         if (isHeard()) {
-            later(event, listener -> listener.expiring(event));
+            events.add(() -> publish(event, LockListener::expiring));
         }
     }
 
-    /** Reports that holds were renewed or confirmed. */
+    /** Publishes that holds were renewed or confirmed. */
     public void renewed(int count) {
-        if (!isHeard() || count == 0 || renewals.getAndAdd(count) > 0) {
+        if (!isHeard() || count == 0) {
             return;
         }
-        try {
-            toListeners.add(() -> {
-                LocksRenewed event = LocksRenewed.of(renewals.getAndSet(0));
-                tell(event, listener -> listener.renewed(event));
-            });
-        } catch (OutOfMemoryError e) {
-            // These renewals are not reported; the next ones are.
-            renewals.set(0);
+        renewals.addAndGet(count);
+        if (renewalTasks.get() <= 0) {
+            events.add(this::publishRenewals);
+            // Counted after the task is queued, so that a failed allocation leaves no count without a task.
+            renewalTasks.incrementAndGet();
         }
     }
 
-    /** Reports that the client has given up a lock that it kept, at a time. Never throws. */
-    public void givenUp(GivingUp told, long now) {
-        if (!isHeard()) {
-            return;
-        }
-        if (givenUp.incrementAndGet() > MOST_GIVEN_UP) {
-            givenUp.decrementAndGet();
-            leftOut.incrementAndGet();
-            return;
-        }
-        try {
-            LockGivenUp event = told.at(now);
-            toListeners.add(() -> {
-                givenUp.decrementAndGet();
-                logLeftOut();
-                tell(event, listener -> listener.givenUp(event));
-            });
-        } catch (Throwable e) {
-            givenUp.decrementAndGet();
-            log.add(EventNotifier::noMemory);
-        }
-    }
-
-    private void logLeftOut() {
-        long count = leftOut.getAndSet(0);
+    private void publishRenewals() {
+        renewalTasks.decrementAndGet();
+        int count = renewals.getAndSet(0);
         if (count > 0) {
-            Loggers.LOSS.warn(
-                    "The lock listeners were not told of {} locks that this client has given up, since they were too"
-                            + " slow",
-                    count);
+            publish(LocksRenewed.of(count), LockListener::renewed);
         }
     }
 
-    /** Reports that a server does not answer. */
-    public void outageBegan(Supplier<String> server, String failure, long lastedNanos) {
-        outage(server, failure, lastedNanos, true);
-    }
-
-    /** Reports that a server answers again, or that another has taken its place. */
-    public void outageEnded(Supplier<String> server, String failure, long lastedNanos) {
-        outage(server, failure, lastedNanos, false);
-    }
-
-    private void outage(Supplier<String> server, String failure, long lastedNanos, boolean began) {
+    /** Publishes that the client has given up, at the given time, a lock that it kept. */
+    public void givenUp(GivingUp givingUp, long now) {
         if (!isHeard()) {
             return;
         }
-        try {
+        if (givenUpTasks.get() >= MAX_GIVEN_UP) {
+            givenUpDropped.incrementAndGet();
+            return;
+        }
+        LockGivenUp event = givingUp.at(now);
+        events.add(() -> publishGivenUp(event));
+        givenUpTasks.incrementAndGet();
+    }
+
+    private void publishGivenUp(LockGivenUp event) {
+        givenUpTasks.decrementAndGet();
+        long dropped = givenUpDropped.getAndSet(0);
+        if (dropped > 0) {
+            Loggers.LOSS.warn(
+                    "The lock listeners were not notified of {} locks that this client has given up, since they were"
+                            + " too slow",
+                    dropped);
+        }
+        publish(event, LockListener::givenUp);
+    }
+
+    /** Publishes that a server does not answer. */
+    public void outageBegan(Supplier<String> server, String failure, long lastedNanos) {
+        outage(server, failure, lastedNanos, LockListener::outageBegan);
+    }
+
+    /** Publishes that a server answers again, or that another server has replaced it. */
+    public void outageEnded(Supplier<String> server, String failure, long lastedNanos) {
+        outage(server, failure, lastedNanos, LockListener::outageEnded);
+    }
+
+    private void outage(
+            Supplier<String> server, String failure, long lastedNanos, BiConsumer<LockListener, RedisOutage> method) {
+        if (isHeard()) {
             RedisOutage outage = RedisOutage.of(server.get(), failure, Duration.ofNanos(Math.max(0, lastedNanos)));
-            later(outage, began ? listener -> listener.outageBegan(outage) : listener -> listener.outageEnded(outage));
-        } catch (OutOfMemoryError e) {
-            // The caller has the outage to deal with, and must not get this error as well.
-            log.add(EventNotifier::noMemory);
+            events.add(() -> publish(outage, method));
         }
     }
 
     /**
-     * Reports, in the calling thread, that it begins to acquire a lock; returns what is to be told of the end, or null.
-     * Never throws.
+     * Publishes, in the calling thread, that a call for a lock starts; returns what follows the call, or null if no
+     * listener does.
      */
     public LockListener.@Nullable Acquiring begun(LockKeys keys) {
-        return FollowedCall.begun(attentive, keys.name());
+        return FollowedCall.start(generalListeners, keys.name());
     }
 
     /**
-     * Reports, in the calling thread, that it has acquired a lock that it has wanted since the given time, by a call
-     * whose beginning was told. Never throws.
+     * Publishes, in the calling thread, that a call has acquired a lock. Never throws: a caller that gets an error does
+     * not know that it holds the lock.
+     *
+     * @param sinceNanos when the call started
+     * @param call what {@link #begun} returned
      */
     public void acquired(LockKeys keys, Hold hold, long sinceNanos, LockListener.@Nullable Acquiring call) {
+        try {
+            publishAcquired(keys, hold, sinceNanos, call);
+        } catch (Throwable e) {
+            Loggers.INTERNAL.error("The acquisition of a lock could not be published", e);
+        }
+    }
+
+    private void publishAcquired(LockKeys keys, Hold hold, long sinceNanos, LockListener.@Nullable Acquiring call) {
         try {
             boolean isLocal = hold instanceof LocalHold local && !local.hasAsked();
             Duration waited = since(sinceNanos, hold.acquiredNanos);
             LockAcquired event = LockAcquired.of(keys.name(), hold.token, waited, hold.previousLost, isLocal);
-            tell(event, listener -> listener.acquired(event));
+            publish(event, LockListener::acquired);
             if (call != null) {
-                FollowedCall.tellEnd(call, event);
+                call.acquired(event);
             }
-        } catch (Throwable e) {
-            untold(e);
-        }
-        announced(hold);
-    }
-
-    /** Tells of a loss that waited until the acquisition was told. */
-    private void announced(Hold hold) {
-        hold.announced();
-        LockLost.Reason reason = hold.lossReason();
-        if (reason != null) {
-            try {
-                tellListeners(hold.loss(reason), hold);
-            } catch (Throwable e) {
-                untold(e);
+        } finally {
+            hold.announced();
+            LockLost.Reason reason = hold.lossReason();
+            if (reason != null) {
+                // The loss has waited until the acquisition was published.
+                publishLoss(hold.loss(reason), hold);
             }
         }
     }
 
     /**
-     * Reports, in the calling thread, that it has given up acquiring a lock that it has wanted since the given time, 0
-     * if it has not begun. Never throws.
+     * Publishes, in the calling thread, that a call has not acquired a lock.
+     *
+     * @param sinceNanos when the call started, or 0 if it had not
      */
     public void notAcquired(LockKeys keys, Clock clock, long sinceNanos, LockNotAcquired.Outcome outcome) {
         if (isHeard()) {
@@ -309,7 +276,7 @@ public final class EventNotifier {
         }
     }
 
-    /** As above, of a call whose beginning was told. */
+    /** As above, of a call whose start was published. */
     public void notAcquired(
             LockKeys keys,
             Clock clock,
@@ -319,35 +286,26 @@ public final class EventNotifier {
         if (!isHeard()) {
             return;
         }
-        try {
-            Duration tried = sinceNanos == 0 ? Duration.ZERO : since(sinceNanos, clock.nanoTime());
-            LockNotAcquired event = LockNotAcquired.of(keys.name(), tried, outcome);
-            tell(event, listener -> listener.notAcquired(event));
-            if (call != null) {
-                FollowedCall.tellEnd(call, event);
-            }
-        } catch (Throwable e) {
-            untold(e);
+        Duration tried = sinceNanos == 0 ? Duration.ZERO : since(sinceNanos, clock.nanoTime());
+        LockNotAcquired event = LockNotAcquired.of(keys.name(), tried, outcome);
+        publish(event, LockListener::notAcquired);
+        if (call != null) {
+            call.notAcquired(event);
         }
     }
 
-    /** Reports, in the calling thread, that it released a lock at the given time. Never throws. */
+    /** Publishes, in the calling thread, that the thread released a lock at the given time. */
     public void released(LockKeys keys, Hold hold, long atNanos) {
-        if (!isHeard()) {
-            return;
-        }
-        try {
+        if (isHeard()) {
             Duration held = since(hold.acquiredNanos, atNanos);
             Duration left = Duration.ofMillis(hold.owner.keepsMillis()).minus(held);
-            LockReleased event =
-                    LockReleased.of(keys.name(), hold.token, held, left.isNegative() ? Duration.ZERO : left);
-            tell(event, listener -> listener.released(event));
-        } catch (Throwable e) {
-            untold(e);
+            publish(
+                    LockReleased.of(keys.name(), hold.token, held, left.isNegative() ? Duration.ZERO : left),
+                    LockListener::released);
         }
     }
 
-    /** Reports and logs, in the calling thread, that it has forced a lock open. */
+    /** Publishes and logs, in the calling thread, that the thread has forced a lock open. */
     public void forced(LockKeys keys, long token, String clientId) {
         String thread = Threads.name(Thread.currentThread());
         Loggers.FORCED.info(
@@ -356,14 +314,8 @@ public final class EventNotifier {
                 Shown.of(thread),
                 clientId,
                 token);
-        if (!isHeard()) {
-            return;
-        }
-        try {
-            LockForced event = LockForced.of(keys.name(), token, "thread " + thread);
-            tell(event, listener -> listener.forced(event));
-        } catch (Throwable e) {
-            untold(e);
+        if (isHeard()) {
+            publish(LockForced.of(keys.name(), token, "thread " + thread), LockListener::forced);
         }
     }
 
@@ -371,32 +323,27 @@ public final class EventNotifier {
         return Duration.ofNanos(Math.max(0, untilNanos - fromNanos));
     }
 
-    private static void noMemory() {
-        Loggers.INTERNAL.error("There was no memory to tell the lock listeners of an outage or of the end of a hold");
-    }
-
-    /** Logs that listeners could not be told, which must not undo what the call has done. */
-    private static void untold(Throwable e) {
-        Loggers.INTERNAL.error("The lock listeners could not be told", e);
-    }
-
-    /** Starts the threads that have something to tell; to be said again if the system had no thread to give. */
+    /** Starts the threads for which tasks wait, in case the system had no thread when the tasks were added. */
     public void startThreads() {
-        for (int i = 0; i < all.size(); i++) {
-            all.get(i).start();
-        }
+        handles.start();
+        losses.start();
+        events.start();
         log.start();
     }
 
-    /**
-     * Lets what has happened so far be told, for a time. What the watchdog finds lost while the client closes is told
-     * as well.
-     */
+    /** Waits until the events so far are published, for a time at most. Later ones are published as well. */
     public void awaitTold(Duration limit) {
         long end = System.nanoTime() + limit.toNanos();
-        for (TellingThread each : all) {
-            each.await(Duration.ofNanos(Math.max(0, end - System.nanoTime())));
-        }
+        await("lock handles", handles, end);
+        await("lock listeners", losses, end);
+        await("lock listeners", events, end);
         log.await(limit);
+    }
+
+    private void await(String callbacks, CallbackExecutor executor, long end) {
+        if (!executor.await(Duration.ofNanos(Math.max(0, end - System.nanoTime())))) {
+            log.add(() ->
+                    Loggers.LOSS.warn("One of the {} is still busy; it goes on while the client closes", callbacks));
+        }
     }
 }

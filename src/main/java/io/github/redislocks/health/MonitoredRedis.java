@@ -213,24 +213,19 @@ public final class MonitoredRedis {
         boolean first = replication.age(now) == 0;
         replication.failed(sentNanos, now);
         if (first) {
-            tellTooFew(key, reply);
+            logTooFew(key, reply);
         }
         return false;
     }
 
-    /** What was granted, the caller has to know: it must not get an error from this. */
-    private void tellTooFew(String key, Reply reply) {
-        try {
-            String server = redis.serverOf(key);
-            events.log()
-                    .add(() -> Loggers.CONNECTION.warn(
-                            "Redis at {}: {}. Until more do, no lock can be acquired, and holds end at their deadlines."
-                                    + " Check the replicas and the links to them, or want fewer by replicaAcks.",
-                            server,
-                            tooFew(reply)));
-        } catch (OutOfMemoryError untold) {
-            // The next calls that find too few tell nothing: they see that it has been so.
-        }
+    private void logTooFew(String key, Reply reply) {
+        String server = redis.serverOf(key);
+        events.log()
+                .add(() -> Loggers.CONNECTION.warn(
+                        "Redis at {}: {}. Until more do, no lock can be acquired, and holds end at their deadlines."
+                                + " Check the replicas and the links to them, or want fewer by replicaAcks.",
+                        server,
+                        tooFew(reply)));
     }
 
     /** The outage of the replicas of a key's server: since when too few of them have confirmed holds. */

@@ -1,7 +1,7 @@
 package io.github.redislocks.health;
 
+import io.github.redislocks.concurrent.LogLimiter;
 import io.github.redislocks.concurrent.Loggers;
-import io.github.redislocks.concurrent.TroubleNews;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
@@ -33,7 +33,7 @@ public final class OutageNews implements Availability.Witness {
     /** The failure that was reported last. */
     private volatile String failure = "";
 
-    private final TroubleNews outage = new TroubleNews();
+    private final LogLimiter outage = new LogLimiter();
     /** Held while a beginning or an end is reported, so that listeners hear of them in their order. */
     private final ReentrantLock telling = new ReentrantLock();
     /** When a refusal was last logged, by its kind, which is the first word of the server's error. */
@@ -60,7 +60,7 @@ public final class OutageNews implements Availability.Witness {
         }
         telling.lock();
         try {
-            if (outage.isToBeTold(sinceNanos, now)) {
+            if (outage.start(sinceNanos, now)) {
                 events.log()
                         .add(() -> Loggers.CONNECTION.warn(
                                 "{} is away: {}. What is held counts until its deadline, and calls go on trying as long as they may.",
@@ -74,19 +74,13 @@ public final class OutageNews implements Availability.Witness {
         }
     }
 
-    /** What was answered, the caller has to know: it must not get an error from this. */
     @Override
     public void heard(long now) {
-        if (!outage.isTold()) {
-            return;
-        }
-        try {
+        if (outage.isLogged()) {
             tellEnd(
                     now,
                     (server, millis) ->
                             Loggers.CONNECTION.info("{} is back: {} answers again after {} ms", what, server, millis));
-        } catch (OutOfMemoryError untold) {
-            // As in Log.
         }
     }
 
@@ -109,7 +103,7 @@ public final class OutageNews implements Availability.Witness {
     private void tellEnd(long now, BiConsumer<String, Long> entry) {
         telling.lock();
         try {
-            long since = outage.end();
+            long since = outage.stop();
             if (since != 0) {
                 String server = address.get();
                 events.log().add(() -> entry.accept(server, (now - since) / 1_000_000));

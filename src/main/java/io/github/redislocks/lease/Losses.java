@@ -221,7 +221,7 @@ public final class Losses {
         return events.isHeard();
     }
 
-    /** Tells the listeners that the client has given up a lock that it kept, at a time. Never throws. */
+    /** Tells the listeners that the client has given up, at the given time, a lock that it kept. */
     public void givenUp(GivingUp told, long now) {
         events.givenUp(told, now);
     }

@@ -1,6 +1,6 @@
 package io.github.redislocks.lease;
 
-import io.github.redislocks.concurrent.LateLog;
+import io.github.redislocks.concurrent.BackgroundLog;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.state.Hold;
@@ -19,14 +19,14 @@ public final class SlowHolds implements Task {
 
     private final Holds holds;
     private final long slowNanos;
-    private final LateLog log;
+    private final BackgroundLog log;
     /** Those that were logged and last; of the watchdog's thread, as the time. */
     private final IdentityHashMap<Hold, Boolean> told = new IdentityHashMap<>();
 
     private long nextNanos;
     private boolean hasLooked;
 
-    public SlowHolds(Holds holds, long slowNanos, LateLog log) {
+    public SlowHolds(Holds holds, long slowNanos, BackgroundLog log) {
         this.holds = holds;
         this.log = log;
         this.slowNanos = slowNanos;
@@ -66,7 +66,7 @@ public final class SlowHolds implements Task {
         boolean noted = false;
         told.put(hold, true);
         try {
-            log.addOrThrow(new Entry(hold, now));
+            log.add(new Entry(hold, now));
             noted = true;
         } finally {
             if (!noted) {

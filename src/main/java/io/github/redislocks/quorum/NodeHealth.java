@@ -1,6 +1,6 @@
 package io.github.redislocks.quorum;
 
-import io.github.redislocks.concurrent.LateLog;
+import io.github.redislocks.concurrent.BackgroundLog;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.health.Outage;
@@ -24,7 +24,7 @@ final class NodeHealth {
     private final Outage silence = new Outage(Long.MAX_VALUE);
     private final Supplier<String> address;
     private final OutageNews news;
-    private final LateLog log;
+    private final BackgroundLog log;
     private final long awayNanos;
     /** A call that had less time says nothing. */
     private final long littleNanos;

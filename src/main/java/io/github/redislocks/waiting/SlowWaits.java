@@ -1,8 +1,8 @@
 package io.github.redislocks.waiting;
 
 import io.github.redislocks.LockInspection;
+import io.github.redislocks.concurrent.BackgroundLog;
 import io.github.redislocks.concurrent.Clock;
-import io.github.redislocks.concurrent.LateLog;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.redis.Call;
@@ -37,7 +37,7 @@ public final class SlowWaits implements Task {
     private final Attempts attempts;
     private final long slowNanos;
     private final int most;
-    private final LateLog log;
+    private final BackgroundLog log;
     /** The locks that are waited for here, by their keys; of the watchdog's thread. */
     private final Map<String, Waited> locks = new HashMap<>();
 
@@ -57,7 +57,7 @@ public final class SlowWaits implements Task {
     }
 
     /** Most: how many questions one walk asks. */
-    public SlowWaits(Clock clock, Attempts attempts, long slowNanos, int most, LateLog log) {
+    public SlowWaits(Clock clock, Attempts attempts, long slowNanos, int most, BackgroundLog log) {
         this.log = log;
         this.most = most;
         this.clock = clock;

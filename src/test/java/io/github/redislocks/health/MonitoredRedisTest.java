@@ -18,10 +18,8 @@ import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -200,32 +198,6 @@ class MonitoredRedisTest {
             assertThat(monitored.run(call, 3_000_000_000L).code()).isEqualTo(Reply.UNASKED);
             assertThat(server.silence(fake.nanoTime())).isGreaterThanOrEqualTo(silent);
             assertThat(server.answeredSince(0)).isFalse();
-        }
-    }
-
-    private static final Settings ONE_REPLICA = Settings.DEFAULTS.withReplicaAcks(1, Duration.ofMillis(100));
-
-    @Test
-    void isAcknowledged_withoutMemoryToTellThatItIsNot_saysSo() {
-        AtomicInteger asked = new AtomicInteger();
-        try (InMemoryRedis twin = new InMemoryRedis()) {
-            MonitoredRedis monitored = new MonitoredRedis(
-                    ONE_REPLICA,
-                    Clock.SYSTEM,
-                    new ForwardingRedis(twin) {
-                        @Override
-                        public String serverOf(String key) {
-                            if (asked.incrementAndGet() == 2) {
-                                throw new OutOfMemoryError("of the test");
-                            }
-                            return "a:1";
-                        }
-                    },
-                    new EventNotifier(List.of()));
-            Reply granted = new Reply("OK", List.of(1L));
-            assertThat(monitored.isAcknowledged("key", granted, Clock.SYSTEM.nanoTime()))
-                    .isFalse();
-            assertThat(asked).hasValue(2);
         }
     }
 }

@@ -1,7 +1,6 @@
 package io.github.redislocks.health;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockListener;
@@ -50,19 +49,6 @@ class OutageNewsTest {
                         "(?s).*?(WARN|INFO) connection - Redis (is away|is back|refuses|at host:6379 has been replaced)",
                         "$2;")
                 .replaceAll(";[^;]*\\n", ";");
-    }
-
-    @Test
-    void heard_withoutMemoryToTellIt_doesNotThrow() {
-        OutageNews scarce = new OutageNews(
-                "Redis",
-                () -> {
-                    throw new OutOfMemoryError("of the test");
-                },
-                closed::get,
-                events);
-        scarce.away(silent, 1 * SECOND, 2 * SECOND);
-        assertThatCode(() -> scarce.heard(3 * SECOND)).doesNotThrowAnyException();
     }
 
     /** The answer comes between the mark that the outage is told and its event. */

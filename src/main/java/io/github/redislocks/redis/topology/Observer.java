@@ -1,6 +1,6 @@
 package io.github.redislocks.redis.topology;
 
-import io.github.redislocks.concurrent.TroubleNews;
+import io.github.redislocks.concurrent.LogLimiter;
 import io.github.redislocks.redis.Address;
 import io.github.redislocks.redis.SingleServer;
 import java.util.concurrent.TimeUnit;
@@ -20,8 +20,8 @@ public final class Observer<A> {
     public final Address address;
     final SingleServer server;
 
-    private final TroubleNews news = new TroubleNews();
-    private final TroubleNews dissent = new TroubleNews();
+    private final LogLimiter news = new LogLimiter();
+    private final LogLimiter dissent = new LogLimiter();
     /** Whether a question is under way; also read without the lock. */
     private volatile boolean asked;
 
@@ -56,7 +56,7 @@ public final class Observer<A> {
         answer = with;
         trouble = null;
         thrown = null;
-        news.end();
+        news.stop();
     }
 
     void failed(String why, @Nullable RuntimeException what, long now) {
@@ -68,7 +68,7 @@ public final class Observer<A> {
     }
 
     boolean isToBeTold(long now) {
-        return news.isToBeTold(now, now);
+        return news.start(now, now);
     }
 
     /** Whether the reply before the last one differed from what the client goes by. */
@@ -80,9 +80,9 @@ public final class Observer<A> {
     boolean isDissent(boolean differs, long now) {
         if (!differs || differsSinceNanos == 0) {
             differsSinceNanos = differs ? now : 0;
-            dissent.end();
+            dissent.stop();
         }
-        return differs && now - differsSinceNanos > DISSENT_NANOS && dissent.isToBeTold(differsSinceNanos, now);
+        return differs && now - differsSinceNanos > DISSENT_NANOS && dissent.start(differsSinceNanos, now);
     }
 
     public boolean isAsked() {

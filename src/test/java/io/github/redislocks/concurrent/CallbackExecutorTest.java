@@ -11,71 +11,70 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** {@link TellingThread} with several threads; {@code BusyCallbackTest} tests the handles that depend on it. */
+/** Tests of a {@link CallbackExecutor} with several threads; {@code BusyCallbackTest} tests callbacks of handles. */
 @Timeout(60)
-class TellingThreadTest {
+class CallbackExecutorTest {
 
     private static final Duration LONG = Duration.ofSeconds(50);
 
     private final CountDownLatch go = new CountDownLatch(1);
-    private final TellingThread thread =
-            new TellingThread("test", 1_000, Threads.DAEMONS.factory("test"), new LateLog(Threads.DAEMONS));
+    private final CallbackExecutor executor = new CallbackExecutor("test", 1_000, Threads.DAEMONS.factory("test"));
 
     private void block() {
         await().atMost(LONG).until(() -> go.getCount() == 0);
     }
 
     @Test
-    void add_manyTasksThatDoNotBlock_needsFewThreads() {
+    void add_manyTasksThatDoNotBlock_startsFewThreads() {
         AtomicInteger atOnce = new AtomicInteger();
         AtomicInteger most = new AtomicInteger();
         for (int i = 0; i < 3_000; i++) {
-            thread.add(() -> {
+            executor.add(() -> {
                 most.accumulateAndGet(atOnce.incrementAndGet(), Math::max);
                 LockSupport.parkNanos(1_000_000);
                 atOnce.decrementAndGet();
             });
         }
-        assertThat(thread.isTold(LONG)).isTrue();
-        // One, and others for the moments in which the system lets a thread stand still.
+        assertThat(executor.await(LONG)).isTrue();
+        // One thread, and others for the moments in which the system suspends it.
         assertThat(most.get()).isLessThanOrEqualTo(15);
     }
 
     @Test
-    void add_behindTasksThatBlock_isTold() {
-        AtomicInteger told = new AtomicInteger();
+    void add_behindTasksThatBlock_await() {
+        AtomicInteger count = new AtomicInteger();
         for (int i = 0; i < 20; i++) {
-            thread.add(this::block);
+            executor.add(this::block);
         }
         for (int i = 0; i < 100; i++) {
-            thread.add(told::incrementAndGet);
+            executor.add(count::incrementAndGet);
         }
-        await().atMost(LONG).until(() -> told.get() == 100);
+        await().atMost(LONG).until(() -> count.get() == 100);
         go.countDown();
-        assertThat(thread.isTold(LONG)).isTrue();
+        assertThat(executor.await(LONG)).isTrue();
     }
 
     @Test
-    void isTold_whileALaterTaskEnds_waitsForTheEarlierOne() throws InterruptedException {
-        AtomicBoolean ended = new AtomicBoolean();
-        AtomicBoolean endedBefore = new AtomicBoolean();
-        thread.add(() -> {
+    void await_whileALaterTaskFinishes_waitsForTheEarlierOne() throws InterruptedException {
+        AtomicBoolean finished = new AtomicBoolean();
+        AtomicBoolean finishedBefore = new AtomicBoolean();
+        executor.add(() -> {
             block();
-            ended.set(true);
+            finished.set(true);
         });
         Thread waiter = new Thread(() -> {
-            boolean all = thread.isTold(LONG);
-            endedBefore.set(all && ended.get());
+            boolean all = executor.await(LONG);
+            finishedBefore.set(all && finished.get());
         });
         waiter.start();
         await().until(() -> waiter.getState() == Thread.State.TIMED_WAITING);
         AtomicBoolean later = new AtomicBoolean();
-        thread.add(() -> later.set(true));
+        executor.add(() -> later.set(true));
         await().until(later::get);
-        // So that a waiter that goes on too early does so before the task ends.
+        // Gives a waiter that returns too early the time to return.
         waiter.join(300);
         go.countDown();
         waiter.join();
-        assertThat(endedBefore).isTrue();
+        assertThat(finishedBefore).isTrue();
     }
 }

@@ -18,15 +18,15 @@ import org.junit.jupiter.api.parallel.Isolated;
 
 @Timeout(30)
 @Isolated("It looks at what all threads log")
-class LateLogTest {
+class BackgroundLogTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(20);
 
-    private final LateLog log = new LateLog(Threads.DAEMONS);
+    private final BackgroundLog log = new BackgroundLog(Threads.DAEMONS);
     private final List<Integer> logged = Collections.synchronizedList(new ArrayList<>());
 
     @Test
-    void entries_areLoggedInOrder_whateverOneThrows() {
+    void add_afterAnEntryThatThrows_logsInOrder() {
         log.add(() -> {
             throw new IllegalStateException("of the test");
         });
@@ -39,10 +39,10 @@ class LateLogTest {
     }
 
     @Test
-    void entries_ofALoggerThatHangs_areLeftOut_whichIsSaid() {
+    void add_whileTheLoggerHangs_dropsEntriesAndLogsTheirNumber() {
         CountDownLatch hangs = new CountDownLatch(1);
         CountDownLatch goOn = new CountDownLatch(1);
-        LateLog log = new LateLog(Threads.DAEMONS, 1_000);
+        BackgroundLog log = new BackgroundLog(Threads.DAEMONS, 1_000);
         String said = Logged.by(() -> {
             log.add(() -> {
                 hangs.countDown();
@@ -62,7 +62,7 @@ class LateLogTest {
     }
 
     @Test
-    void lossesOfManyLocks_atOnce_areAllLogged() {
+    void add_ofManyEntriesWhileTheLoggerHangs_logsAll() {
         CountDownLatch hangs = new CountDownLatch(1);
         CountDownLatch goOn = new CountDownLatch(1);
         log.add(() -> {
@@ -80,7 +80,7 @@ class LateLogTest {
     }
 
     @Test
-    void await_byAThreadThatIsInterrupted_waitsAndKeepsTheInterrupt() {
+    void await_byAnInterruptedThread_waitsAndKeepsTheInterrupt() {
         Thread closing = Thread.currentThread();
         log.add(() -> {
             Awaitility.await().until(() -> closing.getState() == Thread.State.TIMED_WAITING);
@@ -95,7 +95,7 @@ class LateLogTest {
     @Test
     void await_whileNoThreadCanBeStarted_waitsUntilOneCan() {
         AtomicInteger refused = new AtomicInteger(3);
-        LateLog scarce = new LateLog(Threads.of(
+        BackgroundLog scarce = new BackgroundLog(Threads.of(
                 work -> {
                     if (refused.getAndDecrement() > 0) {
                         throw new OutOfMemoryError("unable to create native thread, of the test");
@@ -111,12 +111,12 @@ class LateLogTest {
             scarce.await(LIMIT);
         });
         assertThat(logged).containsExactly(1, 2);
-        assertThat(said).containsOnlyOnce("No thread could be started to tell the log");
+        assertThat(said).containsOnlyOnce("No thread could be started for the log");
     }
 
     @Test
-    void await_whileNothingIsToBeLogged_startsNoThread() {
-        LateLog never = new LateLog(Threads.of(
+    void await_withoutEntries_startsNoThread() {
+        BackgroundLog never = new BackgroundLog(Threads.of(
                 work -> {
                     throw new AssertionError("started");
                 },
@@ -129,8 +129,8 @@ class LateLogTest {
     }
 
     @Test
-    void threadThatCannotBeStarted_changesNothing() {
-        LateLog without = new LateLog(Threads.of(
+    void add_whileNoThreadCanBeStarted_throwsNothing() {
+        BackgroundLog without = new BackgroundLog(Threads.of(
                 work -> {
                     throw new StackOverflowError("of the test");
                 },

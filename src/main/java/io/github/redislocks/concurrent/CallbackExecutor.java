@@ -1,0 +1,155 @@
+package io.github.redislocks.concurrent;
+
+import java.time.Duration;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Runs code of the user on its own threads, so that no slow listener delays the library. A thread starts when a task
+ * comes and stops after a second without a task. With one thread, the tasks run one after the other. With more, a
+ * further thread runs the next tasks while a task blocks. The queue has no bound: the caller limits what it adds. The
+ * callers of this class log nothing, since a logger may hang.
+ */
+public final class CallbackExecutor {
+
+    /** The time until a waiting thread tries again to start a thread. */
+    private static final long RETRY_NANOS = 10_000_000;
+    /** How often a further thread checks whether tasks finish. A task that blocks delays the next by two checks. */
+    private static final long CHECK_NANOS = 2_500_000;
+
+    private static final long IDLE_SECONDS = 1;
+
+    private final Queue<Runnable> queue = new ConcurrentLinkedQueue<>();
+    /**
+     * A permit for each task in the queue. A semaphore, because a {@link java.util.concurrent.BlockingQueue} of the JDK
+     * may lose its waiter if an {@link OutOfMemoryError} hits the first signal.
+     */
+    private final Semaphore queued = new Semaphore(0);
+
+    private final String callbacks;
+    private final int maxThreads;
+    private final ThreadFactory factory;
+    private final AtomicInteger threads = new AtomicInteger();
+    /** How many threads run a task or are about to take one. */
+    private final AtomicInteger running = new AtomicInteger();
+
+    private final AtomicLong finished = new AtomicLong();
+    private final Bell taskFinished = new Bell();
+    /** Whether the system has refused a thread since the last task finished. */
+    private final AtomicBoolean refused = new AtomicBoolean();
+
+    /**
+     * Creates an executor without a thread.
+     *
+     * @param callbacks whose code the tasks run, for the log
+     * @param maxThreads how many threads may run tasks at a time
+     */
+    public CallbackExecutor(String callbacks, int maxThreads, ThreadFactory factory) {
+        this.callbacks = callbacks;
+        this.maxThreads = maxThreads;
+        this.factory = factory;
+    }
+
+    /** Queues a task. Throws an {@link OutOfMemoryError} if there is no memory for the queue's entry. */
+    public void add(Runnable task) {
+        queue.add(task);
+        queued.release();
+        start();
+    }
+
+    /**
+     * Starts a thread if a task waits and all threads are busy. If the system gives no thread, the tasks wait until the
+     * next call, which need not come from {@link #add}.
+     */
+    public void start() {
+        int present = threads.get();
+        boolean wanted = !queue.isEmpty() && running.get() >= present && present < maxThreads;
+        if (!wanted || !threads.compareAndSet(present, present + 1)) {
+            return;
+        }
+        try {
+            factory.newThread(this::work).start();
+        } catch (Throwable noThread) {
+            threads.decrementAndGet();
+            refused.set(true);
+        }
+    }
+
+    private void work() {
+        try {
+            if (threads.get() > 1) {
+                awaitBlockedTasks();
+            }
+            while (take()) {
+                runNext();
+            }
+        } finally {
+            threads.decrementAndGet();
+            // A task that was added before the line above counted on this thread.
+            start();
+        }
+    }
+
+    /** Waits until no task has finished for one check, or no task is left. */
+    private void awaitBlockedTasks() {
+        long before;
+        do {
+            before = finished.get();
+            LockSupport.parkNanos(this, CHECK_NANOS);
+        } while (finished.get() != before && !queue.isEmpty());
+    }
+
+    /** Waits for a task; false if none came before the idle time was over. */
+    private boolean take() {
+        // Code of the user may have left the interrupt flag set.
+        Thread.interrupted();
+        try {
+            return queued.tryAcquire(IDLE_SECONDS, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            return queued.tryAcquire();
+        }
+    }
+
+    private void runNext() {
+        running.incrementAndGet();
+        try {
+            Runnable task = queue.poll();
+            // A task that was added before the lines above counted on this thread.
+            start();
+            if (task != null) {
+                UserCode.call(task, callbacks, (each, whose) -> each.run());
+            }
+        } finally {
+            running.decrementAndGet();
+            finished.incrementAndGet();
+            taskFinished.ring();
+        }
+        if (refused.getAndSet(false)) {
+            Loggers.LOSS.warn("No thread could be started for the {}: their callbacks were delayed", callbacks);
+        }
+    }
+
+    /**
+     * Waits until all tasks have finished, for a time at most; true if they have. An interrupt is kept and does not end
+     * the wait.
+     */
+    public boolean await(Duration limit) {
+        long deadline = System.nanoTime() + limit.toNanos();
+        // In this order: a thread counts as running before it takes a task from the queue.
+        BooleanSupplier idle = () -> queue.isEmpty() && running.get() == 0;
+        boolean all = idle.getAsBoolean();
+        while (!all && deadline - System.nanoTime() > 0) {
+            start();
+            all = taskFinished.await(Math.min(deadline, System.nanoTime() + RETRY_NANOS), idle);
+        }
+        return all;
+    }
+}
