@@ -13,6 +13,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** How a call finds its master in a cluster of two nodes, which are objects of this test. */
 @Timeout(60)
@@ -81,9 +83,11 @@ class ClusterInMemoryTest {
         assertThat(moves).hasValue(0);
     }
 
-    @Test
-    void ask_withoutAHost_namesAPortOfTheSameHost() {
-        error = "ASK " + SLOT + " :3";
+    /** A node that does not know its own host name writes a question mark. */
+    @ParameterizedTest
+    @ValueSource(strings = {"", "?"})
+    void ask_withoutAHost_namesAPortOfTheSameHost(String host) {
+        error = "ASK " + SLOT + " " + host + ":3";
         assertThat(answeredBy()).isEqualTo("one:3 after ASKING");
     }
 

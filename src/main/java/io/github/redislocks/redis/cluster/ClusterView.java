@@ -72,11 +72,15 @@ public record ClusterView(List<Claim> claims, Set<Address> addresses, Set<String
         return epochs;
     }
 
-    /** Reads a node; one without an address has the address at which the replying node was asked. */
+    /** Whether a node names this host because it does not know its own: then the host is that of the replying node. */
+    static boolean isUnknown(String host) {
+        return host.isEmpty() || host.equals("?");
+    }
+
     private static ClusterNode node(Address asked, List<?> parts) {
         String host = text(parts.get(0));
-        boolean unknown = host.isEmpty() || host.equals("?");
-        return new ClusterNode(text(parts.get(2)), new Address(unknown ? asked.host() : host, number(parts.get(1))));
+        String known = isUnknown(host) ? asked.host() : host;
+        return new ClusterNode(text(parts.get(2)), new Address(known, number(parts.get(1))));
     }
 
     private static List<?> list(@Nullable Object value) {

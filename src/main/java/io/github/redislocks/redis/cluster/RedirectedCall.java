@@ -135,9 +135,9 @@ public final class RedirectedCall {
         return failure instanceof RedisException.Unanswered lost && !lost.sent() && masters.owner(slot) != from;
     }
 
-    /** A node that does not know its own address names its neighbours without a host. */
+    /** Completes the address of a node whose host the replying node does not know. */
     private static Address complete(Address target, SingleServer from) {
-        return target.host().isEmpty()
+        return ClusterView.isUnknown(target.host())
                 ? new Address(Address.parse(from.address()).host(), target.port())
                 : target;
     }
