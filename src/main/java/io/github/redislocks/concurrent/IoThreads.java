@@ -4,19 +4,19 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The client's own platform threads, for what a caller's thread must not do itself: connect, which a name server may
- * delay; write much, which no timeout of a socket bounds; and any command of a virtual thread, whose socket an
- * interrupt would close. They are made when needed and end when idle; each has a place of a pool, which bounds them.
+ * The client's own platform threads, for work that a caller's thread must not do: connecting, which a name server may
+ * delay; long writes, which no timeout of a socket bounds; and each request of a virtual thread, since an interrupt
+ * would close its socket. The threads start when needed and end when idle. Each request has a permit of a connection
+ * pool, which bounds the number of threads.
  */
 public final class IoThreads {
 
     private static final long IDLE_SECONDS = 5;
 
-    private final ThreadPoolExecutor threads;
+    private final WorkerPool threads;
 
     public IoThreads(Threads threads, String address) {
         this(numbered(threads, address));
@@ -28,20 +28,23 @@ public final class IoThreads {
     }
 
     public IoThreads(ThreadFactory factory) {
-        threads = new ThreadPoolExecutor(
-                0, Integer.MAX_VALUE, IDLE_SECONDS, TimeUnit.SECONDS, new SynchronousQueue<>(), factory);
+        threads = new WorkerPool(
+                0,
+                Integer.MAX_VALUE,
+                IDLE_SECONDS,
+                new SynchronousQueue<>(),
+                factory,
+                new ThreadPoolExecutor.AbortPolicy());
     }
 
     /**
-     * Throws {@code RejectedExecutionException} once {@link #close} was called; and, with the error as its cause, if no
-     * thread could be started.
+     * Runs work on a thread of its own.
+     *
+     * @throws RejectedExecutionException after {@link #close}; and, with the error as its cause, if no thread could be
+     *     started
      */
     public void execute(Runnable work) {
-        try {
-            threads.execute(work);
-        } catch (Error noThread) {
-            throw new RejectedExecutionException("no thread could be started", noThread);
-        }
+        threads.execute(work);
     }
 
     public void close() {

@@ -2,11 +2,9 @@ package io.github.redislocks.concurrent;
 
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 
 /** An executor of one thread, which starts when there is a task and ends after a time without one. */
-public class OneThreadExecutor extends ThreadPoolExecutor {
+public final class OneThreadExecutor extends WorkerPool {
 
     /**
      * Makes the executor, without a thread.
@@ -14,7 +12,7 @@ public class OneThreadExecutor extends ThreadPoolExecutor {
      * @param mostWaiting how many tasks may wait; {@link #execute} refuses those beyond that
      */
     public OneThreadExecutor(int mostWaiting, long idleSeconds, ThreadFactory threads) {
-        super(1, 1, idleSeconds, TimeUnit.SECONDS, new ParkingQueue<>(mostWaiting), threads, (task, executor) -> {
+        super(1, 1, idleSeconds, new ParkingQueue<>(mostWaiting), threads, (task, executor) -> {
             throw new RejectedExecutionException(executor.isShutdown() ? "closed" : "too many calls wait");
         });
         allowCoreThreadTimeOut(true);
@@ -22,11 +20,15 @@ public class OneThreadExecutor extends ThreadPoolExecutor {
 
     /**
      * Starts the thread if tasks wait without one: an error has ended the thread, and none could be started in its
-     * place. Without cost if no task waits.
+     * place. Costs nothing if no task waits.
      */
-    public final void revive() {
+    public void revive() {
         if (!getQueue().isEmpty()) {
-            prestartCoreThread();
+            try {
+                prestartCoreThread();
+            } catch (Error noThread) {
+                // The next call of this method tries again.
+            }
         }
     }
 }

@@ -59,7 +59,7 @@ final class NodeHealth {
      */
     boolean enter(long now, long leftNanos) {
         boolean mayAsk = leftNanos >= littleNanos || isSound() || reachability.isOverdue(now);
-        return mayAsk && reachability.enter(now);
+        return mayAsk && reachability.enter(now, leftNanos);
     }
 
     /** Why it is not asked. */
@@ -100,18 +100,6 @@ final class NodeHealth {
                 silence.failed(now - timeoutNanos, now);
                 news.away(last, now - silence.age(now), now);
             }
-        }
-    }
-
-    /** The same of one that failed. Whatever it meets, which it returns, the node can be tried again. */
-    @Nullable
-    Throwable noteSafely(RedisException failure, long timeoutNanos) {
-        try {
-            note(List.of(Outcome.of(failure)), timeoutNanos);
-            return null;
-        } catch (Throwable e) {
-            reachability.unknown(System.nanoTime());
-            return e;
         }
     }
 

@@ -97,17 +97,17 @@ public final class Quorum implements Redis {
 
         /** Waits for its turn at most until a time. */
         Inquiry(Call call, long turnUntilNanos) {
-            // No error may leave the register of attempts, or the turn of a node, half changed.
+            // The end of the stack must not leave the register of attempts or the batch of a node half changed.
             StackSpace.ensure();
             this.call = call;
-            VoteState wanted = candidacies.of(call);
-            candidacy = wanted != null && wanted.enter(turnUntilNanos) ? wanted : null;
             holder = candidacies.holder(call);
             candidacies.forgetEnded(call);
+            VoteState wanted = candidacies.of(call);
+            candidacy = wanted != null && wanted.enter(turnUntilNanos) ? wanted : null;
         }
 
-        /** Begins, or begins anew. */
-        void begin(long token) {
+        /** Makes the first poll of a round. */
+        void start(long token) {
             split = false;
             if (call.request() instanceof Request.Wanting wanting) {
                 if (candidacy != null) {
@@ -140,19 +140,23 @@ public final class Quorum implements Redis {
             }
         }
 
-        Outcome end() {
-            Outcome end = outcome == null ? Outcome.of(unanswered(call + " came to no end")) : outcome;
-            if (call.request() == Request.Plain.CHECK && end.reply() != null) {
-                end = checked();
+        /** The answer to the call. */
+        Outcome result() {
+            Outcome last = outcome == null ? Outcome.of(unanswered(call + " got no result")) : outcome;
+            if (call.request() == Request.Plain.CHECK && last.reply() != null) {
+                last = checked();
             }
             if (candidacy != null) {
-                try {
-                    candidacies.forgetBusy(call, end);
-                } finally {
-                    candidacy.exit();
-                }
+                candidacies.forgetBusy(call, last);
             }
-            return end;
+            return last;
+        }
+
+        /** Lets the next call of the same attempt ask. */
+        void exit() {
+            if (candidacy != null) {
+                candidacy.exit();
+            }
         }
     }
 
@@ -177,11 +181,12 @@ public final class Quorum implements Redis {
         try {
             int round = 1;
             do {
-                inquiry.begin(token());
+                inquiry.start(token());
                 decide(List.of(inquiry), deadline, false);
             } while (inquiry.split && round < ROUNDS && pause(round++, deadline));
+            outcome = inquiry.result();
         } finally {
-            outcome = inquiry.end();
+            inquiry.exit();
         }
         if (outcome.reply() == null) {
             throw outcome.failure() == null ? unanswered("no outcome") : outcome.failure();
@@ -193,7 +198,6 @@ public final class Quorum implements Redis {
     public List<Outcome> runAll(List<Call> batch, long timeoutNanos) {
         long deadline = System.nanoTime() + timeoutNanos;
         List<Inquiry> inquiries = new ArrayList<>(batch.size());
-        List<Outcome> outcomes = new ArrayList<>(batch.size());
         try {
             for (Call call : batch) {
                 // Not to wait for one holds up all others.
@@ -201,19 +205,23 @@ public final class Quorum implements Redis {
             }
             long token = token();
             for (Inquiry inquiry : inquiries) {
-                inquiry.begin(token);
+                inquiry.start(token);
             }
             decide(inquiries, deadline, true);
+            return inquiries.stream().map(Inquiry::result).toList();
         } finally {
-            for (Inquiry inquiry : inquiries) {
-                outcomes.add(inquiry.end());
+            for (int i = 0; i < inquiries.size(); i++) {
+                inquiries.get(i).exit();
             }
         }
-        return outcomes;
     }
 
-    /** Asks until each inquiry has an answer, at most until a time. */
+    /**
+     * Asks until each inquiry has an answer, at most until a time. Only a call in the foreground reads while it waits:
+     * the nodes' threads receive what is asked in the background.
+     */
     private void decide(List<Inquiry> inquiries, long deadline, boolean background) {
+        LongConsumer wait = background ? LockSupport::parkNanos : pause;
         List<Poll> after = new ArrayList<>();
         List<Inquiry> open = inquiries;
         while (true) {
@@ -225,7 +233,7 @@ public final class Quorum implements Redis {
             for (Inquiry inquiry : open) {
                 Poll poll = inquiry.poll;
                 if (poll != null) {
-                    Poll.Result result = poll.await(deadline, pause);
+                    Poll.Result result = poll.await(deadline, wait);
                     inquiry.heard(poll, result);
                     if (result.after() != null) {
                         after.add(result.after());

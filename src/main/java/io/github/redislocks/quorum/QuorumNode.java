@@ -15,31 +15,31 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One master of a quorum. All are asked at the same time, and none may wait for another: what is asked is sent by the
- * thread that asks, if that needs no waiting, and else by a thread of the node; another one does what is done in the
- * background. What comes while a call is under way is asked together, when that has ended, in the order in which it
- * came: so a vote that somebody does not wait for any longer is answered before it is withdrawn. What was asked too
- * long ago is not sent.
+ * One master of a quorum. A quorum asks all its nodes at the same time, and none waits for another: the asking thread
+ * sends a question if that needs no waiting, else a thread of the node does; another thread of the node does the
+ * background work. One {@link NodeBatch} is under way at a time. Questions that come meanwhile are sent together after
+ * it, in the order in which they came: so a vote that nobody waits for any longer is answered before it is withdrawn. A
+ * question whose time is over is not sent.
  */
 public final class QuorumNode extends PolledMaster {
 
     private static final long IDLE_SECONDS = 5;
     private static final long BACKGROUND_IDLE_SECONDS = 1;
-    /** How many threads ask it, each on a connection of its own. */
+    /** The number of threads that ask, each on a connection of its own. */
     public static final int THREADS = 2;
 
-    /** How many calls are asked together at most. */
+    /** The most questions in a batch. */
     private static final int MOST_TOGETHER = 64;
 
-    /** How many may wait. */
+    /** The most questions that may wait. */
     private static final int MOST_WAITING = 10_000;
 
-    /** From so many turns in a second on, a connection is made on which callers send themselves. */
+    /** From this number of slow batches in a second on, the node gets a connection on which callers send. */
     private static final int OFTEN = 4;
 
     private static final long SECOND_NANOS = 1_000_000_000;
@@ -47,19 +47,19 @@ public final class QuorumNode extends PolledMaster {
     public final Threads threads;
     final NodeHealth health;
 
-    /** What is to be asked next, by whoever has the {@link #turn}. */
-    private final Queue<OpenQuestion> waiting = new ConcurrentLinkedQueue<>();
+    /** The questions of the next batches. */
+    private final Queue<NodeQuestion> waiting = new ConcurrentLinkedQueue<>();
 
     private final AtomicInteger waitingCount = new AtomicInteger();
-    /** Taken while calls are under way. */
-    private final AtomicBoolean turn = new AtomicBoolean();
+    /** The batch that is under way, or null. */
+    private final AtomicReference<@Nullable NodeBatch> current = new AtomicReference<>();
 
-    private final Bell turnsEnd = new Bell();
+    private final Bell batchEnds = new Bell();
     public final OneThreadExecutor calls;
     public final OneThreadExecutor lane;
     private volatile boolean closing;
     private final WithdrawRetries retries;
-    /** When turns were last begun to be counted, and how many there were: of the thread that asks slowly. */
+    /** When the thread of {@link #calls}, which alone uses it, started to count slow batches. */
     private long countedNanos;
 
     private int counted;
@@ -75,85 +75,44 @@ public final class QuorumNode extends PolledMaster {
                 MOST_WAITING, BACKGROUND_IDLE_SECONDS, threads.factory("lane-" + redis.address()));
     }
 
-    /** Puts these questions to the node and returns at once; each poll hears what became of its own. */
+    /** Puts the questions of these polls to the node and returns at once. Each poll receives its own outcome. */
     public void ask(List<? extends Poll> polls, long deadlineNanos, boolean background) {
         retries.resume();
-        List<OpenQuestion> questions = new ArrayList<>(polls.size());
-        for (int i = 0; i < polls.size(); i++) {
-            Poll poll = polls.get(i);
+        List<NodeQuestion> questions = new ArrayList<>(polls.size());
+        for (Poll poll : polls) {
             if (poll.concerns(this)) {
-                OpenQuestion question = new OpenQuestion(poll, deadlineNanos);
+                NodeQuestion question = new NodeQuestion(poll, deadlineNanos);
                 questions.add(question);
-                // From now on, not only when it is sent: another client's withdrawal may overtake it on the way there.
+                // Noted before the request is sent: another client's withdrawal may overtake the request.
                 poll.asking(this, question.mayRunUntilNanos());
             } else {
                 poll.heard(this, Poll.UNASKED);
             }
         }
         if (!background) {
-            for (int i = 0; i < questions.size(); i++) {
-                ask(questions.get(i));
+            for (NodeQuestion question : questions) {
+                enqueue(question);
             }
+            startNext();
+            // The batch that is under way may wait for a thread that an error has ended.
+            calls.revive();
         } else if (!questions.isEmpty()) {
-            Turn own = new Turn(this, questions, true);
+            NodeBatch batch = new NodeBatch(this, questions, true);
             try {
-                lane.execute(own::askSlowly);
-            } catch (Throwable e) {
-                own.tellAll(unsent(e));
+                lane.execute(() -> askInBackground(batch));
+            } catch (RejectedExecutionException e) {
+                batch.answerAll(unsent(e));
             }
         }
     }
 
-    private void ask(OpenQuestion question) {
-        boolean queued = false;
-        Outcome failure;
-        try {
-            String refusal = enqueue(question);
-            queued = refusal == null;
-            if (queued) {
-                advance();
-                // Whoever has the turn may wait for a thread that an error has ended, and nobody else gives it one.
-                calls.revive();
-                return;
-            }
-            failure = unsent(redis.address() + ": " + refusal);
-        } catch (Throwable e) {
-            if (queued && !dequeue(question)) {
-                // It was taken by somebody who tells what becomes of it.
-                return;
-            }
-            failure = unsent(e);
-        }
-        new Turn(this, List.of(question), false).tellAll(failure);
-    }
-
-    /** Why it may not wait, or null. */
-    private @Nullable String enqueue(OpenQuestion question) {
-        if (closing) {
-            return "closed";
-        }
-        if (waitingCount.get() >= MOST_WAITING) {
-            return "too many calls wait";
-        }
-        waitingCount.incrementAndGet();
-        boolean added = false;
-        try {
+    private void enqueue(NodeQuestion question) {
+        if (closing || waitingCount.get() >= MOST_WAITING) {
+            question.answer(this, unsent(redis.address() + ": " + (closing ? "closed" : "too many calls wait")));
+        } else {
             waiting.add(question);
-            added = true;
-            return null;
-        } finally {
-            if (!added) {
-                waitingCount.decrementAndGet();
-            }
+            waitingCount.incrementAndGet();
         }
-    }
-
-    private boolean dequeue(OpenQuestion question) {
-        boolean removed = waiting.remove(question);
-        if (removed) {
-            waitingCount.decrementAndGet();
-        }
-        return removed;
     }
 
     @Override
@@ -161,106 +120,115 @@ public final class QuorumNode extends PolledMaster {
         retries.add(order, notBeforeNanos);
     }
 
-    /** Of how many attempts it remembers something. */
+    /** The number of attempts of which the node remembers something. */
     public int remembered() {
         return unanswered.size() + retries.size();
     }
 
-    /** Asks what waits, unless something is under way: then that goes on with it. */
-    private void advance() {
-        while (!waiting.isEmpty() && turn.compareAndSet(false, true)) {
-            boolean passedOn = false;
-            try {
-                passedOn = takeTurn();
-            } finally {
-                if (!passedOn) {
-                    leaveTurn();
-                }
+    /** Starts a batch of the questions that wait, unless a batch is under way: the end of that starts the next. */
+    private void startNext() {
+        while (!waiting.isEmpty() && current.get() == null) {
+            List<NodeQuestion> questions = new ArrayList<>(MOST_TOGETHER);
+            NodeBatch batch = new NodeBatch(this, questions, false);
+            if (current.compareAndSet(null, batch)) {
+                start(batch, questions);
             }
         }
     }
 
-    private void leaveTurn() {
-        turn.set(false);
-        turnsEnd.ring();
-    }
-
-    /** Ends a turn, and begins the next. */
-    private void endTurn() {
-        leaveTurn();
+    /** Sends the questions, or has a thread of the node send them. */
+    private void start(NodeBatch batch, List<NodeQuestion> questions) {
+        boolean goesOn = false;
         try {
-            advance();
-        } catch (Throwable e) {
-            report("What waits was not asked", e);
+            take(questions);
+            goesOn = batch.isWanted()
+                    && (batch.sendQuickly(outcomes -> receive(batch, outcomes))
+                            || goOn(batch, batch::askSlowly, false));
+        } finally {
+            if (!goesOn) {
+                end(batch);
+            }
         }
     }
 
-    /** Begins a turn; whether it goes on, and will end by {@link #endTurn}. */
-    private boolean takeTurn() {
-        // Allocated before anything is taken, so that nothing can be lost.
-        List<OpenQuestion> taken = new ArrayList<>(MOST_TOGETHER);
-        Turn mine = new Turn(this, taken, false);
-        OpenQuestion next = waiting.peek();
-        while (next != null && taken.size() < MOST_TOGETHER && !next.isAfterAnyOf(taken)) {
-            if (dequeue(next)) {
-                taken.add(next);
-            }
+    private void take(List<NodeQuestion> questions) {
+        NodeQuestion next = waiting.peek();
+        while (next != null && questions.size() < MOST_TOGETHER && !next.isAfterAnyOf(questions)) {
+            questions.add(next);
+            waiting.remove();
+            waitingCount.decrementAndGet();
             next = waiting.peek();
         }
-        if (taken.isEmpty() || !mine.isWanted()) {
-            return false;
-        }
-        try {
-            if (mine.beginQuickly(outcomes -> heard(mine, outcomes))) {
-                return true;
-            }
-            calls.execute(() -> slowly(mine, mine::askSlowly));
-            return true;
-        } catch (Throwable e) {
-            mine.tellAll(unsent(e));
-            return false;
-        }
     }
 
-    /** By the reader of all nodes, for which all wait. */
-    private void heard(Turn turn, @Nullable List<Outcome> outcomes) {
-        boolean passedOn = false;
+    /** Receives the outcomes of a batch that was sent quickly, on a thread that reads for all nodes. */
+    private void receive(NodeBatch batch, @Nullable List<Outcome> outcomes) {
+        boolean goesOn = false;
         try {
-            if (!turn.endQuickly(outcomes)) {
-                calls.execute(() -> slowly(turn, () -> turn.endSlowly(outcomes)));
-                passedOn = true;
-            }
-        } catch (RejectedExecutionException e) {
-            turn.tellAll(Outcome.of(new RedisException.Unanswered(redis.address() + ": " + e.getMessage(), true, e)));
-        } catch (Throwable e) {
-            turn.failed(e);
+            goesOn = !batch.answerQuickly(outcomes) && goOn(batch, () -> batch.completeSlowly(outcomes), true);
         } finally {
-            if (!passedOn) {
-                endTurn();
+            if (!goesOn) {
+                endAndStartNext(batch);
             }
         }
     }
 
-    private void slowly(Turn turn, Runnable work) {
-        boolean often = false;
+    /** Has a thread of the node go on with a batch; returns false if no thread can. */
+    private boolean goOn(NodeBatch batch, Runnable work, boolean sent) {
+        try {
+            calls.execute(() -> goOn(batch, work));
+            return true;
+        } catch (RejectedExecutionException e) {
+            batch.answerAll(
+                    Outcome.of(new RedisException.Unanswered(redis.address() + ": " + e.getMessage(), sent, e)));
+            return false;
+        }
+    }
+
+    private void goOn(NodeBatch batch, Runnable work) {
+        if (current.get() != batch) {
+            // No thread could be started in time.
+            return;
+        }
+        boolean often;
         try {
             work.run();
             often = isOften();
-        } catch (Throwable e) {
-            turn.failed(e);
         } finally {
-            endTurn();
+            endAndStartNext(batch);
         }
         if (often && health.isSound()) {
-            try {
-                redis.connectQuickly(SECOND_NANOS);
-            } catch (Throwable e) {
-                report("No quick connection was made", e);
-            }
+            redis.connectQuickly(SECOND_NANOS);
         }
     }
 
-    /** Whether many turns are taken by this thread. */
+    private void askInBackground(NodeBatch batch) {
+        try {
+            batch.askSlowly();
+        } finally {
+            batch.answerRest();
+        }
+    }
+
+    private void endAndStartNext(NodeBatch batch) {
+        try {
+            end(batch);
+        } finally {
+            startNext();
+        }
+    }
+
+    /** Ends a batch, whatever it has met: each poll has an outcome, and the next batch may start. */
+    private void end(NodeBatch batch) {
+        try {
+            batch.answerRest();
+        } finally {
+            current.compareAndSet(batch, null);
+            batchEnds.ring();
+        }
+    }
+
+    /** Counts a slow batch; returns whether they are many. */
     private boolean isOften() {
         long now = System.nanoTime();
         if (now - countedNanos > SECOND_NANOS) {
@@ -271,95 +239,85 @@ public final class QuorumNode extends PolledMaster {
         return counted == OFTEN;
     }
 
-    void report(String what, Throwable e) {
-        Loggers.INTERNAL.error("{} at {}", what, redis.address(), e);
-    }
-
     static Outcome unsent(String message) {
         return Outcome.of(new RedisException.Unanswered(message, false, null));
     }
 
-    /** Closed, or no thread could be started or no memory was left: this node is one less, and the others are asked. */
-    private Outcome unsent(Throwable e) {
-        return unsent(redis.address() + ": " + (e instanceof RejectedExecutionException ? e.getMessage() : e));
+    /** The outcome if the node is closed or no thread could be started: the other nodes are asked without this one. */
+    private Outcome unsent(RejectedExecutionException e) {
+        return unsent(redis.address() + ": " + e.getMessage());
     }
 
-    /** The subscription that should receive what is published to a channel. */
+    /** The subscription that should receive what the client publishes to a channel. */
     public interface Listener {
 
-        /** How much it has heard. */
+        /** The number of messages received so far. */
         long heard();
 
-        /** Told that a message was published after it had heard so much. */
+        /** Notes that a message was published after this number of messages had been received. */
         void published(long heardBefore);
     }
 
-    /** Sends a message and does not wait for it. */
+    /** Sends a message, without waiting. If no thread can, other nodes may bring the message. */
     public void publish(String channel, String message, long timeoutNanos, @Nullable Listener listener) {
         long deadline = System.nanoTime() + timeoutNanos;
         try {
-            lane.execute(() -> {
-                long now = System.nanoTime();
-                if (deadline - now <= 0 || !health.enter(now, deadline - now)) {
-                    return;
-                }
-                try {
-                    long heard = listener == null ? 0 : listener.heard();
-                    redis.publish(channel, message, deadline - now);
-                    health.answered();
-                    if (listener != null) {
-                        listener.published(heard);
-                    }
-                } catch (RedisException e) {
-                    Throwable met = health.noteSafely(e, deadline - now);
-                    if (met != null) {
-                        report("A failure was not noted", met);
-                    }
-                } catch (Throwable e) {
-                    health.unknown();
-                    report("A message was not sent", e);
-                }
-            });
-        } catch (Throwable e) {
-            // Closed, or no thread could be started: nobody waits for it, and others may bring it.
+            lane.execute(() -> publishNow(channel, message, deadline, listener));
+        } catch (RejectedExecutionException e) {
+            Loggers.CONNECTION.debug("No message to {} at {}: {}", channel, redis.address(), e.getMessage());
         }
     }
 
-    /** Takes no more work; what is still to be withdrawn is, when all else is done, until a time at most. */
+    private void publishNow(String channel, String message, long deadline, @Nullable Listener listener) {
+        long now = System.nanoTime();
+        long left = deadline - now;
+        if (left <= 0 || !health.enter(now, left)) {
+            return;
+        }
+        try {
+            long heard = listener == null ? 0 : listener.heard();
+            redis.publish(channel, message, left);
+            health.answered();
+            if (listener != null) {
+                listener.published(heard);
+            }
+        } catch (RedisException e) {
+            health.note(List.of(Outcome.of(e)), left);
+        }
+    }
+
+    /** Takes no more questions. The last withdrawals are sent when the others are answered, until a time at most. */
     public void shutDown(long deadlineNanos) {
         closing = true;
         try {
             if (remembered() > 0) {
-                lane.execute(new Runnable() {
-                    @Override
-                    public void run() {
-                        awaitTurns(deadlineNanos);
-                        retries.sendRest(deadlineNanos);
-                    }
+                lane.execute(() -> {
+                    awaitBatches(deadlineNanos);
+                    retries.sendRest(deadlineNanos);
                 });
             }
-        } catch (Throwable e) {
-            // Closed, or no thread could be started: what is left ends with its lease.
+        } catch (RejectedExecutionException e) {
+            Loggers.CONNECTION.debug("Votes at {} end with their leases: {}", redis.address(), e.getMessage());
         } finally {
             lane.shutdown();
         }
     }
 
-    /** Has the calling thread ask them, and wait for the answers. */
+    /** Asks on the calling thread, and waits for the answers. */
     void askHere(List<? extends Poll> polls, long deadlineNanos) {
-        List<OpenQuestion> questions = new ArrayList<>();
-        polls.forEach(poll -> questions.add(new OpenQuestion(poll, deadlineNanos)));
-        new Turn(this, questions, true).askSlowly();
+        List<NodeQuestion> questions = new ArrayList<>();
+        polls.forEach(poll -> questions.add(new NodeQuestion(poll, deadlineNanos)));
+        askInBackground(new NodeBatch(this, questions, true));
     }
 
-    private void awaitTurns(long deadlineNanos) {
-        turnsEnd.await(deadlineNanos, () -> waiting.isEmpty() && !turn.get());
+    private void awaitBatches(long deadlineNanos) {
+        batchEnds.await(deadlineNanos, () -> waiting.isEmpty() && current.get() == null);
     }
 
-    /** Ends when what it was told before is done, at most at a time. An interrupt is kept. */
+    /** Ends the threads when they have done their work, at a time at the latest. An interrupt is kept. */
     public void close(long deadlineNanos) {
         try {
-            awaitTurns(deadlineNanos);
+            awaitBatches(deadlineNanos);
             calls.shutdown();
             for (OneThreadExecutor each : List.of(calls, lane)) {
                 boolean unused = Uninterruptibles.until(

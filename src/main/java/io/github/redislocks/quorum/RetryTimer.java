@@ -1,85 +1,71 @@
 package io.github.redislocks.quorum;
 
-import io.github.redislocks.concurrent.DutyLoop;
+import io.github.redislocks.concurrent.OneThreadExecutor;
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.concurrent.Uninterruptibles;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Does what is to be done a moment later, by one thread for all masters of a quorum, from the first need on. No
- * ScheduledThreadPoolExecutor: its thread waits on a Condition of the JDK, whose first signal loses the thread for ever
- * if there is no memory for the head of a queue.
+ * Runs tasks a moment later, on one thread for all masters of a quorum. A ScheduledThreadPoolExecutor would not do: its
+ * thread waits on a Condition of the JDK, whose first signal loses the thread permanently if there is no memory for the
+ * head of a queue.
  */
 public class RetryTimer {
 
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    private static final long IDLE_SECONDS = 5;
 
-    /** In the order of their times, since all wait equally long. */
-    private final ConcurrentLinkedQueue<Entry> entries = new ConcurrentLinkedQueue<>();
-
-    private final AtomicBoolean started = new AtomicBoolean();
-    private final DutyLoop loop;
+    private final Set<Runnable> tasks = ConcurrentHashMap.newKeySet();
+    private final Runnable turn = this::runTasks;
+    private final OneThreadExecutor executor;
 
     public RetryTimer(Threads threads) {
-        loop = new DutyLoop(threads, "quorum", this::turn);
+        executor = new OneThreadExecutor(Integer.MAX_VALUE, IDLE_SECONDS, threads.factory("quorum"));
     }
-
-    private record Entry(Runnable task, long atNanos) {}
 
     /**
-     * Runs a task a moment later, unless this is closed then.
-     *
-     * @throws OutOfMemoryError if there is no thread or no memory for it
+     * Runs a task a moment later, once if it is added again meanwhile. Forgets the task if this timer is closed or no
+     * thread can be started.
      */
     public void later(Runnable task) {
-        if (loop.isClosed()) {
-            return;
-        }
-        entries.add(new Entry(task, System.nanoTime() + PAUSE_NANOS));
-        if (started.compareAndSet(false, true)) {
-            start();
-        }
-        loop.wake();
-    }
-
-    private void start() {
-        boolean begun = false;
-        try {
-            loop.start();
-            begun = true;
-        } finally {
-            if (!begun) {
-                started.set(false);
+        if (tasks.add(task)) {
+            try {
+                executor.execute(turn);
+            } catch (RejectedExecutionException e) {
+                tasks.remove(task);
             }
         }
     }
 
-    private void turn() {
-        Entry first = entries.peek();
-        if (first == null) {
-            LockSupport.park(this);
-            return;
+    private void runTasks() {
+        long due = System.nanoTime() + PAUSE_NANOS;
+        for (long left = PAUSE_NANOS; left > 0 && !tasks.isEmpty(); left = due - System.nanoTime()) {
+            LockSupport.parkNanos(this, left);
+            if (executor.isShutdown()) {
+                return;
+            }
         }
-        long rest = first.atNanos - System.nanoTime();
-        if (rest > 0) {
-            LockSupport.parkNanos(this, rest);
-            return;
+        for (Runnable task : List.copyOf(tasks)) {
+            if (tasks.remove(task)) {
+                task.run();
+            }
         }
-        entries.remove();
-        first.task.run();
     }
 
-    /** Waits for its thread once it is closed, for a time at most. An interrupt ends the wait and is kept. */
+    /** Waits after {@link #close} until the current task has ended, for a time at most. An interrupt is kept. */
     void awaitEnd(Duration limit) {
-        Threads.join(List.of(), loop.thread(), limit);
+        boolean unused = Uninterruptibles.until(
+                System.nanoTime() + limit.toNanos(), nanos -> executor.awaitTermination(nanos, TimeUnit.NANOSECONDS));
     }
 
-    /** Does nothing any more. Does not wait for a task that runs. */
+    /** Runs no further task. Does not wait for the current one. */
     public void close() {
-        loop.close();
+        executor.shutdownNow();
     }
 }

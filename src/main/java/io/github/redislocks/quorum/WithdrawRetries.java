@@ -5,12 +5,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
-import java.util.concurrent.atomic.AtomicBoolean;
 
-/** What one node of a quorum is to be asked once more, each not before its time: in batches, a few in a second. */
+/** The withdrawals to send once more to one node of a quorum, each not before its time: in batches, a few a second. */
 public final class WithdrawRetries {
 
-    /** What comes beyond these is forgotten: it ends with its lease. */
+    /** The most withdrawals kept. Those beyond are dropped: their votes end with their leases. */
     public static final int MOST = 10_000;
 
     private static final int BATCH = 500;
@@ -19,10 +18,9 @@ public final class WithdrawRetries {
     private final QuorumNode node;
     private final QuorumCalls calls;
     private final RetryTimer timer;
-    /** The last one of each attempt: it ends what the ones before would have ended. */
+    /** The last withdrawal of each attempt, which ends what the earlier ones would have ended. */
     private final ConcurrentMap<Long, Retry> retries = new ConcurrentHashMap<>();
 
-    private final AtomicBoolean scheduled = new AtomicBoolean();
     private final Runnable sending = this::send;
 
     public WithdrawRetries(QuorumNode node, QuorumCalls calls, RetryTimer timer) {
@@ -42,27 +40,14 @@ public final class WithdrawRetries {
                 order.attempt(),
                 new Retry(order, notBeforeNanos),
                 (one, other) -> one.order.ballot() > other.order.ballot() ? one : other);
-        schedule();
+        resume();
     }
 
     public int size() {
         return retries.size();
     }
 
-    private void schedule() {
-        if (scheduled.compareAndSet(false, true)) {
-            try {
-                // Not once it is closed: what is left then is sent when the node closes.
-                timer.later(sending);
-            } catch (Throwable e) {
-                // No thread could be started: the next question to the node tries again.
-                scheduled.set(false);
-            }
-        }
-    }
-
     private void send() {
-        scheduled.set(false);
         try {
             List<WithdrawPoll> due = due(System.nanoTime());
             if (!due.isEmpty()) {
@@ -73,14 +58,14 @@ public final class WithdrawRetries {
         }
     }
 
-    /** Sees to it that what waits is sent. */
+    /** Sends the withdrawals when they are due, even if an error ended an earlier try. */
     public void resume() {
         if (!retries.isEmpty()) {
-            schedule();
+            timer.later(sending);
         }
     }
 
-    /** Sends all that is left once, whatever its time, by the calling thread: for a node that closes. */
+    /** Sends all withdrawals now, on the calling thread: for a node that closes. */
     void sendRest(long deadlineNanos) {
         List<WithdrawPoll> rest = new ArrayList<>();
         for (Map.Entry<Long, Retry> each : retries.entrySet()) {

@@ -74,8 +74,9 @@ class OneThreadExecutorTest {
             }
             return daemons.newThread(task);
         });
-        one.execute(() -> {
-            waitAndNote();
+        one.execute(this::waitAndNote);
+        // Added to the queue itself, since the thread survives the errors of tasks.
+        one.getQueue().add(() -> {
             throw new OutOfMemoryError("of the test");
         });
         one.execute(this::note);
@@ -87,6 +88,29 @@ class OneThreadExecutorTest {
         scarce.set(false);
         one.revive();
         await().until(() -> done.get() == 2);
+        one.shutdownNow();
+    }
+
+    @Test
+    void task_meetsAnError_leavesTheThreadForTheNext() {
+        executor.execute(() -> {
+            note();
+            throw new OutOfMemoryError("of the test");
+        });
+        executor.execute(this::note);
+        await().until(() -> done.get() == 2);
+        assertThat(threads).hasSize(1);
+    }
+
+    @Test
+    void task_noThreadCanBeStarted_isRefusedWithTheError() {
+        OutOfMemoryError scarce = new OutOfMemoryError("of the test");
+        OneThreadExecutor one = new OneThreadExecutor(MOST, 60, task -> {
+            throw scarce;
+        });
+        assertThatThrownBy(() -> one.execute(this::note))
+                .isInstanceOf(RejectedExecutionException.class)
+                .hasCause(scarce);
         one.shutdownNow();
     }
 

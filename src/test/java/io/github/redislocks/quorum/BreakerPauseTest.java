@@ -8,18 +8,20 @@ import org.junit.jupiter.api.Test;
 class BreakerPauseTest {
 
     private static final long MILLI = 1_000_000;
+    /** How long a probe may take. */
+    private static final long PROBE = 1_000 * MILLI;
 
     private final CircuitBreaker breaker = new CircuitBreaker();
     private long now = Long.MAX_VALUE - MILLI;
 
     private boolean enterAfter(long millis) {
         now += millis * MILLI;
-        return breaker.enter(now);
+        return breaker.enter(now, PROBE);
     }
 
     /** Whether one may ask after so long, and not before. */
     private void assertPaused(long millis) {
-        assertThat(breaker.enter(now + millis * MILLI - 1)).isFalse();
+        assertThat(breaker.enter(now + millis * MILLI - 1, PROBE)).isFalse();
         assertThat(enterAfter(millis)).isTrue();
     }
 
@@ -69,6 +71,13 @@ class BreakerPauseTest {
         breaker.answered();
         breaker.failed(now, "away");
         assertPaused(10);
+    }
+
+    @Test
+    void probe_thatReportsNothing_isFollowedByTheNextOnceItsTimeIsOver() {
+        breaker.failed(now, "away");
+        assertPaused(10);
+        assertPaused(1_000);
     }
 
     @Test

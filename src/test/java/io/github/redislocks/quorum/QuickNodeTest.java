@@ -1,6 +1,7 @@
 package io.github.redislocks.quorum;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.concurrent.Threads;
@@ -240,9 +241,14 @@ class QuickNodeTest {
     }
 
     @Test
-    void errorWhileSending_isToldAndHoldsUpNobody() {
+    void send_meetsAnError_answersTheQuestionAndHoldsUpNobody() {
         quick.error = new OutOfMemoryError("of the test");
-        assertThat(ask().heard(deadline).failure()).hasMessageContaining("of the test");
+        NotedQuestion question = new NotedQuestion(keys);
+        assertThatThrownBy(() -> node.ask(List.of(question), deadline, false)).isSameAs(quick.error);
+        assertThat(question.heard(deadline).failure())
+                .isInstanceOfSatisfying(
+                        RedisException.Unanswered.class,
+                        failure -> assertThat(failure.sent()).isTrue());
         quick.error = null;
         NotedQuestion next = ask();
         quick.answer();
@@ -259,7 +265,7 @@ class QuickNodeTest {
         };
         node.ask(List.of(broken), deadline, false);
         NotedQuestion next = ask();
-        quick.answer();
+        assertThatThrownBy(quick::answer).isInstanceOf(InternalError.class);
         quick.answer();
         assertThat(next.heard(deadline).reply()).isNotNull();
     }

@@ -25,12 +25,12 @@ abstract class ThreeMasters {
     final VotePoll.Candidate candidate = new VotePoll.Candidate(keys.all(), "client:1", ATTEMPT, 3_000, 0, 0, "OK");
     final InMemoryRedis redis = new InMemoryRedis();
     /** What would be done a moment later. */
-    final List<Runnable> retries = new CopyOnWriteArrayList<>();
+    final CopyOnWriteArrayList<Runnable> retries = new CopyOnWriteArrayList<>();
 
     final RetryTimer timer = new RetryTimer(Threads.DAEMONS) {
         @Override
         public void later(Runnable task) {
-            retries.add(task);
+            retries.addIfAbsent(task);
         }
     };
     final List<QuorumNode> nodes = IntStream.range(0, 3)

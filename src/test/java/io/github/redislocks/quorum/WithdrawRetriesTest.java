@@ -2,10 +2,7 @@ package io.github.redislocks.quorum;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.redislocks.concurrent.Threads;
 import java.util.List;
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.CopyOnWriteArrayList;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -118,29 +115,5 @@ class WithdrawRetriesTest extends ThreeMasters {
         assertThat(waiting.size()).isEqualTo(WithdrawRetries.MOST);
         assertThat(node.unanswered.mayHave(1)).isTrue();
         assertThat(node.unanswered.mayHave(WithdrawRetries.MOST + 1)).isFalse();
-    }
-
-    @Test
-    void timerThatCannotBeSet_isSetByTheNext() {
-        ConcurrentLinkedQueue<Error> failures =
-                new ConcurrentLinkedQueue<>(List.of(new OutOfMemoryError("of the test")));
-        List<Runnable> set = new CopyOnWriteArrayList<>();
-        RetryTimer broken = new RetryTimer(Threads.DAEMONS) {
-            @Override
-            public void later(Runnable task) {
-                Error failure = failures.poll();
-                if (failure != null) {
-                    throw failure;
-                }
-                set.add(task);
-            }
-        };
-        WithdrawRetries retried = new WithdrawRetries(node, calls, broken);
-        retried.add(order(1, 2), past);
-        assertThat(set).isEmpty();
-        retried.add(order(1, 2), past);
-        assertThat(set).hasSize(1);
-        retried.add(order(1, 2), past);
-        assertThat(set).as("it is set").hasSize(1);
     }
 }

@@ -145,13 +145,19 @@ class SentinelRedisTest {
     }
 
     @Test
-    void startThatFails_leavesNobodyWhoAsks() {
+    void start_noThreadCanBeStarted_leavesNobodyWhoAsks() {
         Topology.Sentinel topology = new Topology.Sentinel("nobody", List.of(new Address("127.0.0.1", 1)));
         Servers servers = new JedisConfigs(DefaultJedisClientConfig.builder().build()).servers(1, Threads.DAEMONS);
-        SentinelRedis started = new SentinelRedis(topology, servers, servers, SHORT, Threads.DAEMONS);
-        started.start();
-        // Its threads have been started before.
-        assertThatThrownBy(started::start).isInstanceOf(IllegalThreadStateException.class);
+        Threads none = Threads.of(
+                work -> new Thread(work) {
+                    @Override
+                    public synchronized void start() {
+                        throw new OutOfMemoryError("of the test");
+                    }
+                },
+                "");
+        SentinelRedis started = new SentinelRedis(topology, servers, servers, SHORT, none);
+        assertThatThrownBy(started::start).isInstanceOf(OutOfMemoryError.class);
         await().until(() -> Thread.getAllStackTraces().keySet().stream()
                 .noneMatch(thread -> thread.getName().equals("redis-locks-sentinels-nobody")));
     }

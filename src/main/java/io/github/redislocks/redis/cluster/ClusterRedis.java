@@ -200,7 +200,7 @@ public final class ClusterRedis implements Redis {
     @Override
     public Subscription watch(String channel, Watcher watcher, long timeoutNanos) {
         Subscription subscription = subscribe(channel, timeoutNanos);
-        watches.begin(watcher);
+        watches.start(watcher);
         return subscription;
     }
 

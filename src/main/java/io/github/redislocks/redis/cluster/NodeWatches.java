@@ -1,5 +1,6 @@
 package io.github.redislocks.redis.cluster;
 
+import io.github.redislocks.concurrent.IoThreads;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Redis;
@@ -15,16 +16,16 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Hears from each master of a cluster of changes to the keys that renewals have read there, of which a node tells only
- * a connection of its own. So each master that has held locks has one more subscription, which a thread reads.
+ * Watches the masters of a cluster for changes to the keys that renewals have read there. A node reports such changes
+ * only on one of its own connections, so each master with held locks has one more subscription, which a thread reads.
  *
- * <p>Nothing opens it but a renewal. When it opens, and when it breaks, the watcher is told that any key may have
- * changed; then all holds are renewed, and that watches them anew or opens the next one. A master that has gone has no
- * renewals any more, and so needs no end of its own.
+ * <p>Only a renewal opens the subscription. When it opens, and when it breaks, the watcher learns that any key may have
+ * changed. Then all holds are renewed, which makes the node watch their keys again, or opens the next subscription. A
+ * master that has left the cluster gets no renewals, so its watch ends by itself.
  */
 final class NodeWatches {
 
-    /** The least time between two tries for one node, between two pings, and until one that broke counts as sound. */
+    /** The least time between two tries for one node, between two pings, and that a subscription counts as sound. */
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final Supplier<List<SingleServer>> masters;
@@ -39,16 +40,16 @@ final class NodeWatches {
         this.timeoutNanos = timeoutNanos;
     }
 
-    /** From now on watches what renewals read, and has all holds renewed once. */
-    void begin(Redis.Watcher told) {
-        watcher = told;
-        told.changed(null);
+    /** Watches from now on what renewals read, after all holds have been renewed once. */
+    void start(Redis.Watcher wanted) {
+        watcher = wanted;
+        wanted.changed(null);
     }
 
-    /** Has a master watched to which a renewal goes. Does not wait, and never throws. */
+    /** Watches a master to which a renewal goes. Does not wait; a watch that cannot start does not fail the renewal. */
     void want(SingleServer server) {
-        Redis.Watcher told = watcher;
-        if (told == null) {
+        Redis.Watcher wanted = watcher;
+        if (wanted == null) {
             return;
         }
         NodeWatch watch = watches.get(server);
@@ -56,74 +57,79 @@ final class NodeWatches {
             watches.keySet().retainAll(masters.get());
             watch = watches.computeIfAbsent(server, NodeWatch::new);
         }
-        watch.want(told);
+        watch.want(wanted);
     }
 
     private final class NodeWatch {
 
         private final SingleServer server;
-        private final AtomicBoolean underWay = new AtomicBoolean();
-        private volatile long triedNanos = System.nanoTime() - PAUSE_NANOS;
-        private final AtomicLong askedNanos = new AtomicLong();
+        private final IoThreads reader;
+        /** Whether a thread reads. Set and cleared by that thread. */
+        private final AtomicBoolean reading = new AtomicBoolean();
+
+        private final AtomicLong triedNanos = new AtomicLong(System.nanoTime() - PAUSE_NANOS);
+        private final AtomicLong pingedNanos = new AtomicLong();
         private volatile Redis.@Nullable Subscription subscription;
         private volatile boolean refused;
 
         NodeWatch(SingleServer server) {
             this.server = server;
+            this.reader = new IoThreads(threads.factory("watch-" + server.address()));
         }
 
-        void want(Redis.Watcher told) {
+        /** Pings an open subscription, or has a thread open one; each by one caller in a while. */
+        void want(Redis.Watcher watcher) {
             long now = System.nanoTime();
             Redis.Subscription open = subscription;
-            if (open != null) {
-                long asked = askedNanos.get();
-                // Two senders may want it at once.
-                if (now - asked >= PAUSE_NANOS && askedNanos.compareAndSet(asked, now)) {
-                    open.ping(timeoutNanos);
+            if (open != null && isFirst(pingedNanos, now)) {
+                open.ping(timeoutNanos);
+            } else if (open == null && !reading.get() && isFirst(triedNanos, now)) {
+                try {
+                    reader.execute(() -> read(watcher));
+                } catch (RuntimeException noThread) {
+                    Loggers.CONNECTION.debug("No thread watches {}: {}", server.address(), noThread.getMessage());
                 }
-            } else if (now - triedNanos >= PAUSE_NANOS && underWay.compareAndSet(false, true)) {
-                triedNanos = now;
-                start(told);
             }
         }
 
-        private void start(Redis.Watcher told) {
-            try {
-                threads.make("watch-" + server.address(), () -> hear(told)).start();
-            } catch (RuntimeException | Error noThread) {
-                underWay.set(false);
-                Loggers.CONNECTION.debug("Nobody hears of changes at {}: {}", server.address(), noThread.getMessage());
-            }
+        private boolean isFirst(AtomicLong last, long now) {
+            long before = last.get();
+            return now - before >= PAUSE_NANOS && last.compareAndSet(before, now);
         }
 
-        private void hear(Redis.Watcher told) {
+        private void read(Redis.Watcher watcher) {
+            if (!reading.compareAndSet(false, true)) {
+                return;
+            }
             try {
-                Redis.Subscription made = server.watch(SingleServer.CHANGES, told, timeoutNanos);
-                askedNanos.set(System.nanoTime());
+                Redis.Subscription made = server.watch(SingleServer.CHANGES, watcher, timeoutNanos);
+                pingedNanos.set(System.nanoTime());
                 subscription = made;
                 while (true) {
                     made.next();
                 }
             } catch (RedisException.Refused e) {
-                tell(e);
+                warn(e);
             } catch (RedisException broken) {
-                Loggers.CONNECTION.debug("{} does not tell of changes now: {}", server.address(), broken.getMessage());
+                Loggers.CONNECTION.debug("{} reports no changes now: {}", server.address(), broken.getMessage());
             } finally {
-                end(told);
+                ended(watcher);
             }
         }
 
-        /** One that broke at once is left to the next renewal, so that none of them causes the next. */
-        private void end(Redis.Watcher told) {
+        /**
+         * After a subscription that broke at once, only the next renewal opens another, so that none causes the next.
+         */
+        private void ended(Redis.Watcher watcher) {
             boolean wasOpen = subscription != null;
             subscription = null;
-            underWay.set(false);
-            if (wasOpen && System.nanoTime() - triedNanos >= PAUSE_NANOS) {
-                told.changed(null);
+            reading.set(false);
+            if (wasOpen && System.nanoTime() - triedNanos.get() >= PAUSE_NANOS) {
+                watcher.changed(null);
             }
         }
 
-        private void tell(RedisException.Refused e) {
+        private void warn(RedisException.Refused e) {
             if (!refused && !e.passing()) {
                 refused = true;
                 Loggers.CONNECTION.warn(

@@ -138,6 +138,7 @@ public final class ConnectionPool {
     /** Makes a connection. */
     public void connect(PooledConnection link) {
         links.add(link);
+        boolean made = false;
         try {
             if (closed) {
                 link.cut();
@@ -146,12 +147,13 @@ public final class ConnectionPool {
             if (!namesChecked) {
                 checkName(link);
             }
+            made = true;
         } catch (RuntimeException e) {
-            link.cut();
             throw unconnected(e);
-        } catch (Error e) {
-            link.cut();
-            throw e;
+        } finally {
+            if (!made) {
+                link.cut();
+            }
         }
     }
 
@@ -218,13 +220,15 @@ public final class ConnectionPool {
 
     /** Keeps it for the next call; those that nobody has needed for long go. */
     public void giveBack(PooledConnection link) {
+        boolean kept = false;
         try {
             link.idleSince(nanoTime.getAsLong());
             idle.addFirst(link);
-        } catch (Throwable e) {
-            // Nobody else would close the connection.
-            link.cut();
-            throw e;
+            kept = true;
+        } finally {
+            if (!kept) {
+                link.cut();
+            }
         }
         if (closed) {
             idle.clear();

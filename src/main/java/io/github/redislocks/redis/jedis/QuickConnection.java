@@ -5,6 +5,7 @@ import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.CancelledKeyException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
@@ -16,6 +17,7 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
 /**
@@ -148,7 +150,11 @@ final class QuickConnection {
         return bytes.toWrite();
     }
 
-    /** Whether it went well; if not, a part may have been sent. */
+    /**
+     * Writes to the socket, or lets the reader write what the socket's buffers do not take. Returns false after any
+     * error, since a part may have been sent: then the connection is broken off, and the receiver of the batch, which
+     * alone has it from here on, asks in another way.
+     */
     private boolean send(ByteBuffer bytes) {
         try {
             channel.write(bytes);
@@ -177,8 +183,8 @@ final class QuickConnection {
                 buffer.filled(count);
                 sound = take();
             }
-        } catch (IOException | RuntimeException e) {
-            // It is of no more use.
+        } catch (IOException | JedisException | CancelledKeyException e) {
+            // Broken off below.
         } finally {
             if (!sound) {
                 breakOff();

@@ -1,9 +1,11 @@
 package io.github.redislocks.redis.jedis;
 
+import io.github.redislocks.concurrent.DutyLoop;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.concurrent.VirtualThreads;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -18,48 +20,49 @@ import org.jspecify.annotations.Nullable;
  * Reads the answers of several servers, as long as there are {@link QuickConnection quick connections}: callers write
  * to each server themselves, and no thread has to wake up for each.
  *
- * <p>One thread reads at a time. A caller that waits alone reads by itself, so that no other thread has to wake up. A
- * thread of the reader reads where several wait, so that what they ask meanwhile is written together; where nobody has
+ * <p>One thread reads at a time. A caller that waits alone reads by itself, so that no other thread has to wake up. The
+ * reader's thread reads while several callers wait, so that their next calls are written together; while no caller has
  * waited for some time; and for callers on virtual threads, which a selector would pin to their carriers.
  */
 public final class QuickReader {
 
-    /** How late a time may be noticed that nothing has come in, and how soon a thread reads if no caller does. */
+    /** How late the reader may notice that an answer is overdue, and how soon its thread reads if no caller does. */
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
-    /** For how long a caller reads before it looks whether another thread has told it what it waits for. */
+    /** For how long a caller reads before it checks whether another thread has completed its call. */
     private static final long GLANCE_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
+    /** How long a caller waits after reading has failed. */
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final Threads threads;
     private final LongSupplier nanoTime;
     private final CopyOnWriteArrayList<QuickConnection> connections = new CopyOnWriteArrayList<>();
     private final ReentrantLock changing = new ReentrantLock();
-    /** Null if there is no connection. */
+    /** Null if there is no connection. Changed with both locks. */
     private volatile @Nullable Selector selector;
 
-    /** The reader's own. */
-    private volatile @Nullable Thread thread;
+    /** The reader's thread; null if there is no connection. */
+    private volatile @Nullable DutyLoop loop;
     /** Held by the thread that reads. */
     private final ReentrantLock reading = new ReentrantLock();
-    /** How many callers wait. */
+    /** The number of callers that wait. */
     private final AtomicInteger waiting = new AtomicInteger();
     /** Whether a caller has waited in this tick. */
     private volatile boolean callerWaited;
-    /** Whether one has waited in this tick that could not read by itself. */
+    /** Whether a caller has waited in this tick that could not read by itself. */
     private volatile boolean wanted;
-    /** When the tick began; of the reader's own thread, as what follows. */
+    /** When the tick started. Used by the reader's thread only, as the next field. */
     private long tickNanos;
     /** Whether all callers read by themselves in the tick before. */
     private boolean spared;
 
-    /** Starts no thread yet. */
+    /** Makes a reader that starts its thread with the first connection. */
     public QuickReader(Threads threads) {
         this(threads, System::nanoTime);
     }
 
-    /** By a clock of which only how long connections have been idle is told. */
+    /** Makes a reader with a clock for the time that connections have been idle. */
     public QuickReader(Threads threads, LongSupplier nanoTime) {
         this.threads = threads;
         this.nanoTime = nanoTime;
@@ -81,56 +84,34 @@ public final class QuickReader {
     void add(QuickConnection connection) throws IOException {
         changing.lock();
         try {
-            Selector running = selector == null ? start() : selector;
-            selector = running;
-            connections.add(connection);
-            try {
-                connection.register(running);
-            } catch (Throwable e) {
-                connections.remove(connection);
-                throw e;
+            Selector open = selector == null ? Selector.open() : selector;
+            selector = open;
+            if (loop == null) {
+                DutyLoop made = new DutyLoop(threads, "nodes", this::readUnlessSpared);
+                made.start();
+                loop = made;
             }
-            running.wakeup();
+            connection.register(open);
+            connections.add(connection);
+            open.wakeup();
         } finally {
             changing.unlock();
         }
     }
 
-    private Selector start() throws IOException {
-        Selector opened = Selector.open();
-        try {
-            Thread made = threads.make("nodes", () -> run(opened));
-            thread = made;
-            made.start();
-        } catch (Throwable e) {
-            opened.close();
-            throw e;
-        }
-        return opened;
-    }
-
-    private void run(Selector mine) {
-        boolean ended = false;
-        while (!ended) {
-            try {
-                ended = readInTurn(mine);
-            } catch (Throwable e) {
-                pauseAfter(e);
-            }
-            // Nobody relies on the flag of this thread, with which a selector would not wait.
-            Thread.interrupted();
-        }
-    }
-
-    /** Reads unless callers do; whether all has ended. */
-    private boolean readInTurn(Selector mine) throws IOException {
+    /** Reads, on the reader's thread, unless callers do. */
+    private void readUnlessSpared() {
+        // With the interrupt flag set, a selector would not wait; nobody relies on the flag of this thread.
+        Thread.interrupted();
         if (isSpared() || !reading.tryLock()) {
             LockSupport.parkNanos(this, TICK_NANOS);
-            return false;
+            return;
         }
         try {
-            read(mine, TICK_NANOS);
-            return connections.isEmpty() && end(mine);
+            read(TICK_NANOS);
+            closeIfIdle();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         } finally {
             reading.unlock();
         }
@@ -149,31 +130,30 @@ public final class QuickReader {
     }
 
     /**
-     * Has a caller that waits for answers read, or wait until it is unparked; at most for a time. May return before.
+     * Lets a caller that waits for answers read, or wait until it is unparked; for a time at most. May return before.
      */
     public void pause(long nanos) {
         callerWaited = true;
-        boolean alone = waiting.getAndIncrement() == 0 && !VirtualThreads.isVirtual(Thread.currentThread());
+        boolean alone = waiting.getAndIncrement() == 0;
         try {
-            if (alone && selector != null && reading.tryLock()) {
+            boolean mayRead = alone && !VirtualThreads.isVirtual(Thread.currentThread());
+            if (mayRead && selector != null && reading.tryLock()) {
                 try {
-                    Selector open = selector;
-                    if (open != null) {
-                        // Not for longer: another thread, too, may tell it what it waits for.
-                        read(open, Math.min(nanos, GLANCE_NANOS));
-                    }
+                    // Not for longer: another thread, too, may complete the caller's call.
+                    read(Math.min(nanos, GLANCE_NANOS));
                 } finally {
                     reading.unlock();
                 }
             } else {
-                if (!alone) {
+                if (!mayRead) {
                     wanted = true;
                 }
                 wakeThread();
                 LockSupport.parkNanos(this, nanos);
             }
-        } catch (Throwable e) {
-            pauseAfter(e);
+        } catch (IOException | RuntimeException e) {
+            Loggers.INTERNAL.error("A caller that read the answers of masters met an error", e);
+            LockSupport.parkNanos(this, Math.min(nanos, PAUSE_NANOS));
         } finally {
             if (waiting.decrementAndGet() > 0) {
                 wakeThread();
@@ -181,18 +161,22 @@ public final class QuickReader {
         }
     }
 
-    /** Has the reader's thread read, if nobody does. */
+    /** Wakes the reader's thread, unless a thread reads. */
     private void wakeThread() {
-        if (!reading.isLocked()) {
-            LockSupport.unpark(thread);
+        DutyLoop running = loop;
+        if (running != null && !reading.isLocked()) {
+            running.wake();
         }
     }
 
-    /** Reads what comes first within a time; by the one thread that reads. */
-    private void read(Selector open, long nanos) throws IOException {
-        // Rounded up: 0 would mean without end.
-        open.select(QuickReader::read, TimeUnit.NANOSECONDS.toMillis(nanos - 1) + 1);
-        lookAtTheTime();
+    /** Reads the first answers that come within a time. Called with the lock. */
+    private void read(long nanos) throws IOException {
+        Selector open = selector;
+        if (open != null) {
+            // Rounded up: 0 would mean without a limit.
+            open.select(QuickReader::read, TimeUnit.NANOSECONDS.toMillis(nanos - 1) + 1);
+            dropOverdue();
+        }
     }
 
     private static void read(SelectionKey key) {
@@ -201,16 +185,7 @@ public final class QuickReader {
         }
     }
 
-    private static void pauseAfter(Throwable e) {
-        try {
-            Loggers.INTERNAL.error("The thread that reads what masters answer met an error and goes on", e);
-        } catch (Throwable notEvenLogged) {
-            // Nothing can be done but to go on.
-        }
-        LockSupport.parkNanos(PAUSE_NANOS);
-    }
-
-    private void lookAtTheTime() {
+    private void dropOverdue() {
         long now = System.nanoTime();
         for (QuickConnection connection : connections) {
             if (!connection.isAlive(now)) {
@@ -219,22 +194,23 @@ public final class QuickReader {
         }
     }
 
-    private boolean end(Selector mine) {
+    /** Ends the thread if no connection is left. Called by that thread, with the lock. */
+    private void closeIfIdle() throws IOException {
+        if (!connections.isEmpty()) {
+            return;
+        }
         changing.lock();
         try {
-            if (!connections.isEmpty()) {
-                return false;
+            Selector open = selector;
+            DutyLoop running = loop;
+            if (connections.isEmpty() && open != null && running != null) {
+                selector = null;
+                loop = null;
+                running.close();
+                open.close();
             }
-            selector = null;
         } finally {
             changing.unlock();
         }
-        try {
-            mine.close();
-        } catch (Throwable e) {
-            // From here on another thread reads.
-            pauseAfter(e);
-        }
-        return true;
     }
 }

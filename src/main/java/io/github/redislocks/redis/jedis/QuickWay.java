@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.HostAndPort;
@@ -24,12 +24,12 @@ final class QuickWay {
     private final ConnectionPool pool;
     private final QuickReader reader;
     private final Consumer<@Nullable RedisException> failures;
-    private final AtomicBoolean connecting = new AtomicBoolean();
     /** The connection that a worker makes: on a channel each read has a time, not all reads together. */
     private volatile @Nullable PooledConnection making;
 
     private volatile @Nullable QuickConnection current;
-    private volatile long notBeforeNanos = System.nanoTime();
+    /** When to connect next at the earliest. The caller that moves this time has the right to connect. */
+    private final AtomicLong notBeforeNanos = new AtomicLong(System.nanoTime());
 
     /** Failures: told the failure of each call that was answered, or null. */
     QuickWay(Endpoint endpoint, ConnectionPool pool, QuickReader reader, Consumer<@Nullable RedisException> failures) {
@@ -63,32 +63,29 @@ final class QuickWay {
         return connection.begin(calls, timeoutNanos, heard);
     }
 
-    /** Has a worker connect, unless one does or has done. Does not wait for it. */
+    /** Has a worker connect, unless there is a connection or the pause since the last try lasts. Does not wait. */
     void connect(long timeoutNanos) {
         QuickConnection last = current;
-        boolean wanted = (last == null || last.isDead()) && System.nanoTime() - notBeforeNanos >= 0;
-        if (!wanted || !pool.isOfChannels()) {
+        if ((last != null && !last.isDead()) || !pool.isOfChannels()) {
             return;
         }
-        if (!connecting.compareAndSet(false, true)) {
+        long now = System.nanoTime();
+        long notBefore = notBeforeNanos.get();
+        if (now - notBefore < 0) {
             PooledConnection late = making;
             if (late != null && late.isOverdue()) {
                 late.cut();
             }
-            return;
-        }
-        try {
-            endpoint.workers().execute(() -> work(timeoutNanos));
-        } catch (Throwable e) {
-            end(false);
-            // A rejection says that the workers are closed, or that no thread could be started.
-            if (!(e instanceof RejectedExecutionException)) {
-                throw e;
+        } else if (notBeforeNanos.compareAndSet(notBefore, now + PAUSE_NANOS)) {
+            try {
+                endpoint.workers().execute(() -> connectNow(timeoutNanos));
+            } catch (RejectedExecutionException e) {
+                // The next try may find a thread.
             }
         }
     }
 
-    private void work(long timeoutNanos) {
+    private void connectNow(long timeoutNanos) {
         PooledConnection link = null;
         boolean made = false;
         try {
@@ -100,21 +97,15 @@ final class QuickWay {
             reader.add(fresh);
             current = fresh;
             made = true;
-        } catch (IOException | RuntimeException notNow) {
-            // Calls go on being asked without it, which takes longer, and meet the same.
+            notBeforeNanos.set(System.nanoTime());
+        } catch (IOException | RuntimeException e) {
+            // Calls go on without a quick connection, which takes longer, and meet the same failure.
         } finally {
+            making = null;
             if (!made && link != null) {
                 link.cut();
             }
-            end(made);
         }
-    }
-
-    private void end(boolean made) {
-        if (!made) {
-            notBeforeNanos = System.nanoTime() + PAUSE_NANOS;
-        }
-        connecting.set(false);
     }
 
     /** Lets the connection that exists now not be used again. */

@@ -4,8 +4,8 @@ import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.concurrent.VirtualThreads;
 import io.github.redislocks.redis.Causes;
 import java.util.concurrent.CancellationException;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -122,18 +122,18 @@ public abstract class TimedRequest<T> {
     }
 
     private T elsewhere() {
-        CompletableFuture<T> answer = new CompletableFuture<>();
-        AtomicBoolean begun = new AtomicBoolean();
+        FutureTask<T> answer = new FutureTask<>(this::work);
+        AtomicBoolean started = new AtomicBoolean();
         try {
             execute(() -> {
-                if (begun.compareAndSet(false, true)) {
-                    work(answer);
+                if (started.compareAndSet(false, true)) {
+                    answer.run();
                 }
             });
             return await(answer);
         } finally {
-            // A worker that has begun leaves the place; one that has not, for whatever reason, does not begin any more.
-            hasPlace = begun.compareAndSet(false, true);
+            // A worker that has started gives the permit back. A worker that has not started never does.
+            hasPlace = started.compareAndSet(false, true);
         }
     }
 
@@ -143,14 +143,6 @@ public abstract class TimedRequest<T> {
         } catch (RejectedExecutionException e) {
             boolean sent = stage.get() != Stage.UNSENT;
             throw e.getCause() == null ? endpoint.closed(sent) : endpoint.noThread(what(), sent, e.getCause());
-        }
-    }
-
-    private void work(CompletableFuture<T> answer) {
-        try {
-            answer.complete(work());
-        } catch (Throwable e) {
-            answer.completeExceptionally(e);
         }
     }
 
@@ -194,20 +186,24 @@ public abstract class TimedRequest<T> {
      */
     private boolean answers(PooledConnection aged) {
         current = aged;
+        boolean answered = false;
         try {
             aged.arm(deadline - leftNanos() / 2);
             aged.ask(Commands.ping());
-            return true;
+            answered = true;
         } catch (JedisDataException e) {
-            return true; // An error is an answer.
-        } catch (Throwable e) {
-            aged.cut();
-            pool.dropAsOldAs(aged);
-            if (pool.isClosed() || !(e instanceof JedisConnectionException)) {
+            answered = true; // An error reply is an answer.
+        } catch (JedisConnectionException e) {
+            if (pool.isClosed()) {
                 throw e;
             }
-            return false;
+        } finally {
+            if (!answered) {
+                aged.cut();
+                pool.dropAsOldAs(aged);
+            }
         }
+        return answered;
     }
 
     private T onFresh() {
@@ -249,7 +245,7 @@ public abstract class TimedRequest<T> {
         }
     }
 
-    private T await(CompletableFuture<T> answer) {
+    private T await(FutureTask<T> answer) {
         boolean interrupted = false;
         long until = deadline + GRACE_NANOS;
         try {

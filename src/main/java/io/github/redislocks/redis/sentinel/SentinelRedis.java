@@ -39,12 +39,7 @@ public final class SentinelRedis implements Redis {
 
     /** Begins to ask the Sentinels; does not wait for a reply. */
     public SentinelRedis start() {
-        try {
-            sentinels.start();
-        } catch (Throwable e) {
-            close();
-            throw e;
-        }
+        sentinels.start();
         return this;
     }
 

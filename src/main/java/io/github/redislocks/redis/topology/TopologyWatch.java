@@ -3,7 +3,6 @@ package io.github.redislocks.redis.topology;
 import io.github.redislocks.concurrent.Bell;
 import io.github.redislocks.concurrent.DutyLoop;
 import io.github.redislocks.concurrent.IoThreads;
-import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Address;
 import io.github.redislocks.redis.RedisException;
@@ -263,14 +262,16 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
 
     /** Has a worker ask, and waits a moment for the reply; a later reply is used as well. */
     private void have(Observer<A> observer) {
+        boolean started = false;
         try {
             workers.execute(() -> inquire(observer));
-        } catch (Throwable e) {
-            observer.end();
+            started = true;
+        } catch (RejectedExecutionException e) {
+            // The watch is closing, or no thread could be started.
             failed(observer, null);
-            // A rejection says that the watch is closing, or that no thread could be started.
-            if (!(e instanceof RejectedExecutionException)) {
-                throw e;
+        } finally {
+            if (!started) {
+                observer.end();
             }
         }
         long deadline = System.nanoTime() + patienceNanos;
@@ -285,9 +286,6 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
             answered(observer, ask(observer));
         } catch (RuntimeException e) {
             failed(observer, e);
-        } catch (Throwable e) {
-            failed(observer, null);
-            Loggers.INTERNAL.error("A question to {} met an error", observer.address, e);
         } finally {
             observer.end();
             loop.wake();
