@@ -5,6 +5,7 @@ import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.engine.AsyncAcquisitions;
+import io.github.redislocks.engine.ClientAccess;
 import io.github.redislocks.engine.EndableFuture;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.RedisLockHandle;
@@ -59,6 +60,20 @@ public final class RedisLocks implements Locks {
     private static final SecureRandom RANDOM = new SecureRandom();
     private static final LockOptions PLAIN = LockOptions.defaults();
     private static final LockOptions FAIR = PLAIN.fair(true);
+
+    static {
+        ClientAccess.give(new ClientAccess() {
+            @Override
+            public RedisLocks build(Object builder, Redis redis, Clock clock) {
+                return ((Builder) builder).build(redis, clock);
+            }
+
+            @Override
+            public LockClient engine(Object client) {
+                return ((RedisLocks) client).client;
+            }
+        });
+    }
 
     private final LockClient client;
     /** What goes on with this client's candidates. */
@@ -777,7 +792,7 @@ public final class RedisLocks implements Locks {
             return build(checked, Clock.SYSTEM, (id, threads) -> chosen.open(id, checked, restartDelay, threads));
         }
 
-        /** Makes a client of another Redis, by another clock. For tests, and by a method handle for those of users. */
+        /** Makes a client of another Redis, by another clock, for tests. */
         RedisLocks build(Redis redis, Clock clock) {
             if (servers != null) {
                 redis.close();

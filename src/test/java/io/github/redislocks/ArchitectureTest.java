@@ -46,9 +46,6 @@ class ArchitectureTest extends CodeRules {
 
     private static final String TOLD = "what users are told";
 
-    /** The test kit may know this package; the package may not know the test kit. */
-    private static final String EXPORTED = "the exported package";
-
     /**
      * The types of the exported package that say something, or are given to users, and know nothing of how a lock
      * works.
@@ -108,21 +105,6 @@ class ArchitectureTest extends CodeRules {
                         "redis",
                         "concurrent",
                         TOLD));
-        rooms.put("testkit.lua", List.of());
-        rooms.put("testkit.twin", List.of("testkit.lua", "redis", "concurrent"));
-        rooms.put(
-                "testkit",
-                List.of(
-                        "testkit.twin",
-                        "engine",
-                        "waiting",
-                        "lease",
-                        "watchdog",
-                        "script",
-                        "state",
-                        "redis",
-                        "concurrent",
-                        EXPORTED));
         return rooms;
     }
 
@@ -161,18 +143,6 @@ class ArchitectureTest extends CodeRules {
                         .and(DescribedPredicate.not(resideInAnyPackage(TRANSPORT, CONCURRENT)))
                         .and(DescribedPredicate.not(JavaClass.Predicates.equivalentTo(RedisRequestException.class))))
                 .because("scripts run anywhere; what they mean is the business of the core")
-                .check(MAIN);
-    }
-
-    @Test
-    void exportedPackage_knowsNoTestKit() {
-        noClasses()
-                .that()
-                .resideInAPackage(CORE)
-                .should()
-                .dependOnClassesThat()
-                .resideInAPackage(CORE + ".testkit..")
-                .because("what is optional must not be needed")
                 .check(MAIN);
     }
 
@@ -226,7 +196,6 @@ class ArchitectureTest extends CodeRules {
             allowed = allowed.or(
                     switch (other) {
                         case TOLD -> ofBase(nameMatching(TOLD_TO_USERS));
-                        case EXPORTED -> resideInAPackage(CORE);
                         default -> resideInAPackage(CORE + "." + other);
                     });
         }

@@ -1,15 +1,14 @@
 package io.github.redislocks.simulation;
 
-import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.engine.ClientAccess;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.quorum.Quorum;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Settings;
-import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,20 +16,6 @@ import java.util.concurrent.locks.LockSupport;
 
 /** One client: its JVM's threads, its connection, and what it calls its holds. */
 final class Client {
-
-    private static final Method BUILD;
-    private static final Method CLIENT;
-
-    static {
-        try {
-            BUILD = RedisLocks.Builder.class.getDeclaredMethod("build", Redis.class, Clock.class);
-            BUILD.setAccessible(true);
-            CLIENT = RedisLocks.class.getDeclaredMethod("client");
-            CLIENT.setAccessible(true);
-        } catch (ReflectiveOperationException e) {
-            throw new LinkageError("The simulation and the library are of different versions", e);
-        }
-    }
 
     private static final Clock CLOCK = new Clock() {
         @Override
@@ -114,15 +99,9 @@ final class Client {
         if (options.maxHold()) {
             builder.maxHold(Duration.ofSeconds(3));
         }
-        try {
-            this.locks = (RedisLocks) BUILD.invoke(builder, redis, CLOCK);
-            this.parts = (LockClient) CLIENT.invoke(locks);
-        } catch (ReflectiveOperationException e) {
-            if (e.getCause() instanceof LockUnavailableException refused) {
-                throw refused;
-            }
-            throw new LinkageError("The simulation and the library are of different versions", e);
-        }
+        ClientAccess access = ClientAccess.get();
+        this.locks = (RedisLocks) access.build(builder, redis, CLOCK);
+        this.parts = access.engine(locks);
     }
 
     /** How all clients of a schedule are made. */

@@ -1,5 +1,7 @@
 package io.github.redislocks.simulation;
 
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -9,6 +11,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.jar.JarFile;
+import java.util.regex.Pattern;
 
 /**
  * Runs schedules: {@code batch FIRST COUNT}, {@code hashes FIRST COUNT [down]}, {@code replay SEED [FOLDER]},
@@ -65,18 +68,21 @@ public final class Main {
         System.exit(failed ? 1 : 0);
     }
 
-    /** A class that is loaded in the midst of a schedule would pin its thread. */
+    /** Loads all classes now: one that is loaded in the midst of a schedule would pin its thread. */
     private static void loadLibrary() throws IOException {
-        String jar = io.github.redislocks.RedisLocks.class
-                .getProtectionDomain()
-                .getCodeSource()
-                .getLocation()
-                .getPath();
+        loadAll(RedisLocks.class, ".*");
+        loadAll(InMemoryRedis.class, "testkit/.*");
+    }
+
+    /** Loads the classes whose names match, of the jar that has this class. */
+    private static void loadAll(Class<?> one, String names) throws IOException {
+        String jar = one.getProtectionDomain().getCodeSource().getLocation().getPath();
+        Pattern name = Pattern.compile("io/github/redislocks/" + names + "\\.class");
         try (JarFile file = new JarFile(jar)) {
             file.stream()
                     .map(entry -> entry.getName())
-                    .filter(name -> name.matches("io/github/redislocks/(?!spring|micrometer|shedlock).*\\.class"))
-                    .map(name -> name.substring(0, name.length() - 6).replace('/', '.'))
+                    .filter(name.asMatchPredicate())
+                    .map(found -> found.substring(0, found.length() - 6).replace('/', '.'))
                     .forEach(Main::load);
         }
     }
@@ -85,7 +91,7 @@ public final class Main {
         try {
             Class.forName(name);
         } catch (ClassNotFoundException | LinkageError optional) {
-            // Of an integration that is not here.
+            // What JUnit calls, which is not here.
         }
     }
 

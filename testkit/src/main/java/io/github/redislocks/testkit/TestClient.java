@@ -1,6 +1,7 @@
 package io.github.redislocks.testkit;
 
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.engine.ClientAccess;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Inspections;
@@ -43,8 +44,9 @@ final class TestClient {
         this.redis = redis;
         this.time = time;
         this.clock = new ClientClock(time);
-        this.locks = Insides.build(builder, redis, clock);
-        this.client = Insides.client(locks);
+        ClientAccess access = ClientAccess.get();
+        this.locks = (RedisLocks) access.build(builder, redis, clock);
+        this.client = access.engine(locks);
     }
 
     boolean isPaused() {

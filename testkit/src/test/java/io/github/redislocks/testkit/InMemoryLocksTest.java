@@ -19,6 +19,7 @@ import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisOutage;
 import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.engine.ClientAccess;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.fixture.Busy;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
@@ -370,7 +371,7 @@ class InMemoryLocksTest {
     @Test
     void advance_waitsForAThreadWhoseCallGoesOn() throws Exception {
         memory.stopClock();
-        LockClient client = Insides.client(locks);
+        LockClient client = ClientAccess.get().engine(locks);
         Busy taking = new Busy(client.clock::nanoTime);
         ((InMemoryRedis) client.redis).hold(call -> {
             taking.onceOf(call.script().name().equals("take"));
