@@ -28,6 +28,7 @@ import io.github.redislocks.watchdog.Watchdog;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
@@ -196,7 +197,7 @@ class AnyErrorTest extends FakeTime {
         lock.lock();
         lock.forceUnlock();
         lock.lock();
-        locks.client().watchdog.prepare(KEY);
+        locks.client().watchdog.sender(KEY, new HashSet<>());
         CountDownLatch goOn = watchdogHeldUp();
         errorAt("release", 1, false);
         assertThatThrownBy(lock::unlock).isInstanceOf(InternalError.class);
@@ -484,7 +485,7 @@ class AnyErrorTest extends FakeTime {
     /** It is found by a call that meets an error before it is told, and unlocked before the watchdog's next walk. */
     @Test
     void lossThatMeetsAnErrorBeforeItIsTold_andIsUnlockedAtOnce_opensTheGateAndIsTold() throws InterruptedException {
-        locks.client().watchdog.prepare(KEY);
+        locks.client().watchdog.sender(KEY, new HashSet<>());
         lock.lock();
         Waiter next = new Waiter();
         next.start();

@@ -125,7 +125,7 @@ public final class CallbackExecutor {
             // A task that was added before the lines above counted on this thread.
             start();
             if (task != null) {
-                UserCode.call(task, callbacks, (each, whose) -> each.run());
+                Loggers.LOSS.guard(task, callbacks, (each, whose) -> each.run());
             }
         } finally {
             running.decrementAndGet();

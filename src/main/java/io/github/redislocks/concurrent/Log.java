@@ -1,5 +1,6 @@
 package io.github.redislocks.concurrent;
 
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -44,6 +45,24 @@ public final class Log {
     /** Logs what is useful to developers of the library. */
     public void debug(String format, @Nullable Object... arguments) {
         write(Level.DEBUG, format, arguments, null);
+    }
+
+    /**
+     * Calls code that must not stop its caller, such as a listener of the user, and logs what that code throws. The
+     * argument is separate from the callee, so that the caller need not allocate a lambda.
+     *
+     * @param callee what is called, named in the log
+     * @param argument what the call is about, named in the log
+     * @return whether the code returned
+     */
+    public <T, A> boolean guard(T callee, A argument, BiConsumer<? super T, ? super A> code) {
+        try {
+            code.accept(callee, argument);
+            return true;
+        } catch (Throwable e) {
+            error("{} failed for {}", callee.getClass().getName(), argument, e);
+            return false;
+        }
     }
 
     private void write(Level level, String format, @Nullable Object[] arguments, @Nullable Throwable thrown) {

@@ -16,7 +16,6 @@ import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
-import io.github.redislocks.concurrent.UserCode;
 import io.github.redislocks.jfr.FlightRecording;
 import io.github.redislocks.state.GivingUp;
 import io.github.redislocks.state.Hold;
@@ -93,7 +92,7 @@ public final class EventNotifier {
 
     private static <E> void publish(LockListener[] listeners, E event, BiConsumer<LockListener, E> method) {
         for (LockListener listener : listeners) {
-            UserCode.call(listener, event, method);
+            Loggers.LOSS.guard(listener, event, method);
         }
     }
 

@@ -3,7 +3,7 @@ package io.github.redislocks.events;
 import io.github.redislocks.LockAcquired;
 import io.github.redislocks.LockListener;
 import io.github.redislocks.LockNotAcquired;
-import io.github.redislocks.concurrent.UserCode;
+import io.github.redislocks.concurrent.Loggers;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -17,7 +17,7 @@ final class FollowedCall implements LockListener.Acquiring {
     static LockListener.@Nullable Acquiring start(LockListener[] listeners, String lockName) {
         FollowedCall call = new FollowedCall();
         for (LockListener listener : listeners) {
-            UserCode.call(listener, lockName, (each, name) -> call.add(each.acquiring(name)));
+            Loggers.LOSS.guard(listener, lockName, (each, name) -> call.add(each.acquiring(name)));
         }
         return call.followers.isEmpty() ? null : call;
     }
@@ -31,14 +31,14 @@ final class FollowedCall implements LockListener.Acquiring {
     @Override
     public void acquired(LockAcquired event) {
         for (LockListener.Acquiring each : followers) {
-            UserCode.call(each, event, LockListener.Acquiring::acquired);
+            Loggers.LOSS.guard(each, event, LockListener.Acquiring::acquired);
         }
     }
 
     @Override
     public void notAcquired(LockNotAcquired event) {
         for (LockListener.Acquiring each : followers) {
-            UserCode.call(each, event, LockListener.Acquiring::notAcquired);
+            Loggers.LOSS.guard(each, event, LockListener.Acquiring::notAcquired);
         }
     }
 }

@@ -12,7 +12,6 @@ import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -28,9 +27,9 @@ public final class BatchSender implements Runnable {
 
     private record Work(List<Job> jobs, boolean ping) {}
 
-    /** The outcome of a call that may have been sent but whose reply could not be read or used. Made in advance. */
+    /** The outcome of a call whose job failed to use the reply. */
     private static final Outcome LOST =
-            Outcome.of(new RedisException.Unanswered("what became of it could not be told", true, null));
+            Outcome.of(new RedisException.Unanswered("an error kept the reply from its job", true, null));
 
     /** The size of one pipeline to a nearby server: as many holds as one script renews. */
     private static final int PIPELINE = 32;
@@ -262,7 +261,7 @@ public final class BatchSender implements Runnable {
         for (Job job : jobs) {
             calls.add(job.call(sent, timeout));
         }
-        List<Outcome> outcomes = outcomes(calls, timeout);
+        List<Outcome> outcomes = redis.runAll(calls, timeout);
         long took = clock.nanoTime() - sent;
         pipeline = PIPELINE * (1 + Math.min(MAX_FACTOR, took / FAR_NANOS));
         leastNanos = Math.max(NEAR_TIMEOUT_NANOS, Math.min(FAR_TIMEOUT_NANOS, LEAST_TRIPS * took));
@@ -273,21 +272,17 @@ public final class BatchSender implements Runnable {
             boolean lost = outcome.failure() instanceof RedisException.Unanswered;
             silent |= lost;
             answered |= !lost && (outcome.reply() == null || !outcome.reply().is(Reply.UNASKED));
-            try {
-                tell(jobs.get(i), calls.get(i), outcome, sent, timeout);
-            } catch (Throwable e) {
-                // Treated as unanswered, so that it is sent again.
-                tell(jobs.get(i), calls.get(i), LOST, sent, timeout);
-                Loggers.INTERNAL.error(
-                        "The watchdog could not use the answer to {}",
-                        calls.get(i).script(),
-                        e);
+            Job job = jobs.get(i);
+            if (!Loggers.INTERNAL.guard(job, calls.get(i), (each, call) -> pass(each, call, outcome, sent, timeout))) {
+                // Counts as unanswered, so that the job is sent again.
+                pass(job, calls.get(i), LOST, sent, timeout);
             }
         }
         return answered || !silent;
     }
 
-    private void tell(Job job, Call call, Outcome outcome, long sent, long timeout) {
+    /** Passes an outcome to its job, and notes whether the server answered. */
+    private void pass(Job job, Call call, Outcome outcome, long sent, long timeout) {
         Availability server = monitored.of(call.keys().get(0));
         long now = clock.nanoTime();
         if (outcome.reply() != null) {
@@ -300,17 +295,6 @@ public final class BatchSender implements Runnable {
         } else if (outcome.failure() != null) {
             server.failed(call, outcome.failure(), sent, timeout, now);
             job.failed(outcome.failure(), sent);
-        }
-    }
-
-    /** Sends the calls and returns an outcome for each of them, whatever happens. */
-    private List<Outcome> outcomes(List<Call> calls, long timeout) {
-        try {
-            return redis.runAll(calls, timeout);
-        } catch (Throwable e) {
-            List<Outcome> lost = Collections.nCopies(calls.size(), LOST);
-            Loggers.INTERNAL.error("The watchdog could not send a batch", e);
-            return lost;
         }
     }
 

@@ -1,6 +1,8 @@
 package io.github.redislocks.watchdog;
 
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.concurrent.Steps;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -11,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One walk of the {@link Watchdog} over all its tasks, which gives each {@link BatchSender} the jobs that are due. An
- * error on the way is kept until the walk is over, since logging it at once might prevent the rest.
+ * error of one task or sender keeps no other from its turn; the walk throws it at the end.
  */
 public final class Sweep implements Batch {
 
@@ -26,7 +28,7 @@ public final class Sweep implements Batch {
     private final long mostCommands;
     private final Map<BatchSender, Due> due = new LinkedHashMap<>();
     private final Set<String> withoutSender = new HashSet<>();
-    private @Nullable Throwable trouble;
+    private long nextNanos = Long.MAX_VALUE;
 
     /** Makes a walk, after which the watchdog rests; {@code pinged} is the channel to which a ping is sent. */
     public Sweep(Clock clock, Watchdog watchdog, String pinged, long restNanos) {
@@ -38,35 +40,31 @@ public final class Sweep implements Batch {
 
     /** Inspects all tasks once and sends what is due; returns the time at which something is due next. */
     public long over(List<Task> tasks, long horizon) {
-        long next = Long.MAX_VALUE;
-        for (Task task : tasks) {
-            try {
-                next = Math.min(next, task.inspect(clock.nanoTime(), horizon, this));
-            } catch (Throwable e) {
-                trouble = e;
-            }
+        try {
+            Steps.forEach(
+                    tasks, task -> nextNanos = Math.min(nextNanos, task.inspect(clock.nanoTime(), horizon, this)));
+        } finally {
+            send();
         }
-        send();
-        return next;
-    }
-
-    /** The last error on the way, or null. */
-    @Nullable
-    public Throwable trouble() {
-        return trouble;
+        return nextNanos;
     }
 
     @Override
     public void add(String key, Job job) {
-        BatchSender sender = null;
-        try {
-            sender = watchdog.sender(key, withoutSender);
-        } catch (Throwable e) {
-            // For instance no thread could be started for one server; jobs for other servers still have to be sent.
-            trouble = e;
-        }
+        BatchSender sender = sender(key);
         if (sender != null && sender.isFree()) {
             add(sender, job);
+        }
+    }
+
+    /** The sender for the server of a key, or null if none can be started now: then other servers get their jobs. */
+    private @Nullable BatchSender sender(String key) {
+        try {
+            return watchdog.sender(key, withoutSender);
+        } catch (Throwable e) {
+            Loggers.INTERNAL.error("The watchdog has no thread to send to the server of {}", key, e);
+            watchdog.wakeAt(clock.nanoTime() + Watchdog.AGAIN_NANOS);
+            return null;
         }
     }
 
@@ -95,25 +93,13 @@ public final class Sweep implements Batch {
 
     /** Gives each sender its jobs. A job that no sender takes has not begun, and is due again in the next walk. */
     private void send() {
-        BatchSender pinger = null;
-        try {
-            pinger = pinger();
-        } catch (Throwable e) {
-            trouble = e;
-        }
-        for (Map.Entry<BatchSender, Due> each : due.entrySet()) {
-            BatchSender sender = each.getKey();
-            try {
-                sender.send(each.getValue().jobs, sender == pinger);
-            } catch (Throwable e) {
-                trouble = e;
-            }
-        }
+        BatchSender pinger = pinger();
+        Steps.forEach(due.entrySet(), each -> each.getKey().send(each.getValue().jobs, each.getKey() == pinger));
     }
 
     /** The sender that also sends a ping to the mailbox; null if no ping is wanted or possible. */
     private @Nullable BatchSender pinger() {
-        BatchSender pinger = isPingWanted() ? watchdog.sender(pinged, withoutSender) : null;
+        BatchSender pinger = isPingWanted() ? sender(pinged) : null;
         if (pinger != null && pinger.isFree() && !due.containsKey(pinger)) {
             due.put(pinger, new Due());
         }

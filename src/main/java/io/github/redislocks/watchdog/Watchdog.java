@@ -2,13 +2,11 @@ package io.github.redislocks.watchdog;
 
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.DutyLoop;
-import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.health.Availability;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.redis.Redis;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Objects;
@@ -32,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 public final class Watchdog {
 
     /** The pause before the next walk after an error that has nothing to do with Redis, such as a full heap. */
-    private static final long AGAIN_NANOS = 100_000_000;
+    static final long AGAIN_NANOS = 100_000_000;
 
     /**
      * The longest time between two walks while a task names any time. A walk is a look at what errors have left behind:
@@ -60,9 +58,6 @@ public final class Watchdog {
 
     private final Threads threads;
     private final DutyLoop scheduler;
-    /** Linked now, since there may be no memory for linking it later. */
-    private final Runnable onFree = this::wakeNow;
-
     private final AtomicLong wakeAtNanos = new AtomicLong(Long.MAX_VALUE);
     /** Set by the scheduler only. */
     private volatile long restUntilNanos;
@@ -225,27 +220,16 @@ public final class Watchdog {
 
     /** Inspects all tasks once; returns the time at which something is due next. */
     private long sweep(long now, long restNanos) {
-        Sweep sweep = new Sweep(clock, this, ping().channel(), restNanos);
-        long next = sweep.over(tasks, now + restNanos);
+        long next = new Sweep(clock, this, ping().channel(), restNanos).over(tasks, now + restNanos);
         retire();
-        Throwable met = sweep.trouble();
-        if (met != null) {
-            next = Math.min(next, clock.nanoTime() + AGAIN_NANOS);
-            Loggers.INTERNAL.error("The watchdog met an error and goes on", met);
-        }
         return next;
-    }
-
-    /** Makes the sender for the server of a key in advance, so that pending commands are sent without a walk. */
-    public void prepare(String key) {
-        sender(key, new HashSet<>());
     }
 
     private Ping ping() {
         return Objects.requireNonNull(ping, "Not started");
     }
 
-    /** The sender for the server of a key, or null if none could be made in this walk. */
+    /** The sender for the server of a key, or null if this walk has failed to start one. */
     @Nullable
     public BatchSender sender(String key, Set<String> withoutSender) {
         String server = redis.serverOf(key);
@@ -254,22 +238,13 @@ public final class Watchdog {
             return known;
         }
         BatchSender made =
-                new BatchSender(clock, redis, monitored, commandTimeoutNanos, ping(), onFree, threads, server);
+                new BatchSender(clock, redis, monitored, commandTimeoutNanos, ping(), this::wakeNow, threads, server);
+        made.start();
         BatchSender other = senders.putIfAbsent(server, made);
-        if (other != null) {
-            return other;
-        }
-        try {
-            made.start();
-        } catch (Throwable e) {
-            senders.remove(server, made);
-            made.close();
-            throw e;
-        }
-        if (scheduler.isClosed()) {
+        if (other != null || scheduler.isClosed()) {
             made.close();
         }
-        return made;
+        return other == null ? made : other;
     }
 
     private void retire() {

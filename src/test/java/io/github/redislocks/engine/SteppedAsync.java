@@ -43,8 +43,8 @@ abstract class SteppedAsync extends SteppedClient {
     boolean refusesThread;
     /** How often the thread for acquisitions was started. */
     int started;
-    /** Whether what tells handles meets an error. */
-    volatile boolean tellsNobody;
+    /** Whether the thread for callbacks of handles cannot be started. */
+    volatile boolean noCallbackThread;
     /** What happens when the thread for acquisitions reads the clock next. */
     volatile @Nullable Runnable onReading;
     /** How often it reads the clock until that happens. */
@@ -104,7 +104,7 @@ abstract class SteppedAsync extends SteppedClient {
 
     /** Not at its start, which the JDK's pools begin in another way since 21. */
     private Thread thread(Runnable work) {
-        if (tellsNobody) {
+        if (noCallbackThread) {
             throw new InternalError("of the test");
         }
         return new Stepped(work);

@@ -322,17 +322,19 @@ class BatchSenderTest {
     }
 
     @Test
-    void batchThatCannotBeSent_isOneThatMayHaveRun() {
+    void batchThatMeetsAnError_endsItsJobs() {
         server = calls -> {
             throw new OutOfMemoryError("of the test");
         };
         Question job = new Question();
-        send(false, List.of(job));
-        assertThat(job.told).containsExactly("begin", "what became of it could not be told", "end");
+        sender.send(new ArrayList<>(List.of(job)), false);
+        assertThat(catchThrowable(sender::run)).isInstanceOf(OutOfMemoryError.class);
+        assertThat(job.told).containsExactly("begin", "end");
+        assertThat(sender.isFree()).isTrue();
     }
 
     @Test
-    void jobThatCannotUseItsAnswer_hearsThatThereWasNone() {
+    void jobThatThrowsAtItsReply_countsAsUnanswered_andTheNextJobGetsItsReply() {
         Question broken = new Question() {
             @Override
             public void answered(Reply reply, long sentNanos) {
@@ -341,7 +343,7 @@ class BatchSenderTest {
         };
         Question after = new Question();
         send(false, List.of(broken, after));
-        assertThat(broken.told).containsExactly("begin", "what became of it could not be told", "end");
+        assertThat(broken.told).containsExactly("begin", "an error kept the reply from its job", "end");
         assertThat(after.told).containsExactly("begin", "OK", "end");
     }
 

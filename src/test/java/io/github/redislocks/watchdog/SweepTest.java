@@ -1,6 +1,7 @@
 package io.github.redislocks.watchdog;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.concurrent.Threads;
@@ -20,13 +21,14 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** One walk of the watchdog: each server is sent its own, and nothing keeps it from what is due elsewhere. */
+/** Tests of one walk of the watchdog: each server gets its jobs, whatever happens to other servers and tasks. */
 @Timeout(30)
 class SweepTest {
 
@@ -36,6 +38,7 @@ class SweepTest {
     private final Call call = Scripts.locked(LockKeys.of("redis-locks", "job"));
     private final List<Integer> batches = new CopyOnWriteArrayList<>();
     private final AtomicInteger pings = new AtomicInteger();
+    private final AtomicBoolean noThread = new AtomicBoolean();
     /** What the server of the key "held" waits for. */
     private final CountDownLatch held = new CountDownLatch(1);
 
@@ -70,9 +73,6 @@ class SweepTest {
 
         @Override
         public String serverOf(String key) {
-            if (key.equals("broken")) {
-                throw new OutOfMemoryError("of the test");
-            }
             return key;
         }
 
@@ -89,22 +89,28 @@ class SweepTest {
             redis,
             new MonitoredRedis(Settings.DEFAULTS, clock, redis, new EventNotifier(List.of())),
             1_000_000_000,
-            Threads.DAEMONS);
+            Threads.of(
+                    work -> {
+                        if (noThread.get()) {
+                            throw new OutOfMemoryError("unable to create native thread, of the test");
+                        }
+                        return Threads.daemon("", work);
+                    },
+                    "test"));
+    private final Ping ping = new Ping() {
+        @Override
+        public String channel() {
+            return CHANNEL;
+        }
+
+        @Override
+        public void ping(long timeoutNanos) {
+            pings.incrementAndGet();
+        }
+    };
 
     SweepTest() {
-        watchdog.lookAfter(
-                new Ping() {
-                    @Override
-                    public String channel() {
-                        return CHANNEL;
-                    }
-
-                    @Override
-                    public void ping(long timeoutNanos) {
-                        pings.incrementAndGet();
-                    }
-                },
-                List.of());
+        watchdog.lookAfter(ping, List.of());
     }
 
     @AfterEach
@@ -167,24 +173,21 @@ class SweepTest {
         return new Sweep(clock, watchdog, CHANNEL, 0);
     }
 
-    /** One walk on which these are due, each at the server of its key; returns the error on the way. */
-    private Throwable walk(String keys, Question... jobs) {
-        Sweep sweep = sweep();
+    /** One walk on which these jobs are due, each at the server of its key. */
+    private void walk(String keys, Question... jobs) {
         Task task = (now, horizon, due) -> {
             for (int i = 0; i < jobs.length; i++) {
                 due.add(keys.split(" ", -1)[i], jobs[i]);
             }
             return Long.MAX_VALUE;
         };
-        sweep.over(List.of(task), 0);
-        return sweep.trouble();
+        sweep().over(List.of(task), 0);
     }
 
-    private Throwable walk(String key) {
+    private void walk(String key) {
         Question job = new Question(false);
-        Throwable trouble = walk(key, job);
+        walk(key, job);
         job.awaitEnd();
-        return trouble;
     }
 
     @Test
@@ -195,20 +198,25 @@ class SweepTest {
     }
 
     @Test
-    void errorOfOneTask_isToldAfterTheOthersWereLookedAfter() {
-        Sweep sweep = sweep();
+    void over_withATaskThatThrows_sendsTheJobsOfTheOthersAndThrows() {
         IllegalStateException error = new IllegalStateException("of the test");
         Task broken = (now, horizon, due) -> {
             throw error;
         };
-        assertThat(sweep.over(List.of(broken, (now, horizon, due) -> 7), 0)).isEqualTo(7);
-        assertThat(sweep.trouble()).isSameAs(error);
+        Question job = new Question(false);
+        Task other = (now, horizon, due) -> {
+            due.add("a", job);
+            return Long.MAX_VALUE;
+        };
+        assertThatThrownBy(() -> sweep().over(List.of(broken, other), 0)).isSameAs(error);
+        job.awaitEnd();
+        assertThat(job.told).containsExactly("begin", "OK", "end");
     }
 
     @Test
     void jobs_areSentTogetherToTheirServers() {
         Question[] jobs = {new Question(false), new Question(false), new Question(false)};
-        assertThat(walk("a b a", jobs)).isNull();
+        walk("a b a", jobs);
         for (Question job : jobs) {
             job.awaitEnd();
             assertThat(job.told).containsExactly("begin", "OK", "end");
@@ -223,7 +231,7 @@ class SweepTest {
         walk("held", first);
         await().until(() -> batches.size() == 1);
         Question second = new Question(false);
-        assertThat(walk("held", second)).isNull();
+        walk("held", second);
         walk("a");
         assertThat(second.told).isEmpty();
         held.countDown();
@@ -231,7 +239,7 @@ class SweepTest {
     }
 
     /** A command that waits for its turn. */
-    private final class Command extends PendingCommand {
+    private class Command extends PendingCommand {
 
         Command(String key) {
             super(clock, key, Long.MAX_VALUE);
@@ -321,12 +329,92 @@ class SweepTest {
     }
 
     @Test
-    void serverThatCannotBeSentTo_keepsNothingFromOthers() {
+    void over_withAServerThatGetsNoThread_sendsToTheOthersAndTriesAgainSoon() {
+        watchdog.sender("a", new HashSet<>());
         Question unsent = new Question(false);
         Question sent = new Question(false);
-        assertThat(walk("broken a", unsent, sent)).isInstanceOf(OutOfMemoryError.class);
+        watchdog.start(ping, List.of((now, horizon, due) -> {
+            if (noThread.get() || !sent.told.isEmpty()) {
+                due.add("b", unsent);
+            }
+            if (noThread.get() && sent.told.isEmpty()) {
+                due.add("a", sent);
+            }
+            return Long.MAX_VALUE;
+        }));
+        noThread.set(true);
+        watchdog.wakeNow();
         sent.awaitEnd();
         assertThat(unsent.told).isEmpty();
+        noThread.set(false);
+        await().until(() -> {
+            clock.advanceMillis(100);
+            return unsent.told.contains("OK");
+        });
+    }
+
+    @Test
+    void senderWithoutWorkForAMinute_isClosed_exceptTheOnlyOne() {
+        watchdog.start(ping, List.of());
+        walk("a");
+        Thread a = watchdog.threads().get(1);
+        walkAfter(60_001);
+        assertThat(a.isAlive()).as("the only one").isTrue();
+        walk("a");
+        walk("b");
+        walkAfter(60_000);
+        assertThat(watchdog.threads()).hasSize(3);
+        walk("b");
+        walkAfter(1);
+        assertThat(watchdog.threads()).hasSize(2).doesNotContain(a);
+        await().until(() -> !a.isAlive());
+    }
+
+    private void walkAfter(long millis) {
+        clock.advanceMillis(millis);
+        watchdog.wakeNow();
+        await().until(watchdog::isIdle);
+    }
+
+    @Test
+    void close_endsItsThreads_andThoseMadeLater() throws InterruptedException {
+        watchdog.start(ping, List.of());
+        walk("a");
+        List<Thread> threads = watchdog.threads();
+        watchdog.close();
+        watchdog.sender("b", new HashSet<>());
+        assertThat(watchdog.threads()).hasSize(3).containsAll(threads);
+        for (Thread thread : watchdog.threads()) {
+            thread.join();
+        }
+    }
+
+    /** As a leave does whose successor has gone. */
+    @Test
+    void hasCommands_whileTheLastCommandAddsAnother_isTrue() {
+        Command next = new Command("a");
+        AtomicBoolean looked = new AtomicBoolean(true);
+        Command last = new Command("a") {
+            @Override
+            public long follow(Reply reply, long sentNanos) {
+                watchdog.run(next);
+                return DONE;
+            }
+
+            @Override
+            public boolean isDone() {
+                if (looked.compareAndSet(false, true)) {
+                    begin();
+                    call(0, 1);
+                    answered(new Reply("OK", List.of()), 0);
+                    end();
+                }
+                return super.isDone();
+            }
+        };
+        watchdog.run(last);
+        looked.set(false);
+        assertThat(watchdog.hasCommands(0)).isTrue();
     }
 
     @Test
@@ -350,7 +438,7 @@ class SweepTest {
         walk("a");
         walk("a");
         assertThat(watchdog.threads()).hasSize(2);
-        watchdog.prepare("b");
+        walk("b");
         assertThat(watchdog.threads()).hasSize(3);
     }
 }
