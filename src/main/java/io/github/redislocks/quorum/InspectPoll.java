@@ -9,8 +9,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A poll of all nodes of a quorum that shows the holder of a lock: the owner that a majority names. A candidate for
- * votes is not shown.
+ * A poll that shows the holder of a lock: the owner that a majority of the nodes names. It does not show a candidate
+ * for votes.
  */
 public final class InspectPoll extends Poll {
 
@@ -20,9 +20,10 @@ public final class InspectPoll extends Poll {
     private final int ofHolder;
 
     /**
-     * @param held the code of an answer that tells of a holder
-     * @param names how many values name the holder, the first ones
-     * @param ofHolder how many values tell of the holder; what is behind them is that of the node that tells most
+     * @param held the code of a reply that names a holder
+     * @param names how many of the first values identify the holder
+     * @param ofHolder how many of the first values describe the holder; the others are merged from the node that knows
+     *     most
      */
     public InspectPoll(int nodes, Call call, String held, int names, int ofHolder) {
         super(nodes);
@@ -39,40 +40,40 @@ public final class InspectPoll extends Poll {
 
     @Override
     @Nullable
-    public Result judge(Heard heard) {
+    public Result judge(Answers answers) {
         int most = 0;
-        for (Reply reply : heard.replies(held)) {
-            List<Reply> same = heard.replies(held).stream()
+        for (Reply reply : answers.replies(held)) {
+            List<Reply> same = answers.replies(held).stream()
                     .filter(other -> named(other).equals(named(reply)))
                     .toList();
             if (same.size() >= majority) {
-                // A master that joined late has not counted the re-entries.
+                // A master that gave its vote late, to a renewal, has not counted the re-entries.
                 Comparator<Reply> holds = Comparator.comparingLong(other -> ofHolder > 1 ? other.number(1) : 0);
-                return Result.of(merged(Collections.max(same, holds), heard));
+                return Result.of(merged(Collections.max(same, holds), answers));
             }
             most = Math.max(most, same.size());
         }
-        boolean mayBeHeld = most + heard.open() >= majority;
-        if (heard.open() > 0 && (mayBeHeld || heard.replies().size() < majority)) {
+        boolean mayBeHeld = most + answers.open() >= majority;
+        if (answers.open() > 0 && (mayBeHeld || answers.replies().size() < majority)) {
             return null;
         }
-        if (heard.replies().size() < majority) {
-            return Result.of(heard.noMajority("a look at the lock", majority));
+        if (answers.replies().size() < majority) {
+            return Result.of(answers.noMajority("a look at the lock", majority));
         }
         List<Object> nobody = new ArrayList<>(List.of("", 0L, 0L, 0L).subList(0, ofHolder));
-        return Result.of(merged(new Reply("FREE", nobody), heard));
+        return Result.of(merged(new Reply("FREE", nobody), answers));
     }
 
     private List<?> named(Reply holder) {
         return holder.values().subList(0, names);
     }
 
-    private Reply merged(Reply holder, Heard heard) {
+    private Reply merged(Reply holder, Answers answers) {
         if (ofHolder == 0) {
             return holder;
         }
         List<Object> values = new ArrayList<>(holder.values().subList(0, ofHolder));
-        heard.replies().stream()
+        answers.replies().stream()
                 .max(Comparator.comparingLong(reply -> reply.number(ofHolder)))
                 .ifPresent(most -> values.addAll(
                         most.values().subList(ofHolder, most.values().size())));

@@ -6,16 +6,16 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** A poll by which all nodes of a quorum do something that counts if a majority has done it. */
+/** A poll for a change on all nodes of a quorum, which counts once a majority has made it. */
 public class MajorityPoll extends Poll {
 
-    /** Looks at all nodes, and waits for all of them. */
+    /** Makes a poll that waits for the answers of all nodes. */
     public static MajorityPoll ofAll(int nodes, Call check) {
         return new MajorityPoll(nodes, check, Set.of("CHECKED"), "CHECKED", Long.MAX_VALUE) {
             @Override
             @Nullable
-            public Result judge(Heard heard) {
-                return heard.open() > 0 ? null : super.judge(heard);
+            public Result judge(Answers answers) {
+                return answers.open() > 0 ? null : super.judge(answers);
             }
         };
     }
@@ -26,9 +26,10 @@ public class MajorityPoll extends Poll {
     private final long patienceNanos;
 
     /**
-     * @param call the same for all nodes
-     * @param yes the codes of an answer that says that it was done
-     * @param success what the client is answered then; GONE if it cannot be any more
+     * @param call the call, the same for all nodes
+     * @param yes the codes of a reply that confirms the change
+     * @param success the code of the answer to the client once a majority confirms; the answer is GONE once no majority
+     *     can
      */
     public MajorityPoll(int nodes, Call call, Set<String> yes, String success, long patienceNanos) {
         super(nodes);
@@ -50,20 +51,21 @@ public class MajorityPoll extends Poll {
 
     @Override
     @Nullable
-    public Result judge(Heard heard) {
-        int done = (int) heard.replies().stream()
+    public Result judge(Answers answers) {
+        int done = (int) answers.replies().stream()
                 .filter(reply -> yes.contains(reply.code()))
                 .count();
         if (done >= majority) {
-            return Result.of(new Reply(success, List.of(), heard.resent()));
+            return Result.of(new Reply(success, List.of(), answers.resent()));
         }
-        int gone = heard.count("GONE") + heard.count("STALE");
-        // A candidate that has no majority will withdraw; and a master that has just started is only one less.
-        if (gone + heard.mostTaken() >= majority || heard.count("YOUNG") >= majority) {
-            return Result.of(new Reply("GONE", List.of(), heard.resent()));
+        int gone = answers.count("GONE") + answers.count("STALE");
+        // A candidate without a majority will withdraw its votes. A master that has just started counts as one that is
+        // away.
+        if (gone + answers.mostTaken() >= majority || answers.count("YOUNG") >= majority) {
+            return Result.of(new Reply("GONE", List.of(), answers.resent()));
         }
-        return heard.open() > 0
+        return answers.open() > 0
                 ? null
-                : Result.of(heard.noMajority(call.script().name(), majority));
+                : Result.of(answers.noMajority(call.script().name(), majority));
     }
 }

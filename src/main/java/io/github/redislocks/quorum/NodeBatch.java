@@ -68,7 +68,7 @@ final class NodeBatch {
         }
         String server = node.server.runId();
         List<Call> requests = requests(true);
-        return node.redis.begin(server, requests, timeoutNanos, receiver);
+        return node.redis.submit(server, requests, timeoutNanos, receiver);
     }
 
     /** Gives the polls their outcomes; returns false if a thread of the node must do more for one of them first. */

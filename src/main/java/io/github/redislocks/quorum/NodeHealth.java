@@ -14,10 +14,13 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Whether one master of a quorum is there, by what became of its calls: whether to ask it, and what is logged. */
+/**
+ * Whether one master of a quorum answers, judged by the outcomes of its calls. Decides whether to ask the master, and
+ * logs its outages.
+ */
 final class NodeHealth {
 
-    /** Half of the least time that a node is waited for, unless the command timeout is shorter. */
+    /** Half of the least time that a poll allows a node, unless the command timeout is shorter. */
     private static final long LITTLE_NANOS = 10_000_000;
 
     private final CircuitBreaker reachability = new CircuitBreaker();
@@ -26,12 +29,12 @@ final class NodeHealth {
     private final OutageNews news;
     private final BackgroundLog log;
     private final long awayNanos;
-    /** A call that had less time says nothing. */
+    /** A call with less time than this says nothing about the node. */
     private final long littleNanos;
 
     /**
-     * @param awayNanos a call that had less time and was not answered says little
-     * @param closing whether failures are not logged any more
+     * @param awayNanos an unanswered call with less time than this is no outage
+     * @param closing whether failures are no longer logged
      */
     NodeHealth(Supplier<String> address, long awayNanos, BooleanSupplier closing, Threads threads) {
         this.address = address;
@@ -42,32 +45,31 @@ final class NodeHealth {
         this.news = new OutageNews("A master of the quorum", address, closing, events);
     }
 
-    /** Lets what was found so far be logged, for a time. */
+    /** Waits until the news so far are logged, for a time at most. */
     void awaitLogged(Duration limit) {
         log.await(limit);
     }
 
-    /** Whether nothing has failed since it answered last. */
+    /** Whether no call has failed since the last answer. */
     boolean isSound() {
         return reachability.isClosed();
     }
 
     /**
-     * As {@link CircuitBreaker#enter}, for a call that has so much time. A node that is down is asked nothing that has
-     * too little, unless it has not been asked for long: mostly nothing is learned by it, and a node that hangs keeps
-     * each such request until it goes on.
+     * As {@link CircuitBreaker#enter}. A call with too little time may not probe a node that is down, unless no other
+     * call has probed it for long: such a call mostly learns nothing, and a node that hangs stores each request.
      */
     boolean enter(long now, long leftNanos) {
         boolean mayAsk = leftNanos >= littleNanos || isSound() || reachability.isOverdue(now);
         return mayAsk && reachability.enter(now, leftNanos);
     }
 
-    /** Why it is not asked. */
+    /** Why calls fail fast. */
     String why() {
         return reachability.why();
     }
 
-    /** Nothing was learned. */
+    /** Notes that a call learned nothing about the node. */
     void unknown() {
         reachability.unknown(System.nanoTime());
     }
@@ -78,7 +80,7 @@ final class NodeHealth {
         news.heard(System.nanoTime());
     }
 
-    /** Draws from what became of some calls whether the node is there. */
+    /** Judges the node by the outcomes of calls that were sent together. */
     void note(List<Outcome> outcomes, long timeoutNanos) {
         boolean answers = false;
         for (Outcome outcome : outcomes) {
@@ -107,7 +109,7 @@ final class NodeHealth {
         return failure instanceof RedisException.Unanswered unanswered && unanswered.isCut();
     }
 
-    /** The failure with the node's name, since there are several. */
+    /** The failure with the node's name in its message. */
     RedisException named(RedisException failure) {
         String text = String.valueOf(failure.getMessage());
         if (failure instanceof RedisException.Unanswered unanswered) {

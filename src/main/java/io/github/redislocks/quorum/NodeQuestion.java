@@ -60,16 +60,16 @@ final class NodeQuestion {
         answered = true;
         Outcome given = ofAllCopies(outcome);
         try {
-            poll.asked(node, mayRunUntilNanos(), given);
+            poll.settled(node, mayRunUntilNanos(), given);
         } finally {
-            poll.heard(node, given);
+            poll.answered(node, given);
         }
     }
 
     /** Answers a question that need not be sent. */
     void answerUnasked(PolledMaster node) {
         answered = true;
-        poll.heard(node, Poll.UNASKED);
+        poll.answered(node, Poll.UNASKED);
     }
 
     /** The outcome of all copies, given that of the last one, which does not say whether an earlier one has run. */

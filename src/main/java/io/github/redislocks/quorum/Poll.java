@@ -15,16 +15,16 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** A question to all nodes of a quorum, and what their answers come to: decided as soon as no further one matters. */
+/** A question to all nodes of a quorum, and its result, which is known as soon as no further answer can change it. */
 public abstract class Poll {
 
     /**
-     * What it came to.
+     * The result of a poll.
      *
-     * @param outcome the answer to the client, if nothing is asked next
-     * @param next what has to be asked besides, before there is an answer
-     * @param after what is asked then without waiting for it, so that nothing is left behind
-     * @param split whether several clients have votes and nobody a majority, so that asking once more may help
+     * @param outcome the answer to the client, if there is no next poll
+     * @param next a poll that has to follow before the client gets an answer, or null
+     * @param after a poll that follows without waiting for it, to clean up, or null
+     * @param split whether several clients have votes and none a majority, so that another round may help
      */
     public record Result(
             Outcome outcome, @Nullable Poll next, @Nullable Poll after, boolean split) {
@@ -38,20 +38,20 @@ public abstract class Poll {
         }
     }
 
-    /** The outcome of what is known without the answers of a majority. */
+    /** The outcome of a question whose answer is known without asking. */
     static final Outcome UNASKED = Outcome.of(new Reply(Reply.UNASKED, List.of()));
 
     public final int majority;
 
     private final long beganNanos = System.nanoTime();
-    private final ReentrantLock hearing = new ReentrantLock();
+    private final ReentrantLock changing = new ReentrantLock();
     private final Bell news = new Bell();
     private final List<@Nullable Outcome> outcomes;
-    /** How many nodes have been heard, and how many of them with a reply of their own. */
-    private int told;
+    /** How many nodes have an outcome, and how many of these outcomes are a reply of the node. */
+    private int outcomeCount;
 
-    private int heard;
-    /** How many of those had a vote to give: a master that has just started is one less, as one that is away. */
+    private int replyCount;
+    /** How many of these replies come from nodes that vote: a master that has just started does not. */
     private int voting;
 
     private volatile long stragglersUntilNanos = Long.MAX_VALUE;
@@ -62,50 +62,59 @@ public abstract class Poll {
         this.outcomes = new ArrayList<>(Collections.nCopies(nodes, null));
     }
 
-    /** The question, as it is put to one node. RunId: of the server that is meant; empty if it need not be named. */
+    /**
+     * The call for one node.
+     *
+     * @param runId the run id that the server must have; empty if the call need not name it
+     */
     public abstract Call call(PolledMaster node, String runId, long now, long timeoutNanos);
 
-    /** What the answers heard until now come to, or null if more of them may change it. */
-    public abstract @Nullable Result judge(Heard heard);
+    /** The result of the answers so far, or null if further answers may change it. */
+    public abstract @Nullable Result judge(Answers answers);
 
-    /** How long one node is waited for at most. */
+    /** The longest time that the poll allows one node. */
     public long patienceNanos() {
         return Long.MAX_VALUE;
     }
 
-    /** How long the others are waited for at most, once a majority that may vote was heard after so long a time. */
+    /**
+     * The longest time to wait for the other nodes, once a majority of voting nodes has answered after the given time.
+     */
     public long stragglersNanos(long majorityNanos) {
         return Long.MAX_VALUE;
     }
 
-    /** Whether a node has to be asked: if not, it has nothing, as is known without its answer. */
+    /**
+     * Whether a node has to be asked. If not, it has nothing to do with the question, which is known without its
+     * answer.
+     */
     public boolean concerns(PolledMaster node) {
         return true;
     }
 
-    /** Told before a node is asked, with the time from which on the request cannot run any more. */
+    /** Notes that a node will be asked, and until when the request may run there. */
     public void asking(PolledMaster node, long mayRunUntilNanos) {}
 
-    /** Told when it is sent to a node: not every one that is asked is. */
+    /** Notes that the request is sent to a node. Not every request that was announced is sent. */
     public void sending(PolledMaster node) {}
 
-    /** Whether a node is to be asked only after it has answered an earlier poll. */
+    /** Whether this question may be sent to a node only after the node has answered an earlier poll. */
     public boolean follows(Poll earlier) {
         return false;
     }
 
-    /** Told what became of it at a node, also after it was decided. */
-    public void asked(PolledMaster node, long mayRunUntilNanos, Outcome outcome) {}
+    /** Notes the outcome at a node, even after the result is known. */
+    public void settled(PolledMaster node, long mayRunUntilNanos, Outcome outcome) {}
 
-    public final void heard(PolledMaster node, Outcome outcome) {
+    public final void answered(PolledMaster node, Outcome outcome) {
         boolean changed = false;
-        hearing.lock();
+        changing.lock();
         try {
             if (result == null && outcomes.get(node.index) == null) {
                 outcomes.set(node.index, outcome);
                 Reply reply = outcome.reply();
                 boolean own = reply != null && !reply.is(Reply.UNASKED);
-                heard += own ? 1 : 0;
+                replyCount += own ? 1 : 0;
                 boolean votes = reply != null && own && !reply.is("YOUNG");
                 voting += votes ? 1 : 0;
                 if (voting == majority && votes) {
@@ -114,25 +123,26 @@ public abstract class Poll {
                     stragglersUntilNanos = more == Long.MAX_VALUE ? more : now + more;
                     changed = true;
                 }
-                told++;
-                if (told >= majority) {
-                    // Before that nothing can be decided.
-                    result = judge(new Heard(outcomes, false));
+                outcomeCount++;
+                if (outcomeCount >= majority) {
+                    // Fewer answers than a majority decide nothing.
+                    result = judge(new Answers(outcomes, false));
                     changed |= result != null;
                 }
             }
         } finally {
-            hearing.unlock();
+            changing.unlock();
         }
         if (changed) {
-            // Not at each answer: what waits would wake for nothing, as often as there are nodes.
+            // Only when something has changed: ringing at each answer would wake the waiting thread in vain.
             news.ring();
         }
     }
 
     /**
-     * Waits until it is decided, at most until a time; then by what was heard. An interrupt is kept. Pause: see
-     * {@link Bell}.
+     * Waits until the result is known, or judges by the answers that have come until a time. An interrupt is kept.
+     *
+     * @param pause as {@link Bell} has it
      */
     public final Result await(long deadlineNanos, LongConsumer pause) {
         news.await(deadlineNanos, () -> result != null || stragglersUntilNanos != Long.MAX_VALUE, pause);
@@ -140,30 +150,32 @@ public abstract class Poll {
             boolean sooner = stragglersUntilNanos - deadlineNanos < 0;
             news.await(sooner ? stragglersUntilNanos : deadlineNanos, () -> result != null, pause);
         }
-        hearing.lock();
+        changing.lock();
         try {
-            Result decided = result == null ? Objects.requireNonNull(judge(new Heard(outcomes, true))) : result;
+            Result decided = result == null ? Objects.requireNonNull(judge(new Answers(outcomes, true))) : result;
             result = decided;
             return decided;
         } finally {
-            hearing.unlock();
+            changing.unlock();
         }
     }
 
-    /** Whether a majority has answered: what fewer know may be true, but does not say that the quorum is there. */
+    /**
+     * Whether a majority has answered. The answer of fewer nodes may be right, but does not show that the quorum works.
+     */
     final boolean isAnswered() {
-        return result != null && heard >= majority;
+        return result != null && replyCount >= majority;
     }
 
-    /** What was heard until a moment; nodes that were not heard are open, or silent if nobody waits for them longer. */
-    public static final class Heard {
+    /** The answers so far. A node without an outcome is open; once the wait is over, it is silent. */
+    public static final class Answers {
 
         private final List<Reply> replies = new ArrayList<>();
         private final List<RedisException> failures = new ArrayList<>();
         private final int silent;
         private final boolean closed;
 
-        public Heard(List<@Nullable Outcome> outcomes, boolean closed) {
+        public Answers(List<@Nullable Outcome> outcomes, boolean closed) {
             this.closed = closed;
             for (Outcome outcome : outcomes) {
                 if (outcome != null && outcome.reply() != null) {
@@ -179,7 +191,7 @@ public abstract class Poll {
             return replies;
         }
 
-        /** From how many nodes an answer may still come. */
+        /** The number of nodes whose answer may still come. */
         public int open() {
             return closed ? 0 : silent;
         }
@@ -192,7 +204,7 @@ public abstract class Poll {
             return replies(code).size();
         }
 
-        /** Those to calls for votes that say this. */
+        /** The vote answers of one kind. */
         public <T extends VoteAnswer> List<T> votes(Class<T> kind) {
             List<T> votes = new ArrayList<>(replies.size());
             for (Reply reply : replies) {
@@ -204,7 +216,7 @@ public abstract class Poll {
             return votes;
         }
 
-        /** How many have given their vote to one and the same other owner. */
+        /** The largest number of votes that one other owner has. */
         public int mostTaken() {
             Map<String, Integer> owners = new HashMap<>();
             for (VoteAnswer.Taken taken : votes(VoteAnswer.Taken.class)) {
@@ -217,7 +229,7 @@ public abstract class Poll {
             return replies.stream().anyMatch(Reply::resent);
         }
 
-        /** That no majority could be had, with what each node said. */
+        /** The outcome that says that no majority could be reached, with the reason of each node. */
         public Outcome noMajority(String what, int majority) {
             String text = reasons(what, majority);
             boolean refused =
@@ -225,7 +237,7 @@ public abstract class Poll {
             if (refused) {
                 return Outcome.of(new RedisException.Refused(text, failures.get(0)));
             }
-            // A refusal as the cause means that the quorum is there: a majority has answered.
+            // A refusal as the cause means that the quorum works: a majority has answered.
             long refusals = failures.stream()
                     .filter(RedisException.Refused.class::isInstance)
                     .count();
@@ -237,7 +249,7 @@ public abstract class Poll {
             return Outcome.of(new RedisException.Unanswered(text, true, cause));
         }
 
-        /** What each node said that did not help to a majority. */
+        /** The reasons of the nodes that are missing for a majority. */
         public String reasons(String what, int majority) {
             List<String> reasons = new ArrayList<>();
             for (RedisException failure : failures) {

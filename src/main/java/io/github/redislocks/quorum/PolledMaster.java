@@ -3,7 +3,10 @@ package io.github.redislocks.quorum;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.ServerTime;
 
-/** One master of a quorum as the polls know it: its number, its server and clock, and what it may still have. */
+/**
+ * One master of a quorum as the polls see it: its index, server and clock, and the votes that the server may still
+ * have.
+ */
 public abstract class PolledMaster {
 
     public final int index;
@@ -19,6 +22,6 @@ public abstract class PolledMaster {
         this.time = server.time;
     }
 
-    /** Has this withdrawn once more, from a time on. */
+    /** Repeats a withdrawal, not before a time. */
     public abstract void again(Withdrawal order, long notBeforeNanos);
 }

@@ -23,18 +23,18 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Independent masters, of which a majority decides, as if they were one Redis: what the client asks is asked of all of
- * them at once, and answered when a majority has answered. Nobody else has to know that there are several.
+ * Independent masters that look like one Redis. Each call goes to all of them at once, and is answered when a majority
+ * has answered. Only this package knows that there are several servers.
  *
- * <p>Where votes are asked for, those that come to nothing are withdrawn, and asked for again after a pause drawn at
- * random if several clients hindered each other.
+ * <p>Votes that win nothing are withdrawn. If several clients hindered each other, the call asks again after a random
+ * pause.
  */
 public final class Quorum implements Redis {
 
-    /** How often votes are asked for in one call that finds them split. */
+    /** The most rounds of one call that finds the votes split. */
     private static final int ROUNDS = 8;
 
-    private static final long SAY_AGAIN_NANOS = 10_000_000_000L;
+    private static final long WARN_AGAIN_NANOS = 10_000_000_000L;
     public final List<QuorumNode> nodes = new ArrayList<>();
     private final QuorumCalls calls;
     private final VoteState.Register candidacies;
@@ -43,10 +43,10 @@ public final class Quorum implements Redis {
     private final long restartDelayMillis;
     private final String address;
     private final LongConsumer pause;
-    /** The last one that was made; its client has one at a time. */
+    /** The last subscription; a client has one at a time. */
     private volatile @Nullable QuorumSubscription subscription;
-    /** When it was last said that the masters have just started; 0 if never. */
-    private final AtomicLong saidNanos = new AtomicLong();
+    /** When the last warning about masters that have just started was logged; 0 if never. */
+    private final AtomicLong warnedNanos = new AtomicLong();
 
     /**
      * @param masters an odd number, three or more, each with data of its own
@@ -56,7 +56,11 @@ public final class Quorum implements Redis {
         this(masters, settings, restartDelayMillis, Threads.DAEMONS, LockSupport::parkNanos);
     }
 
-    /** With threads of a client. Pause: in which callers wait for answers. */
+    /**
+     * With the threads of a client.
+     *
+     * @param pause waits for answers, for some nanoseconds at most
+     */
     public Quorum(
             List<? extends Redis> masters,
             Settings settings,
@@ -78,14 +82,14 @@ public final class Quorum implements Redis {
         address = masters.stream().map(Redis::address).collect(Collectors.joining(", ", "a quorum of ", ""));
     }
 
-    /** How long the longest hold lasts that nobody renews. */
+    /** The longest time that a hold lasts without a renewal. */
     static Duration memory(Settings settings, long restartDelayMillis) {
         return restartDelayMillis == 0
                 ? Settings.MAX_LEASE
                 : Duration.ofMillis(Math.max(restartDelayMillis, 2 * settings.leaseMillis()));
     }
 
-    /** One call of the client, on its way to an answer. */
+    /** One call of the client, until it has its answer. */
     private final class Inquiry {
 
         private final Call call;
@@ -95,18 +99,18 @@ public final class Quorum implements Redis {
         private @Nullable Outcome outcome;
         private boolean split;
 
-        /** Waits for its turn at most until a time. */
+        /** Waits until no other call of the same attempt asks for votes, until a time at most. */
         Inquiry(Call call, long turnUntilNanos) {
             // The end of the stack must not leave the register of attempts or the batch of a node half changed.
             StackSpace.ensure();
             this.call = call;
             holder = candidacies.holder(call);
-            candidacies.forgetEnded(call);
+            candidacies.forgetOver(call);
             VoteState wanted = candidacies.of(call);
             candidacy = wanted != null && wanted.enter(turnUntilNanos) ? wanted : null;
         }
 
-        /** Makes the first poll of a round. */
+        /** Makes the poll of the first or a further round. */
         void start(long token) {
             split = false;
             if (call.request() instanceof Request.Wanting wanting) {
@@ -114,7 +118,7 @@ public final class Quorum implements Redis {
                     poll = candidacy.poll(calls, wanting, token);
                     return;
                 }
-                // The attempt has ended, or another call of it asks for votes at this moment.
+                // The attempt is over, or another call of the attempt asks for votes at this moment.
                 outcome = wanting instanceof Request.Acquire
                         ? Outcome.of(unanswered("an earlier question of this attempt has not been answered"))
                         : Poll.UNASKED;
@@ -125,18 +129,17 @@ public final class Quorum implements Redis {
             }
         }
 
-        void heard(Poll asked, Poll.Result result) {
+        void accept(Poll asked, Poll.Result result) {
             poll = result.next();
             if (poll == null) {
                 split = result.split();
                 if (result.outcome().failure() instanceof RedisException.Unready unready) {
-                    say(unready);
+                    warn(unready);
                 }
-                Outcome heard =
-                        result.outcome().reply() == null || asked.isAnswered() ? result.outcome() : Poll.UNASKED;
+                Outcome last = result.outcome().reply() == null || asked.isAnswered() ? result.outcome() : Poll.UNASKED;
                 outcome = candidacy != null && call.request() instanceof Request.Wanting wanting
-                        ? candidacy.answer(wanting, heard)
-                        : heard;
+                        ? candidacy.answer(wanting, last)
+                        : last;
             }
         }
 
@@ -152,7 +155,7 @@ public final class Quorum implements Redis {
             return last;
         }
 
-        /** Lets the next call of the same attempt ask. */
+        /** Lets the next call of the same attempt ask for votes. */
         void exit() {
             if (candidacy != null) {
                 candidacy.exit();
@@ -161,10 +164,10 @@ public final class Quorum implements Redis {
     }
 
     /** Logs why lock() waits. */
-    private void say(RedisException.Unready unready) {
+    private void warn(RedisException.Unready unready) {
         long now = System.nanoTime();
-        long last = saidNanos.get();
-        if ((last == 0 || now - last > SAY_AGAIN_NANOS) && saidNanos.compareAndSet(last, now)) {
+        long last = warnedNanos.get();
+        if ((last == 0 || now - last > WARN_AGAIN_NANOS) && warnedNanos.compareAndSet(last, now)) {
             Loggers.CONNECTION.warn("At {} {}: lock() waits for them", address, unready.getMessage());
         }
     }
@@ -200,7 +203,7 @@ public final class Quorum implements Redis {
         List<Inquiry> inquiries = new ArrayList<>(batch.size());
         try {
             for (Call call : batch) {
-                // Not to wait for one holds up all others.
+                // Without waiting, which would delay all other calls of the batch.
                 inquiries.add(new Inquiry(call, System.nanoTime()));
             }
             long token = token();
@@ -234,7 +237,7 @@ public final class Quorum implements Redis {
                 Poll poll = inquiry.poll;
                 if (poll != null) {
                     Poll.Result result = poll.await(deadline, wait);
-                    inquiry.heard(poll, result);
+                    inquiry.accept(poll, result);
                     if (result.after() != null) {
                         after.add(result.after());
                     }
@@ -252,7 +255,7 @@ public final class Quorum implements Redis {
         }
     }
 
-    /** Waits for a random time that grows with the rounds; false if there is not so much left. An interrupt is kept. */
+    /** Waits for a random time that grows with the rounds; returns false if less time is left. An interrupt is kept. */
     private static boolean pause(int round, long deadline) {
         long end = System.nanoTime() + ThreadLocalRandom.current().nextLong(1_000_000L << round);
         if (end - deadline >= 0) {
@@ -269,13 +272,13 @@ public final class Quorum implements Redis {
         return true;
     }
 
-    /** Of how many attempts something is remembered, over all nodes. */
+    /** The number of attempts of which this client or its nodes remember something. */
     public int remembered() {
         return candidacies.size()
                 + nodes.stream().mapToInt(QuorumNode::remembered).sum();
     }
 
-    /** The token to want: the time, by the node whose clock is furthest ahead. */
+    /** The token to ask for: the time, by the clock of the node that is furthest ahead. */
     private long token() {
         long now = System.nanoTime();
         return nodes.stream()
@@ -284,7 +287,7 @@ public final class Quorum implements Redis {
                 .orElse(0);
     }
 
-    /** The answer to the look at all nodes: each has been judged by itself. */
+    /** The answer to a check of all nodes, each of which has checked its server by itself. */
     private Outcome checked() {
         for (QuorumNode node : nodes) {
             String objection = node.server.objection();
@@ -303,7 +306,7 @@ public final class Quorum implements Redis {
         return made;
     }
 
-    /** Returns without waiting: a message that is lost on one way comes on another. */
+    /** Returns without waiting. A message that is lost on its way to one node arrives by another. */
     @Override
     public void publish(String channel, String message, long timeoutNanos) {
         QuorumSubscription own = subscription;
@@ -328,7 +331,7 @@ public final class Quorum implements Redis {
         return false;
     }
 
-    /** A server that forgot its votes gives none for as long as they may have lasted, so none may last longer. */
+    /** A server that has forgotten its votes gives none for the restart delay. So no hold may last longer. */
     @Override
     public long memoryMillis() {
         return restartDelayMillis == 0 ? Long.MAX_VALUE : restartDelayMillis;
@@ -343,9 +346,9 @@ public final class Quorum implements Redis {
     public void close() {
         timer.close();
         long deadline = System.nanoTime() + timeoutNanos;
-        // What it has in hand it gives back.
+        // The current task may hand its last withdrawals to the nodes, which send them below.
         timer.awaitEnd(Duration.ofNanos(timeoutNanos));
-        // All nodes at once: one that hangs takes no time from the others.
+        // All nodes at once, so that a hanging node takes no time from the others.
         nodes.forEach(node -> node.shutDown(deadline));
         nodes.forEach(node -> node.close(deadline));
     }

@@ -14,18 +14,20 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** What the nodes of a quorum are asked for each call of its client: the scripts of a node, and their arguments. */
+/** The calls and polls that a quorum makes of its client's calls: the scripts for one node, and their arguments. */
 public final class QuorumCalls {
 
-    /** The time of a quorum, which has none: its requests are dated by the clocks of the nodes. */
+    /**
+     * The value for "now" in replies: a quorum has no time of its own, and its nodes date requests by their own clocks.
+     */
     public static final long NOW = 1;
 
     /**
-     * The server that a vote is asked of.
+     * The server that a call asks for a vote.
      *
-     * @param runId empty if it need not be named
-     * @param fromMicros its time before which it is to give no new vote, or 0
-     * @param notAfterMicros its time after which the vote is not to be given any more
+     * @param runId its run id; empty if the call need not name it
+     * @param fromMicros the server's time before which the server must not give a new vote, or 0
+     * @param notAfterMicros the server's time after which the server must not give the vote any more
      */
     public record At(String runId, long fromMicros, long notAfterMicros) {
 
@@ -41,9 +43,9 @@ public final class QuorumCalls {
     public static final long MIN_PATIENCE_NANOS = 20_000_000;
     private static final int PATIENCES_PER_LEASE = 10;
     private static final String NO_REENTRY = "";
-    /** In place of a token: nothing is renewed. */
+    /** In place of a token: the call renews nothing. */
     private static final long NO_HOLD = -1;
-    /** Of a vote. */
+    /** The number of arguments of a vote with all options. */
     private static final int ALL_ARGUMENTS = 11;
 
     private final int nodes;
@@ -61,17 +63,21 @@ public final class QuorumCalls {
         return ballots.incrementAndGet();
     }
 
-    /** How long one node is waited for. */
+    /** How long to wait for one node. */
     public static long patienceNanos(long leaseMillis) {
         return Math.max(MIN_PATIENCE_NANOS, leaseMillis * 1_000_000 / PATIENCES_PER_LEASE);
     }
 
-    /** For a candidate. */
+    /** The call for the vote of a candidate. */
     public Call vote(VotePoll.Candidate candidate, long ballot, long token, At at) {
         return vote(candidate, ballot, token, NO_HOLD, at);
     }
 
-    /** Lapsed: the token of a later vote that has ended there by its lease and came to nothing, or 0. */
+    /**
+     * The call that renews a vote.
+     *
+     * @param lapsed the token of a later vote that expired on the node without a majority, or 0
+     */
     public Call renewal(VotePoll.Candidate holder, long ballot, long token, long lapsed, At at) {
         return vote(holder, ballot, token, lapsed, at);
     }
@@ -98,7 +104,7 @@ public final class QuorumCalls {
         if (lapsed != NO_HOLD) {
             args.add(Long.toString(lapsed));
         }
-        // Each key and argument costs a master time, and so the fewest are named.
+        // Each key and argument costs the master time, so the call names as few as possible.
         return new Call(VOTE, place ? keys : List.of(keys.get(0), keys.get(3)), args);
     }
 
@@ -114,18 +120,18 @@ public final class QuorumCalls {
         return new Call(WITHDRAW, order.keys().subList(0, 4), args);
     }
 
-    /** As the scripts have it. */
+    /** The word that the scripts use. */
     private static String word(Enum<?> value) {
         return value.name().toLowerCase(Locale.ROOT);
     }
 
-    /** For a candidate that has won already: that a majority still has it. */
-    public Poll kept(VotePoll.Candidate candidate) {
+    /** A poll that checks whether a majority still has the votes of a candidate that has won. */
+    public Poll stillWon(VotePoll.Candidate candidate) {
         Request.Keeping kept = new Request.Renew(candidate.owner(), candidate.attempt(), candidate.leaseMillis());
         return keeping(candidate.keys().subList(0, 1), kept, NO_REENTRY, null);
     }
 
-    /** Of a call that asks for no votes. */
+    /** The poll for a call that does not ask for votes. */
     public Poll poll(Call call) {
         Request request = call.request();
         if (request instanceof Request.Reenter reentry) {
@@ -138,7 +144,7 @@ public final class QuorumCalls {
             return ending(call, ending);
         }
         if (request instanceof Request.Force force) {
-            // By its owner: the masters may have different tokens for it until it is renewed.
+            // By the owner, since the masters may have different tokens of one hold until it is renewed.
             Call withdrawal = withdraw(new Withdrawal(
                     call.keys(),
                     force.owner(),
@@ -159,7 +165,11 @@ public final class QuorumCalls {
         throw new UnsupportedOperationException("A quorum cannot do " + call.script());
     }
 
-    /** Otherwise: what is asked if it is not known whether a majority has it; or null. */
+    /**
+     * The poll for a re-entry.
+     *
+     * @param otherwise the poll to make if no majority confirms the hold, or null
+     */
     public Poll reentry(Call call, Request.Reenter reentry, @Nullable Supplier<Poll> otherwise) {
         return keeping(call.keys(), reentry, Integer.toString(reentry.countBefore()), otherwise);
     }
@@ -177,8 +187,8 @@ public final class QuorumCalls {
         return new MajorityPoll(nodes, keep, Set.of("OK"), "OK", patienceNanos(kept.leaseMillis())) {
             @Override
             @Nullable
-            public Result judge(Heard heard) {
-                Result result = super.judge(heard);
+            public Result judge(Answers answers) {
+                Result result = super.judge(answers);
                 return result == null || result.outcome().reply() != null || otherwise == null
                         ? result
                         : new Result(result.outcome(), otherwise.get(), null, false);
@@ -195,10 +205,10 @@ public final class QuorumCalls {
             }
 
             @Override
-            public void asked(PolledMaster node, long mayRunUntilNanos, Outcome outcome) {
+            public void settled(PolledMaster node, long mayRunUntilNanos, Outcome outcome) {
                 Reply reply = outcome.reply();
                 if (reply == null || reply.is("OK")) {
-                    node.unanswered.kept(new UnansweredVotes.Question(
+                    node.unanswered.renewed(new UnansweredVotes.Question(
                             kept.attempt(), ballot, false, kept.leaseMillis(), mayRunUntilNanos));
                 }
             }

@@ -16,16 +16,16 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The masters of a quorum as they were named, before they are connected to.
+ * The masters of a quorum as the user named them, before the client connects.
  *
  * @param all an odd number of different servers, three or more
  */
 public record QuorumMasters(List<RedisUri> all) {
 
     /**
-     * Reads their URIs.
+     * Reads the URIs of the masters.
      *
-     * @throws IllegalArgumentException if one cannot work, or they are not an odd number of different servers
+     * @throws IllegalArgumentException if a URI is invalid, or there is not an odd number of different servers
      */
     public static QuorumMasters parse(String... uris) {
         List<RedisUri> all = new ArrayList<>();
@@ -42,9 +42,9 @@ public record QuorumMasters(List<RedisUri> all) {
     }
 
     /**
-     * These, each a single server.
+     * The masters at these URIs, each of a single server.
      *
-     * @throws IllegalArgumentException if they are not an odd number of different servers
+     * @throws IllegalArgumentException if there is not an odd number of different servers
      */
     public static QuorumMasters of(List<RedisUri> all) {
         Set<Topology> seen = new HashSet<>();
@@ -63,7 +63,7 @@ public record QuorumMasters(List<RedisUri> all) {
         return new QuorumMasters(List.copyOf(all));
     }
 
-    /** What the last of them that names a command timeout says, or null. */
+    /** The command timeout of the last URI that has one, or null. */
     @Nullable
     public Duration commandTimeout() {
         Duration last = null;
@@ -73,7 +73,11 @@ public record QuorumMasters(List<RedisUri> all) {
         return last;
     }
 
-    /** Opens the connections to all of them. Delay: for how long one that has restarted gives no vote, or null. */
+    /**
+     * Opens the connections to all masters.
+     *
+     * @param restartDelay how long a restarted master gives no vote, or null for the default
+     */
     public Quorum open(String clientId, Settings settings, @Nullable Duration restartDelay, Threads threads) {
         if (settings.replicaAcks() > 0) {
             throw new IllegalArgumentException("replicaAcks is " + settings.replicaAcks()

@@ -86,7 +86,7 @@ public final class QuorumNode extends PolledMaster {
                 // Noted before the request is sent: another client's withdrawal may overtake the request.
                 poll.asking(this, question.mayRunUntilNanos());
             } else {
-                poll.heard(this, Poll.UNASKED);
+                poll.answered(this, Poll.UNASKED);
             }
         }
         if (!background) {
@@ -252,10 +252,10 @@ public final class QuorumNode extends PolledMaster {
     public interface Listener {
 
         /** The number of messages received so far. */
-        long heard();
+        long received();
 
         /** Notes that a message was published after this number of messages had been received. */
-        void published(long heardBefore);
+        void published(long receivedBefore);
     }
 
     /** Sends a message, without waiting. If no thread can, other nodes may bring the message. */
@@ -275,11 +275,11 @@ public final class QuorumNode extends PolledMaster {
             return;
         }
         try {
-            long heard = listener == null ? 0 : listener.heard();
+            long received = listener == null ? 0 : listener.received();
             redis.publish(channel, message, left);
             health.answered();
             if (listener != null) {
-                listener.published(heard);
+                listener.published(received);
             }
         } catch (RedisException e) {
             health.note(List.of(Outcome.of(e)), left);

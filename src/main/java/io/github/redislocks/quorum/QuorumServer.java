@@ -15,64 +15,68 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The server behind one node of a quorum, as the last look found it: before the first call, and whenever another one
- * has answered than the one that was meant. By that look it is known from when on the server may give new votes.
+ * The server behind one node of a quorum, as the last check found it. The node checks the server before the first call
+ * and after another server has answered. The check finds out from when on the server may give new votes.
  *
- * <p>Only a restarted server tells by its uptime which votes it may have forgotten. A promoted replica, or a server
- * that ran before the last answer of the one in whose place it is, may not know the votes that were given: it is met as
- * a server that starts at this moment.
+ * <p>The uptime shows which votes a server may have forgotten, but only if that server restarted. A promoted replica,
+ * or another server at the same address that ran all the time, may never have known the votes. It counts as a server
+ * that has just started.
  */
 public final class QuorumServer {
 
-    private static final long LOOK_AGAIN_NANOS = 10_000_000_000L;
-    /** More than the error of the estimate of a server's time, which is a round trip. */
+    private static final long CHECK_AGAIN_NANOS = 10_000_000_000L;
+    /** More than the error of the estimated server time, which is a round trip. */
     public static final long LATE_MARGIN_NANOS = 100_000_000;
 
-    /** The uptime is the difference of two times in whole seconds: it may tell a second too much. */
+    /** The error of an uptime, which is the difference of two times in whole seconds. */
     private static final long UPTIME_ERROR_MICROS = 1_000_000;
 
     /**
-     * In place of the run id of a replica, which keeps its own when it is promoted: then it is met as another server.
+     * In place of the run id of a replica, so that the promoted replica, which keeps its run id, counts as another
+     * server.
      */
     private static final String REPLICA = "replica";
 
     /**
-     * Before which time of the server it gives no new vote, and until when it is told so: for twice as long, so that
-     * only the server's clock counts.
+     * A time in which the server gives no new votes.
+     *
+     * @param untilMicros the end, by the server's clock
+     * @param namedUntilNanos how long requests name this end: for twice as long, so that only the server's clock counts
      */
-    private record Silence(long untilMicros, long toldUntilNanos) {}
+    private record Silence(long untilMicros, long namedUntilNanos) {}
 
     public final Redis redis;
     public final ServerTime time = new ServerTime();
 
     private final String keyPrefix;
-    /** Of nobody, to try whether it may be listened to. */
+    /** A mailbox that nobody reads, to find out whether the user may subscribe. */
     private final String mailbox;
 
     private final Call check;
     private final long restartDelayMillis;
     private final long leaseMillis;
-    /** Whose run id is whose, by the addresses of the quorum: each server has one vote. */
+    /** The run ids of all servers of the quorum, each of which has one vote. */
     private final ConcurrentMap<String, Redis> known;
 
     private final LongSupplier nanoTime;
-    private final ReentrantLock looking = new ReentrantLock();
+    private final ReentrantLock checking = new ReentrantLock();
     private volatile @Nullable String runId;
     private volatile @Nullable String objection;
     private volatile @Nullable Silence silence;
-    /** Whether another server has answered than the one with the run id. */
+    /** Whether another server than the one with this run id has answered. */
     private volatile boolean doubted;
 
-    private volatile long lookedNanos;
-    /** When the server answered last, by its clock. */
+    private volatile long checkedNanos;
+    /** The server's time in its last answer. */
     private volatile long answeredMicros;
 
     /**
-     * Of which nothing is known yet.
+     * Makes a server that is still to be checked.
      *
-     * @param keyPrefix of the locks
+     * @param keyPrefix the prefix of the locks' keys
      * @param restartDelayMillis how long a restarted server must have run before it votes; 0 if it forgets nothing
-     * @param leaseMillis for how long another server gives no vote at least, since it does not know those given
+     * @param leaseMillis the least time that another server at this address gives no vote, since it does not know those
+     *     given
      * @param known the run ids of all nodes
      */
     public QuorumServer(
@@ -84,7 +88,7 @@ public final class QuorumServer {
         this(redis, keyPrefix, restartDelayMillis, leaseMillis, known, System::nanoTime);
     }
 
-    /** By a clock, of which only is told how long ago a server was looked at. */
+    /** With a clock for the pauses between checks. */
     public QuorumServer(
             Redis redis,
             String keyPrefix,
@@ -102,34 +106,37 @@ public final class QuorumServer {
         this.nanoTime = nanoTime;
     }
 
-    /** The run id of the server that is meant; empty if it is not known. */
+    /** The run id that the server had at the last check; empty if it is unknown. */
     public String runId() {
         String id = runId;
         return id == null ? "" : id;
     }
 
-    /** The server's time before which it is to give no new vote; 0 if that is over. */
+    /** The server's time before which the server must not give a new vote; 0 if that time is over. */
     public long votesFromMicros() {
-        Silence told = silence;
-        return told == null || nanoTime.getAsLong() - told.toldUntilNanos > 0 ? 0 : told.untilMicros;
+        Silence now = silence;
+        return now == null || nanoTime.getAsLong() - now.namedUntilNanos > 0 ? 0 : now.untilMicros;
     }
 
-    /** Why it cannot be one of a quorum, or null. */
+    /** Why the server cannot be part of a quorum, or null. */
     @Nullable
     public String objection() {
         return objection;
     }
 
-    /** Looks at the server if that is due, and learns its time; throws if it cannot be one of a quorum. */
+    /**
+     * Checks the server if a check is due; throws if the server cannot be part of a quorum. The check also learns the
+     * server's time.
+     */
     public void checkOnce(long timeoutNanos) {
-        if (isToBeLookedAt()) {
-            looking.lock();
+        if (isCheckDue()) {
+            checking.lock();
             try {
-                if (isToBeLookedAt()) {
-                    meet(look(timeoutNanos), timeoutNanos);
+                if (isCheckDue()) {
+                    adopt(check(timeoutNanos), timeoutNanos);
                 }
             } finally {
-                looking.unlock();
+                checking.unlock();
             }
         }
         String why = objection;
@@ -138,18 +145,18 @@ public final class QuorumServer {
         }
     }
 
-    /** Whether {@link #checkOnce} has nothing to do and no objection. */
+    /** Whether no check is due and there is no objection. */
     public boolean isTrusted() {
-        return objection == null && !isToBeLookedAt();
+        return objection == null && !isCheckDue();
     }
 
-    /** Before its first call, and if another one answered; and now and then if something spoke against it. */
-    private boolean isToBeLookedAt() {
-        return objection == null ? runId == null || doubted : nanoTime.getAsLong() - lookedNanos > LOOK_AGAIN_NANOS;
+    /** A check is due before the first call and after another server has answered; with an objection, now and then. */
+    private boolean isCheckDue() {
+        return objection == null ? runId == null || doubted : nanoTime.getAsLong() - checkedNanos > CHECK_AGAIN_NANOS;
     }
 
-    private ServerRequirements look(long timeoutNanos) {
-        lookedNanos = nanoTime.getAsLong();
+    private ServerRequirements check(long timeoutNanos) {
+        checkedNanos = nanoTime.getAsLong();
         long sent = System.nanoTime();
         Reply answer;
         try {
@@ -170,7 +177,7 @@ public final class QuorumServer {
         return server;
     }
 
-    /** Notes an answer of the server, which had its time; of many in a second one. */
+    /** Notes the time in an answer of the server, at most once a second. */
     public void answered(long micros) {
         if (micros - answeredMicros > 1_000_000) {
             answeredMicros = micros;
@@ -182,24 +189,24 @@ public final class QuorumServer {
         doubted = true;
     }
 
-    /** Notes that the server is a replica now: it has forgotten what its master does not know. */
+    /** Notes that the server has become a replica, which forgets what its master does not know. */
     public void becameReplica() {
-        looking.lock();
+        checking.lock();
         try {
             runId = REPLICA;
         } finally {
-            looking.unlock();
+            checking.unlock();
         }
     }
 
-    /** Finds out whether the server that was looked at can be one of a quorum, and from when on it gives new votes. */
-    private void meet(ServerRequirements server, long timeoutNanos) {
+    /** Decides whether the server can be part of a quorum, and from when on it may give new votes. */
+    private void adopt(ServerRequirements server, long timeoutNanos) {
         object(server, timeoutNanos);
         if (server.isReplica()) {
             runId = REPLICA;
         } else if (objection == null) {
             if (!server.runId().equals(runId)) {
-                meetAnother(server);
+                adoptAnother(server);
             }
             runId = server.runId();
             answeredMicros = server.nowMicros();
@@ -207,15 +214,15 @@ public final class QuorumServer {
         doubted = false;
     }
 
-    private void meetAnother(ServerRequirements server) {
+    private void adoptAnother(ServerRequirements server) {
         boolean restarted = runId == null || (!server.wasPromoted() && !server.ranAt(answeredMicros));
         long delayMillis = restarted ? restartDelayMillis : Math.max(restartDelayMillis, leaseMillis);
         long sinceMicros = restarted ? server.startedMicros() + UPTIME_ERROR_MICROS : server.nowMicros();
-        // A restarted server knows no vote that it did not know before.
+        // A restarted server does not regain votes that it had forgotten before.
         long untilMicros =
                 Math.max(delayMillis == 0 ? 0 : sinceMicros + delayMillis * 1_000, restarted ? votesFromMicros() : 0);
         long leftMicros = untilMicros - server.nowMicros();
-        // Written before the run id and read after it: a request that names the new server then heeds its silence.
+        // Written before the run id and read after it, so that a request with the new run id respects the silence.
         silence = leftMicros <= 0 ? null : new Silence(untilMicros, nanoTime.getAsLong() + 2_000 * leftMicros);
         if (!restarted) {
             Loggers.CONNECTION.warn(

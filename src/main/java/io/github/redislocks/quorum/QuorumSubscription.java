@@ -18,21 +18,23 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A subscription to one channel on all nodes of a quorum. It is open as long as a majority of them is subscribed, since
- * then every majority that frees a lock has one of these; each node that is not is tried again.
+ * A subscription to one channel on all nodes of a quorum. It is open while a majority of the nodes is subscribed: every
+ * majority that frees a lock then includes one of them. A lost subscription to a node is opened again.
  */
 public final class QuorumSubscription implements Redis.Subscription {
 
-    /** In place of a message: it may be broken, which is seen at once so. */
+    /** Wakes the reader in place of a message, since the subscription may be broken. */
     private static final String BROKEN = "broken";
 
-    /** How soon it is seen otherwise: there may be no memory to say so. */
+    /** How soon the reader looks without being woken: there may be no memory for the wake-up. */
     private static final long LOOK_UP_SECONDS = 1;
 
     private final String channel;
     private final long timeoutNanos;
     private final int majority;
-    /** Without a Condition, of which an error at its first signal may lose the waiter for good. */
+    /**
+     * A queue without a Condition of the JDK, which may lose a waiter permanently if its first signal meets an error.
+     */
     private final BlockingQueue<String> messages;
 
     private final List<Reader> readers = new ArrayList<>();
@@ -68,7 +70,7 @@ public final class QuorumSubscription implements Redis.Subscription {
                     System.nanoTime() + timeoutNanos, nanos -> subscription.open.await(nanos, TimeUnit.NANOSECONDS));
         } finally {
             if (!opened) {
-                // Also after an error, since nobody else could close it.
+                // Even after an error, since no caller has the subscription to close it.
                 subscription.close();
             }
         }
@@ -83,7 +85,7 @@ public final class QuorumSubscription implements Redis.Subscription {
         return channel.equals(name);
     }
 
-    /** What hears the messages of one node. */
+    /** The listener for the messages of one node. */
     public QuorumNode.Listener listener(int node) {
         return readers.get(node);
     }
@@ -100,30 +102,30 @@ public final class QuorumSubscription implements Redis.Subscription {
                     break;
                 }
             } catch (InterruptedException e) {
-                // Nobody interrupts the reader of a mailbox but a closing JVM, which also closes this.
+                // Only a closing JVM interrupts the reader of a mailbox, and it closes this subscription as well.
             }
         }
         throw new RedisException.Unanswered(
                 "The subscription to " + channel + " is " + (closed ? "closed" : "broken"), false, null);
     }
 
-    /** If it meets an error, {@link #next} ends all the same, and what is not closed yet wants another call. */
+    /** Ends {@link #next}. After an error, a further call closes the readers that are still open. */
     @Override
     public void close() {
         closed = true;
-        // Without any need of memory.
+        // Without an iterator, which needs memory.
         for (int i = 0; i < readers.size(); i++) {
             readers.get(i).loop.close();
         }
         for (int i = 0; i < readers.size(); i++) {
-            readers.get(i).end();
+            readers.get(i).closeCurrent();
         }
         messages.add(BROKEN);
     }
 
     /**
-     * Reads what one node has to say, and subscribes anew when it is lost; also when it is open on one side only, so
-     * that what the client sends to itself does not come back.
+     * Reads the messages of one node. Subscribes again after the subscription is lost, and after it has become deaf:
+     * then messages that the client publishes itself do not come back.
      */
     private final class Reader implements QuorumNode.Listener {
 
@@ -131,18 +133,18 @@ public final class QuorumSubscription implements Redis.Subscription {
         private final DutyLoop loop;
         private final Backoff backoff = Backoff.ofSubscriptions();
         private volatile Redis.@Nullable Subscription current;
-        private final AtomicLong heard = new AtomicLong();
-        /** When the first message was published of which nothing came back, and what had been heard before. */
-        private volatile long unheardNanos;
+        private final AtomicLong received = new AtomicLong();
+        /** When the first message without an echo was published, and how many messages had been received before. */
+        private volatile long silentSinceNanos;
 
-        private volatile long heardBefore;
+        private volatile long receivedBefore;
 
         Reader(QuorumNode node) {
             this.redis = node.redis;
-            this.loop = new DutyLoop(node.threads, "mailbox-" + redis.address(), this::turn);
+            this.loop = new DutyLoop(node.threads, "mailbox-" + redis.address(), this::subscribeAndRead);
         }
 
-        private void turn() {
+        private void subscribeAndRead() {
             try {
                 read();
             } catch (RedisException e) {
@@ -166,12 +168,12 @@ public final class QuorumSubscription implements Redis.Subscription {
             try {
                 while (true) {
                     String message = made.next();
-                    heard.incrementAndGet();
+                    received.incrementAndGet();
                     messages.add(message);
                 }
             } finally {
                 current = null;
-                unheardNanos = 0;
+                silentSinceNanos = 0;
                 subscribed.decrementAndGet();
                 made.close();
                 messages.add(BROKEN);
@@ -179,25 +181,25 @@ public final class QuorumSubscription implements Redis.Subscription {
         }
 
         @Override
-        public long heard() {
-            return heard.get();
+        public long received() {
+            return received.get();
         }
 
         @Override
         public void published(long before) {
             Redis.Subscription running = current;
             long now = System.nanoTime();
-            if (unheardNanos == 0 || heard.get() != heardBefore) {
-                heardBefore = before;
-                unheardNanos = now;
-            } else if (running != null && now - unheardNanos > timeoutNanos) {
+            if (silentSinceNanos == 0 || received.get() != receivedBefore) {
+                receivedBefore = before;
+                silentSinceNanos = now;
+            } else if (running != null && now - silentSinceNanos > timeoutNanos) {
                 Loggers.CONNECTION.warn(
                         "The subscription to {} at {} has been deaf and is made anew", channel, redis.address());
                 running.close();
             }
         }
 
-        void end() {
+        void closeCurrent() {
             Redis.Subscription running = current;
             if (running != null) {
                 running.close();

@@ -9,19 +9,20 @@ import java.util.concurrent.atomic.AtomicLongArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A poll that renews a hold on all nodes of a quorum; those that are free, since they were away or forgot, give it
- * their vote. So it outlives the failure of all nodes, if they do not fail too many at a time.
+ * A poll that renews a hold on all nodes of a quorum. Nodes whose lock is free, since they were away or forgot the
+ * vote, give their vote to the hold. So a hold survives failures of all nodes, as long as a majority does not fail at
+ * once.
  *
- * <p>A node that has counted a later vote, which has ended there by its lease, gives none: that vote may have been one
- * of a later hold. It was not if a majority had kept the votes of this hold until then: so the renewal after that has
- * the node give its vote nevertheless.
+ * <p>A node that has counted a later vote, which expired there, gives none: that vote may have belonged to a later
+ * hold. If a majority kept the votes of this hold meanwhile, there was no later hold. So the renewal after that asks
+ * the node to give its vote nevertheless.
  */
 public final class RenewPoll extends MajorityPoll {
 
-    /** What one renewal found. */
+    /** The answers to one renewal. */
     public static final class Round {
 
-        /** In place of one before the first. */
+        /** In place of the round before the first. */
         public static final Round NONE = new Round(0);
 
         private final int majority;
@@ -33,8 +34,8 @@ public final class RenewPoll extends MajorityPoll {
             lapsed = new AtomicLongArray(nodes);
         }
 
-        private void heard(int node, @Nullable Reply reply) {
-            // Of a copy it is not known whether the one before it found the vote, or was given it.
+        private void note(int node, @Nullable Reply reply) {
+            // The reply to a copy does not say whether the vote was there before the first copy.
             VoteAnswer answer = reply == null ? VoteAnswer.Word.NONE : VoteAnswer.of(reply);
             if (answer instanceof VoteAnswer.Voted vote && vote.kept() && reply != null && !reply.resent()) {
                 kept.incrementAndGet();
@@ -43,7 +44,7 @@ public final class RenewPoll extends MajorityPoll {
             }
         }
 
-        /** The token of a vote that ended on a node by its lease, and came to nothing; 0 if none is known. */
+        /** The token of a vote that expired on a node without a majority; 0 if none is known. */
         private long lapsed(int node) {
             return kept.get() >= majority ? lapsed.get(node) : 0;
         }
@@ -57,9 +58,9 @@ public final class RenewPoll extends MajorityPoll {
     private final Round round;
 
     /**
-     * @param holder with the lease that is wanted now
-     * @param token of the hold
-     * @param before the renewal before this
+     * @param holder the holder, with the new lease
+     * @param token the token of the hold
+     * @param before the round of the renewal before
      */
     public RenewPoll(QuorumCalls calls, Call renewal, VotePoll.Candidate holder, long token, Round before) {
         super(calls.nodes(), renewal, Set.of("VOTED"), "OK", QuorumCalls.patienceNanos(holder.leaseMillis()));
@@ -87,8 +88,8 @@ public final class RenewPoll extends MajorityPoll {
     }
 
     @Override
-    public void asked(PolledMaster node, long mayRunUntilNanos, Outcome outcome) {
-        node.unanswered.asked(holder.question(ballot, mayRunUntilNanos), outcome);
-        round.heard(node.index, outcome.reply());
+    public void settled(PolledMaster node, long mayRunUntilNanos, Outcome outcome) {
+        node.unanswered.settled(holder.question(ballot, mayRunUntilNanos), outcome);
+        round.note(node.index, outcome.reply());
     }
 }

@@ -12,17 +12,17 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
 
 /**
- * What one node of a quorum may have of attempts, or may get yet: votes, and places in line. An attempt of which it is
- * known to have nothing is not remembered, so that there are no more of them than attempts under way, holds, and those
- * that could not be withdrawn.
+ * The votes and places in line that one node of a quorum may have, or may still get, by attempt. An attempt that
+ * certainly has nothing there is not remembered. So the number of attempts is bounded by those under way, the holds,
+ * and the votes that could not be withdrawn.
  */
 public final class UnansweredVotes {
 
     /**
-     * A vote that a node is asked for.
+     * A request for a vote.
      *
-     * @param place whether it takes a place in line as well
-     * @param mayRunUntilNanos from when on it cannot be given any more
+     * @param place whether the request takes a place in line as well
+     * @param mayRunUntilNanos when the node cannot give the vote any more
      */
     public record Question(long attempt, long ballot, boolean place, long leaseMillis, long mayRunUntilNanos) {
 
@@ -31,25 +31,25 @@ public final class UnansweredVotes {
         }
     }
 
-    /** Of one attempt. Looked at and changed only while the map computes its entry. */
+    /** What is known of one attempt. Read and changed only while the map computes its entry. */
     private static final class Trace {
 
-        /** Of the votes that it was asked for and has not answered: from when on each cannot be given any more. */
+        /** For each unanswered request, when the node cannot give the vote any more. */
         private final List<Long> underWay = new ArrayList<>(1);
-        /** The same of the last one of which a copy came to no answer; 0 if there was none. */
+        /** The same for the last request of which a copy got no answer; 0 if there was none. */
         private long mayRunUntilNanos;
-        /** The last ballot for which there may be a vote; 0 if there is none. */
+        /** The last ballot of which the node may have a vote; 0 if there is none. */
         private long ballot;
-        /** Whether there may be a place. */
+        /** Whether the node may have a place in line. */
         private boolean place;
-        /** When all that has ended by itself. */
+        /** When all votes and places have expired. */
         private long untilNanos;
 
         private Trace(long untilNanos) {
             this.untilNanos = untilNanos;
         }
 
-        private boolean hasEnded(long now) {
+        private boolean hasExpired(long now) {
             return now - untilNanos > 0;
         }
 
@@ -63,7 +63,7 @@ public final class UnansweredVotes {
             ballot = Math.max(ballot, number);
         }
 
-        private void heard(Question question, Outcome outcome) {
+        private void settle(Question question, Outcome outcome) {
             underWay.remove((Long) question.mayRunUntilNanos);
             Reply reply = outcome.reply();
             boolean copy = reply == null
@@ -80,7 +80,7 @@ public final class UnansweredVotes {
             place |= question.place && (voted || answer instanceof VoteAnswer.Taken);
         }
 
-        /** From when on nothing can be given any more; 0 if that is now. */
+        /** When the node cannot give a vote any more; 0 if it cannot now. */
         private long mayRunUntil(long now) {
             long last = mayRunUntilNanos != 0 && mayRunUntilNanos - now > 0 ? mayRunUntilNanos : 0;
             for (long each : underWay) {
@@ -100,7 +100,7 @@ public final class UnansweredVotes {
         }
     }
 
-    /** How soon those that have ended by themselves are looked for again. */
+    /** How often expired traces are removed. */
     private static final long SWEEP_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final ConcurrentMap<Long, Trace> traces = new ConcurrentHashMap<>();
@@ -109,17 +109,17 @@ public final class UnansweredVotes {
     private void sweep(long now) {
         long last = sweptNanos.get();
         if (now - last > SWEEP_NANOS && sweptNanos.compareAndSet(last, now)) {
-            forgetEnded(now);
+            forgetExpired(now);
         }
     }
 
-    private void forgetEnded(long now) {
+    private void forgetExpired(long now) {
         for (Long attempt : traces.keySet()) {
-            traces.computeIfPresent(attempt, (number, trace) -> trace.hasEnded(now) ? null : trace);
+            traces.computeIfPresent(attempt, (number, trace) -> trace.hasExpired(now) ? null : trace);
         }
     }
 
-    /** Notes that a vote is asked for: it is on its way to the node, or waits to be. */
+    /** Notes a request for a vote, which is under way or will be sent. */
     public void asking(Question question) {
         sweep(System.nanoTime());
         traces.compute(question.attempt, (number, known) -> {
@@ -130,17 +130,17 @@ public final class UnansweredVotes {
         });
     }
 
-    /** Notes what became of a vote that was asked for. */
-    public void asked(Question question, Outcome outcome) {
+    /** Notes the outcome of a request for a vote. */
+    public void settled(Question question, Outcome outcome) {
         traces.compute(question.attempt, (number, known) -> {
             Trace trace = known == null ? new Trace(question.lastsUntilNanos()) : known;
-            trace.heard(question, outcome);
+            trace.settle(question, outcome);
             return trace.isNothing() ? null : trace;
         });
     }
 
-    /** Notes that a vote may have been given a new lease. */
-    public void kept(Question question) {
+    /** Notes that a vote may have got a new lease. */
+    public void renewed(Question question) {
         traces.compute(question.attempt, (number, known) -> {
             Trace trace = known == null ? new Trace(question.lastsUntilNanos()) : known;
             trace.lasts(question.lastsUntilNanos());
@@ -150,9 +150,9 @@ public final class UnansweredVotes {
     }
 
     /**
-     * Notes that the node has ended the vote of a ballot, or an earlier one, or never had it.
+     * Notes that the node has ended the vote of a ballot, or of an earlier one, or never had it.
      *
-     * @param dropped whether it ended the place as well
+     * @param dropped whether the node removed the place in line as well
      */
     public void withdrawn(long attempt, long ballot, boolean dropped) {
         traces.computeIfPresent(attempt, (number, trace) -> {
@@ -164,17 +164,17 @@ public final class UnansweredVotes {
         });
     }
 
-    /** Forgets an attempt, whatever there may be. */
+    /** Forgets an attempt, whatever the node may have of it. */
     public void forget(long attempt) {
         traces.remove(attempt);
     }
 
-    /** Whether the node may have a vote of an attempt, or may give one yet. */
+    /** Whether the node may have a vote of an attempt, or may still give one. */
     public boolean mayHaveVote(long attempt) {
         return is(attempt, Trace::mayHaveVote);
     }
 
-    /** Whether the node may have anything of an attempt, or may get it yet. */
+    /** Whether the node may have anything of an attempt, or may still get it. */
     public boolean mayHave(long attempt) {
         return is(attempt, trace -> true);
     }
@@ -182,14 +182,14 @@ public final class UnansweredVotes {
     private boolean is(long attempt, Predicate<Trace> what) {
         boolean[] is = new boolean[1];
         traces.computeIfPresent(attempt, (number, trace) -> {
-            boolean ended = trace.hasEnded(System.nanoTime());
+            boolean ended = trace.hasExpired(System.nanoTime());
             is[0] = !ended && what.test(trace);
             return ended ? null : trace;
         });
         return is[0];
     }
 
-    /** From when on no vote of an attempt can be given that was asked for before; 0 if all were answered. */
+    /** When the node cannot give any vote that the attempt has asked for; 0 if all requests were answered. */
     public long mayRunUntilNanos(long attempt) {
         long[] until = new long[1];
         traces.computeIfPresent(attempt, (number, trace) -> {
@@ -199,9 +199,9 @@ public final class UnansweredVotes {
         return until[0];
     }
 
-    /** How many attempts it remembers. */
+    /** The number of attempts remembered. */
     public int size() {
-        forgetEnded(System.nanoTime());
+        forgetExpired(System.nanoTime());
         return traces.size();
     }
 }

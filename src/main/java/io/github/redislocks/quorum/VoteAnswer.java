@@ -3,37 +3,41 @@ package io.github.redislocks.quorum;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Reply;
 
-/** What a master says to a call for its vote, {@code vote.lua}. Its replies are read here. */
+/** The reply of a master to {@code vote.lua}, which asks for its vote. */
 public sealed interface VoteAnswer {
 
     /**
-     * The vote is the attempt's.
+     * The attempt has the vote.
      *
-     * @param token the one wanted or, if that was counted before, the next
-     * @param previousToken of the hold before
-     * @param previousLost whether that one was not released
-     * @param kept whether the vote was there before
+     * @param token the wanted token, or the next one if the master had counted the wanted one before
+     * @param previousToken the token of the hold before
+     * @param previousLost whether the hold before was not released
+     * @param kept whether the attempt had the vote before this request
      */
     record Voted(long token, long previousToken, boolean previousLost, boolean kept) implements VoteAnswer {}
 
-    /** The vote is another owner's, for so many ms if nobody renews it. */
+    /** Another owner has the vote, for this many ms if it is not renewed. */
     record Taken(String owner, long pttlMillis) implements VoteAnswer {}
 
-    /** The master may have forgotten a vote, and gives none for so many ms. */
+    /** The master may have forgotten votes, and gives none for this many ms. */
     record Young(long waitMillis) implements VoteAnswer {}
 
-    /** To a renewal: the hold has ended; lapsed: the token of a later vote that ended by its lease, or 0. */
+    /**
+     * The hold that was to be renewed is gone.
+     *
+     * @param lapsed the token of a later vote that expired, or 0
+     */
     record Gone(long lapsed) implements VoteAnswer {}
 
-    /** Those that need no more than a word. */
+    /** The answers without values. */
     enum Word implements VoteAnswer {
         /** A later attempt of the same owner has the vote. */
         STALE,
-        /** It came after its date, and changed nothing. */
+        /** The request ran too late, and changed nothing. */
         LATE,
-        /** Another server than the one that was meant got the question, and changed nothing. */
+        /** The request reached another server than it names, and changed nothing. */
         OTHER,
-        /** None of these: an answer to another script. */
+        /** The reply belongs to another script, or there is none. */
         NONE
     }
 
@@ -50,18 +54,17 @@ public sealed interface VoteAnswer {
         };
     }
 
-    /** {@link Word#NONE} also if there is no reply. */
     static VoteAnswer of(Outcome outcome) {
         Reply reply = outcome.reply();
         return reply == null ? Word.NONE : of(reply);
     }
 
-    /** Whether it is to be asked once more, since nothing was done. */
+    /** Whether to send the request once more, since it changed nothing. */
     default boolean wantsAnother() {
         return this == Word.LATE || this == Word.OTHER;
     }
 
-    /** Whether its reply has the time of the server. */
+    /** Whether the reply contains the server's time. */
     default boolean tellsTime() {
         return this instanceof Voted || this instanceof Taken || this instanceof Young || this == Word.LATE;
     }

@@ -5,25 +5,25 @@ import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.Request;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A poll of all nodes of a quorum for their votes. Won with a majority that gave one token; its validity counts from
- * before the first request, as every lease does. Lost votes are withdrawn from all nodes that gave one or may yet. This
- * is the algorithm of Salvatore Sanfilippo, "Distributed Locks with Redis" (Redlock).
+ * A poll that asks all nodes of a quorum for their votes. It wins with a majority that gave one token; the validity of
+ * the hold counts from before the first request, as that of every lease. Votes that win nothing are withdrawn from all
+ * nodes that gave one or may still give one. This is the algorithm of Salvatore Sanfilippo, "Distributed Locks with
+ * Redis" (Redlock).
  *
- * <p>Tokens grow over majorities: a node counts the greatest that it has given, and gives the wanted one only if it is
- * greater, else the next. Two majorities share a node, which had the token of the last hold; so whatever is given by a
- * majority is greater. If the nodes of the majority gave different ones, since minorities had counted further, the
- * greatest is written to a majority in a second round before anybody is told.
+ * <p>Tokens grow from majority to majority. A node remembers the greatest token that it has given; it gives the wanted
+ * token if that is greater, else its next one. Two majorities share a node, which knows the token of the last hold; so
+ * every token that a majority gives is greater. If the nodes of a majority gave different tokens, since some had
+ * counted further, a second round writes the greatest token to a majority before the caller gets the lock.
  */
 public final class VotePoll extends Poll {
 
-    /** A client that met others asks again after at most this, in ms. */
+    /** The longest pause, in ms, of a client whose round was split. */
     private static final int SPLIT_MILLIS = 20;
 
     private static final int STRAGGLERS = 3;
@@ -32,9 +32,9 @@ public final class VotePoll extends Poll {
     /**
      * The attempt that wants votes.
      *
-     * @param claimMillis for a place in line on each node, or 0
-     * @param lastLostAttempt as {@link Request.Acquire} has it
-     * @param success the code of the reply that the client understands
+     * @param claimMillis how long a place in line lasts on each node, or 0 to take none
+     * @param lastLostAttempt as in {@link Request.Acquire}
+     * @param success the code of the reply that the client expects
      */
     public record Candidate(
             List<String> keys,
@@ -78,13 +78,13 @@ public final class VotePoll extends Poll {
         return calls.vote(candidate, ballot, token, QuorumCalls.At.of(node, runId, now, timeoutNanos));
     }
 
-    /** Far below the lease, so that one node that hangs does not use it up. */
+    /** Far below the lease, so that one hanging node does not use it up. */
     @Override
     public long patienceNanos() {
         return QuorumCalls.patienceNanos(candidate.leaseMillis);
     }
 
-    /** Stragglers are waited for, but not long: votes that come to nothing hinder other clients while they last. */
+    /** A short time, since votes that win nothing hinder other clients while they last. */
     @Override
     public long stragglersNanos(long majorityNanos) {
         return Math.max(MIN_STRAGGLERS_NANOS, STRAGGLERS * majorityNanos);
@@ -96,27 +96,27 @@ public final class VotePoll extends Poll {
     }
 
     @Override
-    public void asked(PolledMaster node, long mayRunUntilNanos, Outcome outcome) {
-        node.unanswered.asked(candidate.question(ballot, mayRunUntilNanos), outcome);
+    public void settled(PolledMaster node, long mayRunUntilNanos, Outcome outcome) {
+        node.unanswered.settled(candidate.question(ballot, mayRunUntilNanos), outcome);
     }
 
     @Override
     @Nullable
-    public Result judge(Heard heard) {
-        List<VoteAnswer.Voted> votes = heard.votes(VoteAnswer.Voted.class).stream()
+    public Result judge(Answers answers) {
+        List<VoteAnswer.Voted> votes = answers.votes(VoteAnswer.Voted.class).stream()
                 .filter(vote -> !second || vote.token() == token)
                 .toList();
-        int open = heard.open();
+        int open = answers.open();
         if (votes.size() >= majority) {
             return won(votes);
         }
         if (votes.size() + open >= majority) {
             return null;
         }
-        if (heard.count("STALE") > 0) {
+        if (answers.count("STALE") > 0) {
             return Result.of(new Reply("STALE", List.of()));
         }
-        return lost(heard, open);
+        return lost(answers, open);
     }
 
     private Result won(List<VoteAnswer.Voted> votes) {
@@ -125,7 +125,7 @@ public final class VotePoll extends Poll {
             VotePoll round = new VotePoll(calls, candidate, ballot, greatest, true);
             return new Result(Outcome.of(busy(0)), round, null, false);
         }
-        // The last hold that somebody had was released if one of the nodes that knew it knows that.
+        // The last hold was released if one of the nodes that know its token knows of the release.
         long last =
                 votes.stream().mapToLong(VoteAnswer.Voted::previousToken).max().orElseThrow();
         boolean released = votes.stream().anyMatch(vote -> vote.previousToken() == last && !vote.previousLost());
@@ -136,23 +136,21 @@ public final class VotePoll extends Poll {
         return votes.stream().mapToLong(VoteAnswer.Voted::token);
     }
 
-    private @Nullable Result lost(Heard heard, int open) {
-        List<VoteAnswer.Taken> taken = heard.votes(VoteAnswer.Taken.class);
-        int most = heard.mostTaken();
+    private @Nullable Result lost(Answers answers, int open) {
+        List<VoteAnswer.Taken> taken = answers.votes(VoteAnswer.Taken.class);
+        int most = answers.mostTaken();
         Poll withdrawal = withdrawal(most >= majority ? Withdrawal.Place.HUSH : Withdrawal.Place.KEEP);
-        int free = heard.votes(VoteAnswer.Voted.class).size();
+        int free = answers.votes(VoteAnswer.Voted.class).size();
         if (most >= majority) {
-            // By hand: of a lambda that is first linked without memory JDK 25 says so for ever.
-            long[] leases = new long[taken.size()];
-            for (int i = 0; i < leases.length; i++) {
-                leases[i] = taken.get(i).pttlMillis();
-            }
-            Arrays.sort(leases);
+            long[] leases = taken.stream()
+                    .mapToLong(VoteAnswer.Taken::pttlMillis)
+                    .sorted()
+                    .toArray();
             int needed = Math.max(1, majority - free);
             long wait = leases[Math.min(leases.length, needed) - 1];
             return new Result(Outcome.of(busy(wait)), null, withdrawal, false);
         }
-        List<VoteAnswer.Young> started = heard.votes(VoteAnswer.Young.class);
+        List<VoteAnswer.Young> started = answers.votes(VoteAnswer.Young.class);
         if (open > 0 && started.size() < majority) {
             return null;
         }
@@ -165,10 +163,10 @@ public final class VotePoll extends Poll {
                 .sorted()
                 .toArray();
         int missing = majority - free - taken.size();
-        // As many as are needed answer, and say for how long some of them will give no vote.
+        // Enough masters answer, but some of them give no vote for a known time yet.
         Outcome outcome = young.length < missing
-                ? heard.noMajority("the lock", majority)
-                : Outcome.of(new RedisException.Unready(heard.reasons("the lock", majority), young[missing - 1]));
+                ? answers.noMajority("the lock", majority)
+                : Outcome.of(new RedisException.Unready(answers.reasons("the lock", majority), young[missing - 1]));
         return new Result(outcome, null, withdrawal, false);
     }
 

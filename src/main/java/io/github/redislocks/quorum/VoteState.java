@@ -16,17 +16,20 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a quorum's client knows of one attempt that wants votes. Its own requests take turns, and one that has won asks
- * for no votes any more: else the withdrawal of a vote that came to nothing could end one that counts.
+ * What a client of a quorum knows of one attempt. The attempt's calls ask for votes one at a time, and none asks after
+ * the attempt has won: else the withdrawal of votes that won nothing could end votes that count.
  */
 public final class VoteState {
 
-    /** Those of a client, by attempt: until it is released or has left, or some time after it was lost. */
+    /**
+     * The attempts of a client. An attempt stays here until it is released or has left, or until some time after its
+     * loss.
+     */
     public static final class Register {
 
         private final Cache<Long, VoteState> all;
 
-        /** Memory: how long a hold lasts that nobody renews. */
+        /** @param memory the longest time that a hold lasts without a renewal */
         public Register(Duration memory) {
             all = Caffeine.newBuilder()
                     .executor(Runnable::run)
@@ -34,7 +37,7 @@ public final class VoteState {
                     .build();
         }
 
-        /** Whose votes a call asks for; null if it asks for none, or if its attempt has ended. */
+        /** The attempt for which a call asks for votes; null if the call asks for none, or the attempt is over. */
         @Nullable
         public VoteState of(Call call) {
             if (call.request() instanceof Request.Acquire first) {
@@ -43,15 +46,16 @@ public final class VoteState {
             return call.request() instanceof Request.Heartbeat heartbeat ? all.getIfPresent(heartbeat.attempt()) : null;
         }
 
-        /** Whose hold a call renews or enters once more; null if it does neither, or of one that has been forgotten. */
+        /**
+         * The attempt whose hold a call renews or re-enters; null if the call does neither, or the attempt is
+         * forgotten.
+         */
         @Nullable
         public VoteState holder(Call call) {
             return call.request() instanceof Request.Keeping kept ? all.getIfPresent(kept.attempt()) : null;
         }
 
-        /**
-         * Forgets an attempt that got nothing and has no place, or was refused: it may ask again as if it never had.
-         */
+        /** Forgets an attempt that got neither votes nor a place, or was refused: it may ask again as a new one. */
         public void forgetBusy(Call call, Outcome outcome) {
             boolean refused =
                     call.request() instanceof Request.Acquire && outcome.failure() instanceof RedisException.Refused;
@@ -61,8 +65,8 @@ public final class VoteState {
             }
         }
 
-        /** Forgets the attempt that a call ends. */
-        public void forgetEnded(Call call) {
+        /** Forgets the attempt that a call releases or leaves. */
+        public void forgetOver(Call call) {
             if (call.request() instanceof Request.Ending ending) {
                 all.invalidate(ending.attempt());
             }
@@ -81,7 +85,7 @@ public final class VoteState {
     private final long lastLostAttempt;
     private final Semaphore turn = new Semaphore(1, true);
     private volatile @Nullable Reply won;
-    /** What the last renewal of the hold found, or is about to. */
+    /** The round of the last renewal, which may be under way. */
     private volatile RenewPoll.Round round = RenewPoll.Round.NONE;
 
     private VoteState(List<String> keys, long lastLostAttempt) {
@@ -89,7 +93,10 @@ public final class VoteState {
         this.lastLostAttempt = lastLostAttempt;
     }
 
-    /** Waits for its turn, at most until a time; whether it came. An interrupt is kept. */
+    /**
+     * Waits until no other call asks for votes, until a time at most; returns whether this call may ask. An interrupt
+     * is kept.
+     */
     public boolean enter(long deadlineNanos) {
         return Uninterruptibles.until(deadlineNanos, nanos -> turn.tryAcquire(nanos, TimeUnit.NANOSECONDS));
     }
@@ -98,7 +105,7 @@ public final class VoteState {
         turn.release();
     }
 
-    /** What has to be asked: for votes, or if they were won, whether they are still there. */
+    /** The poll to make: for votes, or if the attempt has won, for a check of its votes. */
     public Poll poll(QuorumCalls calls, Request.Wanting wanting, long token) {
         VotePoll.Candidate candidate = new VotePoll.Candidate(
                 keys,
@@ -108,17 +115,17 @@ public final class VoteState {
                 wanting.claimMillis(),
                 lastLostAttempt,
                 success(wanting));
-        return won == null ? new VotePoll(calls, candidate, token) : calls.kept(candidate);
+        return won == null ? new VotePoll(calls, candidate, token) : calls.stillWon(candidate);
     }
 
-    /** The code of the reply that the client understands. */
+    /** The code of the reply that the client expects. */
     private static String success(Request.Wanting wanting) {
         return wanting instanceof Request.Heartbeat ? GRANTED : OK;
     }
 
     /**
-     * What has to be asked to renew the hold or to enter it once more. For that it needs the votes that it has; if they
-     * are too few, since it was won with others that are away now, it gets more first, as by a renewal.
+     * The poll that renews or re-enters the hold. A re-entry needs a majority of the votes of the hold. If too many of
+     * the nodes that gave them are away now, the re-entry first gets the votes of others, as a renewal does.
      */
     public Poll keeping(QuorumCalls calls, Call call, Request.Keeping kept) {
         Reply winning = won;
@@ -138,7 +145,7 @@ public final class VoteState {
         return next;
     }
 
-    /** What the client is answered; notes whether the votes were won. */
+    /** The answer to the client. Notes whether the attempt has won. */
     public Outcome answer(Request.Wanting wanting, Outcome outcome) {
         Reply reply = outcome.reply();
         Reply before = won;
@@ -150,7 +157,7 @@ public final class VoteState {
                 return Outcome.of(new Reply(success(wanting), before.values()));
             }
             if (wanting instanceof Request.Acquire && reply.is("GONE")) {
-                // The caller asks, so it has no hold: the votes that it won have lapsed.
+                // The caller asks for the lock, so it has no hold: the votes that it won have expired.
                 won = null;
             }
             return Outcome.of(new RedisException.Unanswered("the votes that it had are gone", false, null));

@@ -7,15 +7,18 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * A poll that ends a vote on all nodes of a quorum: each is told until it has heard it, or has nothing left that it
- * could end.
+ * A poll that ends a vote on all nodes of a quorum. The withdrawal is repeated on each node until the node has
+ * confirmed it, or has nothing left to end.
  */
 public final class WithdrawPoll extends MajorityPoll {
 
     private static final long PAUSE_NANOS = 500_000_000;
 
     private final Withdrawal order;
-    /** By node: from when on no vote can be given that had not been answered when this was sent; 0 if all had. */
+    /**
+     * For each node, when it cannot give a vote any more that was unanswered when this poll was sent; 0 if all were
+     * answered.
+     */
     private final AtomicLongArray mayRunUntilNanos;
 
     public WithdrawPoll(QuorumCalls calls, Withdrawal order) {
@@ -29,7 +32,7 @@ public final class WithdrawPoll extends MajorityPoll {
         this.mayRunUntilNanos = new AtomicLongArray(calls.nodes());
     }
 
-    /** The end of a hold is told to all; else those that have nothing of it are left alone. */
+    /** All nodes learn of the end of a hold. Otherwise only nodes are asked that may have something of the attempt. */
     @Override
     public boolean concerns(PolledMaster node) {
         return order.end() != Withdrawal.End.UNHELD || mayEnd(node);
@@ -41,7 +44,7 @@ public final class WithdrawPoll extends MajorityPoll {
                 : node.unanswered.mayHaveVote(order.attempt());
     }
 
-    /** A vote of its attempt: if that has been answered, nothing of it is left to be withdrawn once more. */
+    /** After a vote of the same attempt: once that vote is answered, this withdrawal need not be repeated. */
     @Override
     public boolean follows(Poll earlier) {
         return earlier instanceof VotePoll vote && vote.attempt() == order.attempt();
@@ -53,7 +56,7 @@ public final class WithdrawPoll extends MajorityPoll {
     }
 
     @Override
-    public void asked(PolledMaster node, long ownQuietFromNanos, Outcome outcome) {
+    public void settled(PolledMaster node, long ownQuietFromNanos, Outcome outcome) {
         if (outcome.failure() != null) {
             if (mayEnd(node)) {
                 node.again(
@@ -61,8 +64,8 @@ public final class WithdrawPoll extends MajorityPoll {
             }
             return;
         }
-        // A vote that was asked for and not answered may still be given, after this; and one that has been answered
-        // since this was sent may have been.
+        // The node may still give a vote that is unanswered. A vote that was answered since this poll was sent may have
+        // been given after the withdrawal ran.
         long mayRunUntil = node.unanswered.mayRunUntilNanos(order.attempt());
         if (mayRunUntil != 0 || mayRunUntilNanos.get(node.index) != 0) {
             node.again(order, mayRunUntil != 0 ? mayRunUntil : System.nanoTime());

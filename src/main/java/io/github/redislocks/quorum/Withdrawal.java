@@ -3,28 +3,27 @@ package io.github.redislocks.quorum;
 import java.util.List;
 
 /**
- * What is to be ended on a master: a ballot that came to nothing, whose place in line stays; or an attempt, with its
- * place.
+ * An order to a master: to end a ballot that won nothing, or an attempt with its place in line.
  *
- * @param ballot votes for later ones stay
+ * @param ballot the last ballot to end; votes for later ballots stay
  */
 public record Withdrawal(List<String> keys, String owner, long attempt, long ballot, End end, Place place) {
 
-    /** How a hold, or what might have become one, ends. */
+    /** How the hold ends, or the votes that did not become one. */
     public enum End {
-        /** In good order, by unlock. */
+        /** Unlocked by its owner. */
         RELEASED,
-        /** Its owner had it, and did not release it. */
+        /** Lost by its owner. */
         LOST,
-        /** No caller was ever told that it holds the lock. */
+        /** Never held by a caller. */
         UNHELD
     }
 
-    /** What becomes of the owner's place in line. */
+    /** The fate of the owner's place in line. */
     public enum Place {
         DROP,
         KEEP,
-        /** Kept, and nobody is told to ask, since the lock is another's. */
+        /** The place stays, and no waiter is notified, since another owner has the lock. */
         HUSH
     }
 }

@@ -5,7 +5,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call of one script: all keys that the script touches, and its arguments.
+ * A call of a script: all keys that the script touches, and its arguments.
  *
  * @param request what the call is for
  * @param acks the replica confirmations to wait for after the call, or null; the reply says how many replicas confirmed
@@ -35,7 +35,7 @@ public record Call(
          */
         long micros(String server);
 
-        /** Takes note of a reply, which may have the server's time. */
+        /** Notes a reply, which may have the server's time. */
         default void saw(Reply reply) {}
     }
 

@@ -3,15 +3,14 @@ package io.github.redislocks.redis;
 import io.github.redislocks.concurrent.Clock;
 
 /**
- * The sending of calls that change nothing after a date. One that came too late for a server, whose time was not known
- * or has been set, is sent once more, now that the answer has told it.
+ * Sends calls that change nothing after a date. A call that ran after its date, since the server's time was unknown or
+ * its clock was set, is sent once more: the reply has told the server's time.
  *
- * <p>It stands above whoever notes what becomes of each request, so that both are noted: the first may have been
- * answered, and the second not.
+ * <p>Both requests pass the layer that notes outcomes: the first may have been answered, and the second not.
  */
 public final class DatedCalls {
 
-    /** Sends one request, and returns its answer; throws as {@link Redis#run}. */
+    /** Sends one request, and returns its reply; throws as {@link Redis#run}. */
     @FunctionalInterface
     public interface Sender {
         Reply send(Call call, long timeoutNanos);
@@ -26,7 +25,7 @@ public final class DatedCalls {
     }
 
     /**
-     * Sends a call, and if it was late once more, for the time that is left. Throws as {@link Redis#run}, of both
+     * Sends a call, and sends it once more if it ran too late and time is left. Throws as {@link Redis#run}, for both
      * requests together.
      */
     public Reply run(Call call, long timeoutNanos) {

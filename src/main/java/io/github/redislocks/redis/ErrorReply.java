@@ -12,7 +12,7 @@ public final class ErrorReply extends RuntimeException {
         super(text);
     }
 
-    /** As a client library found it. */
+    /** An error that a client library received. */
     public ErrorReply(String text, Throwable cause) {
         super(text, cause);
     }

@@ -31,19 +31,20 @@ public interface Redis extends AutoCloseable {
     List<Outcome> runAll(List<Call> calls, long timeoutNanos);
 
     /**
-     * Sends calls in one pipeline and returns at once, if that needs no waiting: if there is a connection to this
-     * server that {@link #connectQuickly} has made, and nothing under way on it.
+     * Sends calls in one pipeline and returns at once, if that needs no waiting: if {@link #connectQuickly} has made a
+     * connection to this server, and no calls are under way on it.
      *
      * @param server the run id of the server; empty for one that reports none
-     * @param heard told once what became of them, by a thread that others wait for, or before this returns: an outcome
-     *     per call, in the order of the calls; or null if the connection broke, so that each may have run or not
-     * @return false if nothing was sent, and nothing is told
+     * @param receiver called once, before this returns or later, by a thread that must not wait: with an outcome per
+     *     call, in the order of the calls; or with null if the connection broke, so that each call may have run or not
+     * @return false if nothing was sent; then the receiver is not called
      */
-    default boolean begin(String server, List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
+    default boolean submit(
+            String server, List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> receiver) {
         return false;
     }
 
-    /** Has a thread connect for {@link #begin}, unless that has been done or cannot be. Does not wait for it. */
+    /** Starts to connect for {@link #submit}, unless there is a connection or there can be none. Does not wait. */
     default void connectQuickly(long timeoutNanos) {}
 
     /**
@@ -54,12 +55,12 @@ public interface Redis extends AutoCloseable {
     Subscription subscribe(String channel, long timeoutNanos);
 
     /**
-     * Subscribes as {@link #subscribe} does, and from then on has the server tell of each key that a call for
-     * {@link Request#renews renewals} has read at its end and that somebody else changes later: sets, deletes, evicts
-     * or flushes it. A key is told of once, until it is read again. What is told is a hint: the key may be there as it
-     * was, and a hint may be lost with a connection.
+     * Subscribes as {@link #subscribe} does. From then on the server also reports each key that a call for
+     * {@link Request#renews renewals} has read at its end and that another client sets, deletes, evicts or flushes
+     * later. The server reports a key once, until it is read again. A report is a hint: the key may be there as it was,
+     * and a hint may be lost with a connection.
      *
-     * @throws RedisException as {@link #run}; refused if the server does not tell, or not this user
+     * @throws RedisException as {@link #run}; refused if the server does not report changes, or not to this user
      * @throws UnsupportedOperationException if there are several servers that vote
      */
     default Subscription watch(String channel, Watcher watcher, long timeoutNanos) {
@@ -79,7 +80,7 @@ public interface Redis extends AutoCloseable {
     /**
      * Sets the listener that is called whenever calls are about to go to another server, which may not know what the
      * previous one had confirmed. While the listener runs, no call goes to the previous server any more, and none to
-     * the new one yet: calls wait until the listener returns. To be set before the first call; the listener must not
+     * the new one yet: calls wait until the listener returns. Call this before the first call; the listener must not
      * wait.
      */
     default void onMoved(Runnable listener) {}
@@ -97,7 +98,7 @@ public interface Redis extends AutoCloseable {
         return hasLines();
     }
 
-    /** The longest time in ms for which this Redis is sure to remember what it was told. */
+    /** The longest time in ms for which this Redis is sure to remember what was written to it. */
     default long memoryMillis() {
         return Long.MAX_VALUE;
     }
@@ -135,13 +136,14 @@ public interface Redis extends AutoCloseable {
     @Override
     void close();
 
-    /** Is told of keys that somebody has changed. */
+    /** Receives the names of keys that another client has changed. */
     @FunctionalInterface
     interface Watcher {
 
         /**
-         * Somebody has changed a key; null: perhaps any key, since all were flushed or nobody watched for a while. Must
-         * not wait.
+         * Another client has changed a key. Must not wait.
+         *
+         * @param key the key; null if any key may have changed, since all were flushed or the watch was interrupted
          */
         void changed(@Nullable String key);
     }

@@ -110,7 +110,7 @@ public abstract sealed class RedisException extends RedisRequestException {
         @Serial
         private static final long serialVersionUID = 1L;
 
-        /** What stands before the reason of a refusal: up to Redis 6.2 an error of a script begins with its place. */
+        /** The position in a script, with which an error of a script starts up to Redis 6.2. */
         private static final Pattern WHERE =
                 Pattern.compile("(ERR Error running script \\(call to \\w+\\): )?(@user_script: ?\\d+: )*-?");
 
@@ -131,7 +131,7 @@ public abstract sealed class RedisException extends RedisRequestException {
             super(message, cause);
         }
 
-        /** Whether the reason that the server gave begins with this text. */
+        /** Whether the reason that the server gave starts with this text. */
         public boolean says(String beginning) {
             String text = String.valueOf(getMessage());
             Matcher where = WHERE.matcher(text);

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** What to do about a failure: a sentence for the message, chosen by the error text of the server or of Java. */
+/** Advice on a failure: a sentence for the message, chosen by the error text of the server or of Java. */
 public final class Remedy {
 
     private static final String RIGHTS =
@@ -20,7 +20,7 @@ public final class Remedy {
     private static final String BROKEN = "Check the server and the way to it.";
     private static final int DEEP = 8;
 
-    /** The remedies by the beginning of the reason that the server gave. */
+    /** The remedies by the start of the reason that the server gave. */
     private static final List<Rule> OF_REFUSALS = List.of(
             new Rule("NOPERM", RIGHTS),
             new Rule("The user executing the script can't", RIGHTS),

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record Reply(String code, List<Object> values, boolean resent, int acks) {
 
-    /** The code of what is known without the answer of a server, which has nothing that concerns the call. */
+    /** The code of an answer that is known without asking a server, which has nothing that concerns the call. */
     public static final String UNASKED = "UNASKED";
 
     public Reply {

@@ -1,20 +1,22 @@
 package io.github.redislocks.redis;
 
 /**
- * What a call asks for, and for which attempt. A port to one server sends the call's script. A quorum does not use that
- * script: it asks its masters for votes instead, and takes from this type what to ask.
+ * The purpose of a call, and the attempt that makes it. A port to one server sends the call's script. A quorum does not
+ * use that script: it asks its masters for votes instead, and takes from this type what to ask.
  *
  * <p>An attempt is one try of one thread to acquire a lock, and has a number that is unique in its client. The owner is
  * the id of that thread in Redis.
  */
 public sealed interface Request {
 
-    /** Whether it may give the lock or a place. */
+    /** Whether the request may give the lock or a place. */
     default boolean wantsLock() {
         return false;
     }
 
-    /** Whether it keeps holds in the background, and reads their keys at its end if they are to be watched. */
+    /**
+     * Whether the request renews holds in the background, and reads their keys at its end if they are to be watched.
+     */
     default boolean renews() {
         return false;
     }
@@ -42,7 +44,7 @@ public sealed interface Request {
         }
     }
 
-    /** A request that keeps the lock, for a lease from now on. */
+    /** A request that prolongs a hold, for a lease from now on. */
     sealed interface Keeping extends OfAttempt {
 
         /** In ms. */
@@ -116,7 +118,7 @@ public sealed interface Request {
         TAKE_ALL(true),
         /** Queues for the lock after a wait in a Condition. */
         REJOIN(true),
-        /** To keep several locks, for a lease from now on. */
+        /** Renews several locks, for a lease from now on. */
         RENEW_ALL(false),
         /** All others. */
         OTHER(false);

@@ -5,7 +5,7 @@ import java.util.List;
 /** The port to one server. What Sentinels and clusters ask of a server besides scripts goes by {@link #ask}. */
 public interface SingleServer extends Redis {
 
-    /** The channel on which a server tells of changed keys. */
+    /** The channel on which a server reports changed keys. */
     String CHANGES = "__redis__:invalidate";
 
     /**
@@ -24,8 +24,8 @@ public interface SingleServer extends Redis {
     List<Outcome> runAllAsking(List<Call> calls, long timeoutNanos);
 
     /**
-     * Has the connection of {@link #runAll} made in the background, unless that was done before: where no more clients
-     * are taken, the first renewal could not connect.
+     * Makes the connection of {@link #runAll} in the background, unless it was made before. On a server that takes no
+     * more clients later, the first renewal could not connect.
      */
     void openLane(long timeoutNanos);
 }

@@ -78,8 +78,9 @@ public final class TokenMemory implements Redis {
     }
 
     @Override
-    public boolean begin(String server, List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
-        return redis.begin(server, calls.stream().map(this::with).toList(), timeoutNanos, heard);
+    public boolean submit(
+            String server, List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> receiver) {
+        return redis.submit(server, calls.stream().map(this::with).toList(), timeoutNanos, receiver);
     }
 
     @Override

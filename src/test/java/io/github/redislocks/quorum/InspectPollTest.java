@@ -31,7 +31,7 @@ class InspectPollTest extends ThreeMasters {
     }
 
     private static Poll.@Nullable Result judge(Poll poll, boolean closed, @Nullable Reply... replies) {
-        return poll.judge(new Poll.Heard(
+        return poll.judge(new Poll.Answers(
                 Arrays.stream(replies)
                         .map(reply -> reply == null ? null : Outcome.of(reply))
                         .toList(),

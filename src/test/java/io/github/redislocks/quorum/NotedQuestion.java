@@ -10,24 +10,24 @@ import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.LockSupport;
 
-/** Asks one master whether a lock is held, and notes each outcome that it is told. */
+/** Asks one master whether a lock is held, and notes each outcome. */
 class NotedQuestion extends MajorityPoll {
 
-    final List<Outcome> told = new CopyOnWriteArrayList<>();
+    final List<Outcome> outcomes = new CopyOnWriteArrayList<>();
 
     NotedQuestion(LockKeys keys) {
         super(1, Scripts.locked(keys), Set.of("FREE"), "FREE", Long.MAX_VALUE);
     }
 
     @Override
-    public void asked(PolledMaster from, long mayRunUntilNanos, Outcome outcome) {
-        told.add(outcome);
+    public void settled(PolledMaster from, long mayRunUntilNanos, Outcome outcome) {
+        outcomes.add(outcome);
     }
 
-    /** The outcome, which it was told once. */
-    Outcome heard(long deadlineNanos) {
+    /** The outcome, of which there must be one. */
+    Outcome outcome(long deadlineNanos) {
         await(deadlineNanos, LockSupport::parkNanos);
-        assertThat(told).hasSize(1);
-        return told.get(0);
+        assertThat(outcomes).hasSize(1);
+        return outcomes.get(0);
     }
 }

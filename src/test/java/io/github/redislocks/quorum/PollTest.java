@@ -46,10 +46,11 @@ class PollTest extends ThreeMasters {
         }
 
         @Override
-        public @Nullable Result judge(Heard heard) {
-            return heard.open() > 0
+        public @Nullable Result judge(Answers answers) {
+            return answers.open() > 0
                     ? null
-                    : Result.of(new Reply("ALL", List.of((long) heard.replies().size())));
+                    : Result.of(
+                            new Reply("ALL", List.of((long) answers.replies().size())));
         }
 
         @Override
@@ -65,7 +66,7 @@ class PollTest extends ThreeMasters {
 
     private void hear(Poll poll, Outcome... outcomes) {
         for (int i = 0; i < outcomes.length; i++) {
-            poll.heard(nodes.get(i), outcomes[i]);
+            poll.answered(nodes.get(i), outcomes[i]);
         }
     }
 
@@ -121,11 +122,11 @@ class PollTest extends ThreeMasters {
         AtomicReference<Long> replies = new AtomicReference<>();
         hear(poll, done(), unanswered(true));
         Thread waiter = waiter(poll, replies);
-        poll.heard(nodes.get(2), done());
+        poll.answered(nodes.get(2), done());
         waiter.join();
         assertThat(replies).hasValue(2L);
         // Who waited keeps out nobody whose answer comes later.
-        poll.heard(nodes.get(1), done());
+        poll.answered(nodes.get(1), done());
     }
 
     @Test
@@ -134,7 +135,7 @@ class PollTest extends ThreeMasters {
         AtomicReference<Long> replies = new AtomicReference<>();
         hear(poll, done());
         Thread waiter = waiter(poll, replies);
-        poll.heard(nodes.get(1), done());
+        poll.answered(nodes.get(1), done());
         waiter.join();
         assertThat(replies).hasValue(2L);
     }
@@ -144,7 +145,7 @@ class PollTest extends ThreeMasters {
         Question poll = new Question(0);
         hear(poll, done(), unanswered(true));
         assertThat(majorities).isEmpty();
-        poll.heard(nodes.get(2), done());
+        poll.answered(nodes.get(2), done());
         assertThat(majorities).hasSize(1);
     }
 
@@ -211,8 +212,8 @@ class PollTest extends ThreeMasters {
     @Test
     void majority_thatIsOpen_isWaitedForUntilNobodyIsLeft() {
         List<@Nullable Outcome> outcomes = Arrays.asList(done(), Outcome.of(GONE), null);
-        assertThat(majority().judge(new Poll.Heard(outcomes, false))).isNull();
-        assertThat(majority().judge(new Poll.Heard(outcomes, true)).outcome().failure())
+        assertThat(majority().judge(new Poll.Answers(outcomes, false))).isNull();
+        assertThat(majority().judge(new Poll.Answers(outcomes, true)).outcome().failure())
                 .hasMessage("locked needs 2 of 3 masters: 1 did not answer in time");
     }
 
@@ -221,15 +222,15 @@ class PollTest extends ThreeMasters {
         Poll look = MajorityPoll.ofAll(3, call);
         Reply checked = new Reply("CHECKED", List.of());
         List<@Nullable Outcome> two = Arrays.asList(Outcome.of(checked), Outcome.of(checked), null);
-        assertThat(look.judge(new Poll.Heard(two, false))).isNull();
-        assertThat(look.judge(new Poll.Heard(two, true)).outcome()).isEqualTo(Outcome.of(checked));
+        assertThat(look.judge(new Poll.Answers(two, false))).isNull();
+        assertThat(look.judge(new Poll.Answers(two, true)).outcome()).isEqualTo(Outcome.of(checked));
         assertThat(look.call(node, "", 0, 0)).isSameAs(call);
         assertThat(look.patienceNanos()).isEqualTo(Long.MAX_VALUE);
         assertThat(majority().patienceNanos()).isEqualTo(SECOND);
     }
 
     private static Outcome noMajority(boolean closed, @Nullable Outcome... outcomes) {
-        return new Poll.Heard(Arrays.asList(outcomes), closed).noMajority("this", 2);
+        return new Poll.Answers(Arrays.asList(outcomes), closed).noMajority("this", 2);
     }
 
     private static Outcome refused(String why) {
@@ -291,8 +292,8 @@ class PollTest extends ThreeMasters {
         assertThat(taken().mostTaken()).isZero();
     }
 
-    private static Poll.Heard taken(String... owners) {
-        return new Poll.Heard(
+    private static Poll.Answers taken(String... owners) {
+        return new Poll.Answers(
                 Arrays.stream(owners).map(owner -> Outcome.of(takenBy(owner))).toList(), true);
     }
 }

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A node whose calls are begun by those who ask; the test decides when and what is heard of them. */
+/** A node whose calls are submitted by those who ask; the test decides when and what is heard of them. */
 @Timeout(30)
 class QuickNodeTest {
 
@@ -48,12 +48,12 @@ class QuickNodeTest {
     private final QuorumNode node = new QuorumNode(0, server, Settings.DEFAULTS, calls, timer, Threads.DAEMONS);
     private final long deadline = System.nanoTime() + 20 * SECOND;
 
-    /** Keeps the calls that are begun, until the test says what becomes of them. */
+    /** Keeps the calls that are submitted, until the test says what becomes of them. */
     private static final class QuickMaster extends ForwardingRedis {
 
-        private record Begun(List<Call> calls, Consumer<@Nullable List<Outcome>> heard) {}
+        private record Submitted(List<Call> calls, Consumer<@Nullable List<Outcome>> receiver) {}
 
-        private final BlockingQueue<Begun> begun = new LinkedBlockingQueue<>();
+        private final BlockingQueue<Submitted> submitted = new LinkedBlockingQueue<>();
         private volatile @Nullable Error error;
 
         QuickMaster(InMemoryRedis master) {
@@ -61,29 +61,29 @@ class QuickNodeTest {
         }
 
         @Override
-        public boolean begin(
-                String server, List<Call> some, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
+        public boolean submit(
+                String server, List<Call> some, long timeoutNanos, Consumer<@Nullable List<Outcome>> receiver) {
             Error thrown = error;
             if (thrown != null) {
                 throw thrown;
             }
-            return begun.add(new Begun(some, heard));
+            return submitted.add(new Submitted(some, receiver));
         }
 
-        private Begun next() {
+        private Submitted next() {
             try {
-                Begun next = begun.poll(10, TimeUnit.SECONDS);
-                assertThat(next).as("what is begun within 10 s").isNotNull();
+                Submitted next = submitted.poll(10, TimeUnit.SECONDS);
+                assertThat(next).as("what is submitted within 10 s").isNotNull();
                 return next;
             } catch (InterruptedException e) {
                 throw new IllegalStateException(e);
             }
         }
 
-        /** Answers what was begun next, with what the master says; returns the names of the scripts. */
+        /** Answers what was submitted next, with what the master says; returns the names of the scripts. */
         private List<String> answer() {
-            Begun next = next();
-            next.heard().accept(runAll(next.calls(), SECOND));
+            Submitted next = next();
+            next.receiver().accept(runAll(next.calls(), SECOND));
             return next.calls().stream().map(call -> call.script().name()).toList();
         }
     }
@@ -122,7 +122,7 @@ class QuickNodeTest {
     void answer_isToldWithoutAThreadOfTheNode() {
         NotedQuestion question = ask();
         quick.answer();
-        assertThat(question.heard(deadline).reply()).isNotNull();
+        assertThat(question.outcome(deadline).reply()).isNotNull();
         assertThat(node.calls.getLargestPoolSize()).isZero();
     }
 
@@ -130,12 +130,12 @@ class QuickNodeTest {
     void questionsThatCome_whileOneIsUnderWay_areBegunTogetherBehindIt() {
         NotedQuestion first = ask();
         List<NotedQuestion> others = List.of(ask(), ask(), ask());
-        assertThat(quick.begun).hasSize(1);
+        assertThat(quick.submitted).hasSize(1);
         quick.answer();
         assertThat(quick.answer()).hasSize(3);
-        assertThat(first.heard(deadline).reply()).isNotNull();
+        assertThat(first.outcome(deadline).reply()).isNotNull();
         assertThat(others)
-                .allSatisfy(other -> assertThat(other.heard(deadline).reply()).isNotNull());
+                .allSatisfy(other -> assertThat(other.outcome(deadline).reply()).isNotNull());
         assertThat(node.calls.getLargestPoolSize()).isZero();
     }
 
@@ -168,7 +168,7 @@ class QuickNodeTest {
     void connectionThatBreaks_isAskedAgainByAThreadOfTheNode() {
         RenewPoll renewal = new RenewPoll(calls, Scripts.locked(keys), candidate, 1, RenewPoll.Round.NONE);
         node.ask(List.of(renewal), deadline, false);
-        quick.next().heard().accept(null);
+        quick.next().receiver().accept(null);
         Reply reply = renewal.await(deadline, LockSupport::parkNanos).outcome().reply();
         assertThat(reply).isNotNull();
         assertThat(reply.resent()).isTrue();
@@ -180,7 +180,7 @@ class QuickNodeTest {
         VotePoll vote = new VotePoll(calls, candidate, 1);
         node.ask(List.of(vote), deadline, false);
         master.down(true);
-        quick.next().heard().accept(null);
+        quick.next().receiver().accept(null);
         assertThat(vote.await(deadline, LockSupport::parkNanos).outcome().failure())
                 .isNotNull();
         assertThat(node.unanswered.mayHaveVote(candidate.attempt())).isTrue();
@@ -191,16 +191,16 @@ class QuickNodeTest {
     void noAnswerInTime_isToldAndTheNodeIsAskedSlowlyUntilItAnswers() {
         NotedQuestion lost = ask();
         RedisException silence = new RedisException.Unanswered("of the test", true, null);
-        quick.next().heard().accept(List.of(Outcome.of(silence)));
-        assertThat(lost.heard(deadline).failure()).hasMessageContaining("of the test");
+        quick.next().receiver().accept(List.of(Outcome.of(silence)));
+        assertThat(lost.outcome(deadline).failure()).hasMessageContaining("of the test");
         await().until(() -> !node.health.isSound());
         await().until(() -> {
             NotedQuestion next = ask();
-            return next.heard(deadline).reply() != null;
+            return next.outcome(deadline).reply() != null;
         });
         NotedQuestion quickly = ask();
         quick.answer();
-        assertThat(quickly.heard(deadline).reply()).isNotNull();
+        assertThat(quickly.outcome(deadline).reply()).isNotNull();
     }
 
     /** What was sent is not told as if it had not been, whatever has become known of the node since. */
@@ -212,7 +212,7 @@ class QuickNodeTest {
         // As a call in the background would; then another one is trying it.
         node.health.note(List.of(Outcome.of(silence)), SECOND);
         await().until(() -> node.health.enter(System.nanoTime(), SECOND));
-        quick.next().heard().accept(List.of(Outcome.of(silence)));
+        quick.next().receiver().accept(List.of(Outcome.of(silence)));
         assertThat(vote.await(deadline, LockSupport::parkNanos).outcome().failure())
                 .isNotNull();
         assertThat(node.unanswered.mayHaveVote(candidate.attempt())).isTrue();
@@ -224,7 +224,7 @@ class QuickNodeTest {
         NotedQuestion question = ask();
         node.health.note(List.of(Outcome.of(new RedisException.Unanswered("of the test", true, null))), SECOND);
         quick.answer();
-        assertThat(question.heard(deadline).reply()).isNotNull();
+        assertThat(question.outcome(deadline).reply()).isNotNull();
         assertThat(node.calls.getLargestPoolSize()).isEqualTo(1);
         assertThat(node.health.isSound()).isTrue();
     }
@@ -245,21 +245,21 @@ class QuickNodeTest {
         quick.error = new OutOfMemoryError("of the test");
         NotedQuestion question = new NotedQuestion(keys);
         assertThatThrownBy(() -> node.ask(List.of(question), deadline, false)).isSameAs(quick.error);
-        assertThat(question.heard(deadline).failure())
+        assertThat(question.outcome(deadline).failure())
                 .isInstanceOfSatisfying(
                         RedisException.Unanswered.class,
                         failure -> assertThat(failure.sent()).isTrue());
         quick.error = null;
         NotedQuestion next = ask();
         quick.answer();
-        assertThat(next.heard(deadline).reply()).isNotNull();
+        assertThat(next.outcome(deadline).reply()).isNotNull();
     }
 
     @Test
     void questionThatThrows_holdsUpNobody() {
         Poll broken = new MajorityPoll(1, Scripts.locked(keys), Set.of("FREE"), "FREE", Long.MAX_VALUE) {
             @Override
-            public void asked(PolledMaster from, long mayRunUntilNanos, Outcome outcome) {
+            public void settled(PolledMaster from, long mayRunUntilNanos, Outcome outcome) {
                 throw new InternalError("of the test");
             }
         };
@@ -267,7 +267,7 @@ class QuickNodeTest {
         NotedQuestion next = ask();
         assertThatThrownBy(quick::answer).isInstanceOf(InternalError.class);
         quick.answer();
-        assertThat(next.heard(deadline).reply()).isNotNull();
+        assertThat(next.outcome(deadline).reply()).isNotNull();
     }
 
     @Test
@@ -276,7 +276,7 @@ class QuickNodeTest {
         node.ask(List.of(withdrawal()), deadline, false);
         node.shutDown(System.nanoTime() + SECOND);
         NotedQuestion late = ask();
-        assertThat(late.heard(deadline).failure()).hasMessageContaining("closed");
+        assertThat(late.outcome(deadline).failure()).hasMessageContaining("closed");
         CountDownLatch closed = new CountDownLatch(1);
         Thread closing = new Thread(() -> {
             node.close(deadline);

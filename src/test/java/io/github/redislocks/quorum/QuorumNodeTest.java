@@ -27,7 +27,7 @@ class QuorumNodeTest extends OneMaster {
     }
 
     private void heardItsOwnAnswer(NotedQuestion question) {
-        assertThat(question.heard(deadline).reply()).isNotNull();
+        assertThat(question.outcome(deadline).reply()).isNotNull();
     }
 
     /** Not only at the deadline. What an error left open may have run. */
@@ -37,13 +37,13 @@ class QuorumNodeTest extends OneMaster {
         NotedQuestion after = question();
         Poll broken = new NotedQuestion(keys) {
             @Override
-            public void asked(PolledMaster from, long mayRunUntilNanos, Outcome outcome) {
+            public void settled(PolledMaster from, long mayRunUntilNanos, Outcome outcome) {
                 throw new InternalError("of the test");
             }
         };
         node.ask(List.of(before, broken, after), deadline, true);
         heardItsOwnAnswer(before);
-        assertThat(after.heard(deadline).failure())
+        assertThat(after.outcome(deadline).failure())
                 .isInstanceOfSatisfying(
                         RedisException.Unanswered.class,
                         failure -> assertThat(failure.sent()).isTrue());
@@ -56,13 +56,13 @@ class QuorumNodeTest extends OneMaster {
         NotedQuestion after = question();
         Poll broken = new NotedQuestion(keys) {
             @Override
-            public void asked(PolledMaster from, long mayRunUntilNanos, Outcome outcome) {
+            public void settled(PolledMaster from, long mayRunUntilNanos, Outcome outcome) {
                 throw new InternalError("of the test");
             }
         };
         master.down(true);
         node.ask(List.of(broken, after), deadline, true);
-        assertThat(after.heard(deadline).failure()).isInstanceOf(RedisException.Unanswered.class);
+        assertThat(after.outcome(deadline).failure()).isInstanceOf(RedisException.Unanswered.class);
     }
 
     @Test
@@ -87,12 +87,12 @@ class QuorumNodeTest extends OneMaster {
         master.replica(true);
         NotedQuestion replica = question();
         node.ask(List.of(replica), deadline, false);
-        assertThat(replica.heard(deadline).failure()).hasMessageContaining("is a replica");
+        assertThat(replica.outcome(deadline).failure()).hasMessageContaining("is a replica");
         node.health.note(List.of(Outcome.of(new RedisException.Unanswered("away", true, null))), SECOND);
         Awaitility.await().until(() -> {
             NotedQuestion again = question();
             node.ask(List.of(again), deadline, false);
-            return again.heard(deadline).failure() instanceof RedisException.Refused;
+            return again.outcome(deadline).failure() instanceof RedisException.Refused;
         });
         assertThat(node.health.isSound()).isFalse();
     }

@@ -29,7 +29,7 @@ class QuorumPollTest extends ThreeMasters {
         Call renew = new Call(check.script(), List.of(keys.lock()), List.of());
         RenewPoll first = new RenewPoll(calls, renew, candidate, 10, RenewPoll.Round.NONE);
         for (int i = 0; i < replies.length; i++) {
-            first.asked(nodes.get(i), 0, Outcome.of(replies[i]));
+            first.settled(nodes.get(i), 0, Outcome.of(replies[i]));
         }
         RenewPoll second = new RenewPoll(calls, renew, candidate, 10, first.round());
         return second.call(nodes.get(0), "", 0, 0).args().get(10);
@@ -113,12 +113,12 @@ class QuorumPollTest extends ThreeMasters {
     private void voted(Outcome outcome, boolean place) {
         UnansweredVotes.Question question = question(1, place);
         node.unanswered.asking(question);
-        node.unanswered.asked(question, outcome);
+        node.unanswered.settled(question, outcome);
     }
 
     /** Whether the master will be asked once more, after a withdrawal that it did not hear. */
     private boolean isRepeated(Withdrawal.End end, Withdrawal.Place place) {
-        withdrawal(end, place).asked(node, System.nanoTime() + SECOND, unanswered(false));
+        withdrawal(end, place).settled(node, System.nanoTime() + SECOND, unanswered(false));
         return !retries.isEmpty();
     }
 
@@ -190,11 +190,11 @@ class QuorumPollTest extends ThreeMasters {
         WithdrawPoll withdrawal = withdrawal(Withdrawal.End.RELEASED);
         node.unanswered.asking(question);
         withdrawal.sending(node);
-        node.unanswered.asked(question, Outcome.of(takenBy("other:1")));
-        withdrawal.asked(node, 0, ended);
+        node.unanswered.settled(question, Outcome.of(takenBy("other:1")));
+        withdrawal.settled(node, 0, ended);
         assertThat(retries).hasSize(1);
         withdrawal.sending(node);
-        withdrawal.asked(node, 0, ended);
+        withdrawal.settled(node, 0, ended);
         assertThat(retries).hasSize(1);
     }
 
@@ -203,7 +203,7 @@ class QuorumPollTest extends ThreeMasters {
         WithdrawPoll withdrawal = withdrawal(Withdrawal.End.RELEASED);
         voted(Outcome.of(voted(10, 0, 0)), true);
         withdrawal.sending(node);
-        withdrawal.asked(node, 0, Outcome.of(new Reply("ENDED", List.of())));
+        withdrawal.settled(node, 0, Outcome.of(new Reply("ENDED", List.of())));
         assertThat(retries).isEmpty();
         assertThat(node.remembered()).isZero();
     }
@@ -213,14 +213,14 @@ class QuorumPollTest extends ThreeMasters {
         WithdrawPoll withdrawal = withdrawal(Withdrawal.End.RELEASED);
         voted(Outcome.of(new Reply("VOTED", List.of(10L, 0L, 0L, 0L, 1L), true)), false);
         withdrawal.sending(node);
-        withdrawal.asked(node, 0, Outcome.of(new Reply("ENDED", List.of())));
+        withdrawal.settled(node, 0, Outcome.of(new Reply("ENDED", List.of())));
         assertThat(retries).hasSize(1);
     }
 
     @Test
     void withdrawal_behindAVoteThatMayStillBeGiven_waitsUntilItCannot() {
         voted(unanswered(true), false);
-        withdrawal(Withdrawal.End.RELEASED).asked(node, 0, Outcome.of(new Reply("ENDED", List.of())));
+        withdrawal(Withdrawal.End.RELEASED).settled(node, 0, Outcome.of(new Reply("ENDED", List.of())));
         assertThat(node.remembered()).as("the vote, and its withdrawal").isEqualTo(2);
         retries.forEach(Runnable::run);
         assertThat(node.remembered()).isEqualTo(2);
@@ -260,17 +260,17 @@ class QuorumPollTest extends ThreeMasters {
         earlier.sending(node);
         UnansweredVotes.Question later = question(calls.nextBallot(), false);
         node.unanswered.asking(later);
-        node.unanswered.asked(later, Outcome.of(voted(10, 0, 0)));
-        earlier.asked(node, 0, Outcome.of(new Reply("GONE", List.of())));
+        node.unanswered.settled(later, Outcome.of(voted(10, 0, 0)));
+        earlier.settled(node, 0, Outcome.of(new Reply("GONE", List.of())));
         assertThat(node.unanswered.mayHaveVote(ATTEMPT)).isTrue();
     }
 
     @Test
     void lease_thatWasMadeLonger_isRememberedForAsLong() {
         long past = System.nanoTime() - 3 * SECOND;
-        node.unanswered.kept(new UnansweredVotes.Question(1, 1, false, 2_999, past));
-        node.unanswered.kept(new UnansweredVotes.Question(2, 1, false, 2_999, past));
-        node.unanswered.kept(new UnansweredVotes.Question(2, 2, false, 60_000, past));
+        node.unanswered.renewed(new UnansweredVotes.Question(1, 1, false, 2_999, past));
+        node.unanswered.renewed(new UnansweredVotes.Question(2, 1, false, 2_999, past));
+        node.unanswered.renewed(new UnansweredVotes.Question(2, 2, false, 60_000, past));
         assertThat(node.unanswered.mayHave(1)).isFalse();
         assertThat(node.unanswered.mayHave(2)).isTrue();
     }
@@ -278,10 +278,10 @@ class QuorumPollTest extends ThreeMasters {
     @Test
     void withdrawals_beyondABound_areForgotten() {
         for (int attempt = 0; attempt < WithdrawRetries.MOST + 100; attempt++) {
-            node.unanswered.kept(new UnansweredVotes.Question(attempt, 1, false, 60_000, System.nanoTime()));
+            node.unanswered.renewed(new UnansweredVotes.Question(attempt, 1, false, 60_000, System.nanoTime()));
             Withdrawal order = new Withdrawal(
                     keys.all(), candidate.owner(), attempt, 2, Withdrawal.End.LOST, Withdrawal.Place.DROP);
-            new WithdrawPoll(calls, order).asked(node, 0, unanswered(false));
+            new WithdrawPoll(calls, order).settled(node, 0, unanswered(false));
         }
         assertThat(node.remembered()).isEqualTo(2 * WithdrawRetries.MOST);
     }
@@ -292,7 +292,7 @@ class QuorumPollTest extends ThreeMasters {
         for (long mayRunUntil : List.of(soon, soon + 2 * SECOND, soon + SECOND)) {
             UnansweredVotes.Question question = new UnansweredVotes.Question(ATTEMPT, 1, false, 3_000, mayRunUntil);
             node.unanswered.asking(question);
-            node.unanswered.asked(question, unanswered(true));
+            node.unanswered.settled(question, unanswered(true));
         }
         assertThat(node.unanswered.mayRunUntilNanos(ATTEMPT)).isEqualTo(soon + 2 * SECOND);
     }
@@ -305,9 +305,9 @@ class QuorumPollTest extends ThreeMasters {
                 new UnansweredVotes.Question(ATTEMPT, 2, false, 3_000, soon));
         questions.forEach(node.unanswered::asking);
         assertThat(node.unanswered.mayRunUntilNanos(ATTEMPT)).isEqualTo(soon + SECOND);
-        node.unanswered.asked(questions.get(0), unanswered(false));
+        node.unanswered.settled(questions.get(0), unanswered(false));
         assertThat(node.unanswered.mayRunUntilNanos(ATTEMPT)).isEqualTo(soon);
-        node.unanswered.asked(questions.get(1), unanswered(false));
+        node.unanswered.settled(questions.get(1), unanswered(false));
         assertThat(node.unanswered.mayRunUntilNanos(ATTEMPT)).isZero();
     }
 

@@ -67,6 +67,6 @@ abstract class ThreeMasters {
 
     /** What these answers come to, if others may still come. */
     static Poll.Result result(Poll poll, Reply... replies) {
-        return poll.judge(new Poll.Heard(Stream.of(replies).map(Outcome::of).toList(), false));
+        return poll.judge(new Poll.Answers(Stream.of(replies).map(Outcome::of).toList(), false));
     }
 }

@@ -25,7 +25,7 @@ class UnansweredVotesTest {
 
     private void answer(UnansweredVotes.Question question, Outcome outcome) {
         votes.asking(question);
-        votes.asked(question, outcome);
+        votes.settled(question, outcome);
     }
 
     @Test
@@ -36,7 +36,7 @@ class UnansweredVotesTest {
         votes.asking(question);
         assertThat(votes.mayHaveVote(ATTEMPT)).isTrue();
         assertThat(votes.mayRunUntilNanos(ATTEMPT)).isEqualTo(soon);
-        votes.asked(question, TAKEN);
+        votes.settled(question, TAKEN);
         assertThat(votes.mayHave(ATTEMPT)).isFalse();
         assertThat(votes.size()).isZero();
     }
@@ -77,8 +77,8 @@ class UnansweredVotesTest {
 
     @Test
     void earlierBallot_doesNotHideALaterOne() {
-        votes.kept(question(2, false));
-        votes.kept(question(1, false));
+        votes.renewed(question(2, false));
+        votes.renewed(question(1, false));
         votes.withdrawn(ATTEMPT, 1, true);
         assertThat(votes.mayHaveVote(ATTEMPT)).isTrue();
     }
@@ -98,7 +98,7 @@ class UnansweredVotesTest {
         assertThat(votes.mayRunUntilNanos(ATTEMPT)).isZero();
         answer(new UnansweredVotes.Question(ATTEMPT, 1, false, 30_000, past), ThreeMasters.unanswered(true));
         assertThat(votes.mayRunUntilNanos(ATTEMPT)).isZero();
-        votes.asked(new UnansweredVotes.Question(ATTEMPT, 1, false, 30_000, past), VOTED);
+        votes.settled(new UnansweredVotes.Question(ATTEMPT, 1, false, 30_000, past), VOTED);
         votes.withdrawn(ATTEMPT, 1, true);
         assertThat(votes.mayHave(ATTEMPT)).isFalse();
     }
@@ -142,7 +142,7 @@ class UnansweredVotesTest {
             votes.asking(new UnansweredVotes.Question(attempt, 1, false, 1_200, past));
         }
         votes.asking(new UnansweredVotes.Question(2, 2, false, 60_000, past));
-        votes.kept(new UnansweredVotes.Question(3, 2, false, 60_000, past));
+        votes.renewed(new UnansweredVotes.Question(3, 2, false, 60_000, past));
         await().until(() -> !votes.mayHave(1));
         assertThat(votes.mayHave(2)).isTrue();
         assertThat(votes.mayHave(3)).isTrue();

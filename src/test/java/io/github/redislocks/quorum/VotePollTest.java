@@ -25,7 +25,7 @@ class VotePollTest extends ThreeMasters {
     }
 
     private static Poll.@Nullable Result judge(Poll poll, boolean closed, @Nullable Reply... replies) {
-        return poll.judge(new Poll.Heard(
+        return poll.judge(new Poll.Answers(
                 Arrays.stream(replies)
                         .map(reply -> reply == null ? null : Outcome.of(reply))
                         .toList(),
@@ -137,8 +137,8 @@ class VotePollTest extends ThreeMasters {
     @Test
     void masterThatHasJustStarted_leavesTheOthersAsMuchTimeAsOneThatIsAway() {
         long deadline = System.nanoTime() + 10 * poll.stragglersNanos(0);
-        poll.heard(nodes.get(0), Outcome.of(young(70)));
-        poll.heard(nodes.get(1), Outcome.of(voted(30, 0, 0)));
+        poll.answered(nodes.get(0), Outcome.of(young(70)));
+        poll.answered(nodes.get(1), Outcome.of(voted(30, 0, 0)));
         assertThat(poll.await(deadline, LockSupport::parkNanos).outcome().failure())
                 .isInstanceOf(RedisException.Unready.class);
         assertThat(System.nanoTime() - deadline).isNotNegative();
@@ -155,7 +155,7 @@ class VotePollTest extends ThreeMasters {
         long until = System.nanoTime() + 10 * SECOND;
         poll.asking(node, until);
         assertThat(node.unanswered.mayRunUntilNanos(ATTEMPT)).isEqualTo(until);
-        poll.asked(node, until, Outcome.of(taken("a:1", 1)));
+        poll.settled(node, until, Outcome.of(taken("a:1", 1)));
         assertThat(node.remembered()).isZero();
     }
 
@@ -165,7 +165,7 @@ class VotePollTest extends ThreeMasters {
         long until = System.nanoTime() + 10 * SECOND;
         renewal.asking(node, until);
         assertThat(node.unanswered.mayRunUntilNanos(ATTEMPT)).isEqualTo(until);
-        renewal.asked(node, until, Outcome.of(taken("a:1", 1)));
+        renewal.settled(node, until, Outcome.of(taken("a:1", 1)));
         assertThat(node.remembered()).isZero();
     }
 }

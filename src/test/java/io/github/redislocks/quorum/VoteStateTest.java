@@ -61,9 +61,9 @@ class VoteStateTest extends ThreeMasters {
 
     @Test
     void attempt_isForgottenWhenItEnds() {
-        register.forgetEnded(call(first));
+        register.forgetOver(call(first));
         assertThat(register.of(call(heartbeat))).isSameAs(state);
-        register.forgetEnded(call(new Request.Release(OWNER, ATTEMPT)));
+        register.forgetOver(call(new Request.Release(OWNER, ATTEMPT)));
         assertThat(register.of(call(heartbeat))).isNull();
     }
 
@@ -169,9 +169,9 @@ class VoteStateTest extends ThreeMasters {
         win();
         RenewPoll before = (RenewPoll) state.keeping(calls, call(renew), renew);
         Reply kept = new Reply("VOTED", List.of(30L, 0L, 0L, 1L, 1L));
-        before.asked(nodes.get(0), 0, Outcome.of(new Reply("GONE", List.of(40L))));
-        before.asked(nodes.get(1), 0, Outcome.of(kept));
-        before.asked(nodes.get(2), 0, Outcome.of(kept));
+        before.settled(nodes.get(0), 0, Outcome.of(new Reply("GONE", List.of(40L))));
+        before.settled(nodes.get(1), 0, Outcome.of(kept));
+        before.settled(nodes.get(2), 0, Outcome.of(kept));
         List<String> args =
                 state.keeping(calls, call(renew), renew).call(node, "", 0, 0).args();
         assertThat(args.get(10)).isEqualTo("40");
@@ -184,7 +184,7 @@ class VoteStateTest extends ThreeMasters {
         Poll poll = state.keeping(calls, call(reenter), reenter);
         assertThat(poll.call(node, "", 0, 0).script().name()).isEqualTo("keep");
         Poll.Result tooFew =
-                poll.judge(new Poll.Heard(List.of(unanswered(true), unanswered(true), Outcome.of(GONE)), true));
+                poll.judge(new Poll.Answers(List.of(unanswered(true), unanswered(true), Outcome.of(GONE)), true));
         assertThat(tooFew.next()).isInstanceOf(RenewPoll.class);
     }
 }

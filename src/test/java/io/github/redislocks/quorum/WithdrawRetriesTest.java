@@ -19,7 +19,7 @@ class WithdrawRetriesTest extends ThreeMasters {
     }
 
     private void remember(long attempt) {
-        node.unanswered.kept(new UnansweredVotes.Question(attempt, 1, false, 60_000, System.nanoTime()));
+        node.unanswered.renewed(new UnansweredVotes.Question(attempt, 1, false, 60_000, System.nanoTime()));
     }
 
     private void add(long attempt, long notBefore) {

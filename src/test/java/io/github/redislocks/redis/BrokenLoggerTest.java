@@ -126,7 +126,7 @@ class BrokenLoggerTest {
     }
 
     private static SlotMap slots(SlotMap before, ClusterNode owner, long epoch) {
-        return before.heard(
+        return before.with(
                 new ClusterView(List.of(new Claim(0, 16_383, owner, epoch)), Set.of(), Set.of()), node -> false);
     }
 }

@@ -37,8 +37,8 @@ class ClusterMastersTest {
     private static final ClusterNode ONE = node("a", 1);
     private static final ClusterNode TWO = node("b", 2);
     private static final SlotMap HALVES =
-            SlotMap.UNKNOWN.heard(view(new Claim(0, 8_191, ONE, 1), new Claim(8_192, 16_383, TWO, 2)), NOBODY);
-    private static final SlotMap ALL_OF_ONE = HALVES.heard(view(new Claim(0, 16_383, ONE, 3)), NOBODY);
+            SlotMap.UNKNOWN.with(view(new Claim(0, 8_191, ONE, 1), new Claim(8_192, 16_383, TWO, 2)), NOBODY);
+    private static final SlotMap ALL_OF_ONE = HALVES.with(view(new Claim(0, 16_383, ONE, 3)), NOBODY);
 
     /** To whom slots of both halves belong while the listener is told of a move: nobody, if null. */
     private final List<List<SingleServer>> whileTold = new ArrayList<>();
@@ -99,7 +99,7 @@ class ClusterMastersTest {
                 throw new OutOfMemoryError("made by the test");
             }
         });
-        news.accept(SlotMap.UNKNOWN.heard(view(new Claim(0, 16_383, ONE, 1)), NOBODY));
+        news.accept(SlotMap.UNKNOWN.with(view(new Claim(0, 16_383, ONE, 1)), NOBODY));
         SingleServer one = masters.owner(0);
         assertThatThrownBy(() -> news.accept(HALVES)).isInstanceOf(OutOfMemoryError.class);
         assertThat(masters.owner(16_383)).as("until it has been told").isNull();
@@ -120,7 +120,7 @@ class ClusterMastersTest {
 
     @Test
     void slotsOfANewMaster_areAMoveOfThoseAlone() {
-        news.accept(SlotMap.UNKNOWN.heard(view(new Claim(0, 16_383, ONE, 1)), NOBODY));
+        news.accept(SlotMap.UNKNOWN.with(view(new Claim(0, 16_383, ONE, 1)), NOBODY));
         SingleServer one = masters.owner(0);
         news.accept(HALVES);
         assertThat(whileTold).containsExactly(Arrays.asList(one, null));
@@ -167,10 +167,10 @@ class ClusterMastersTest {
         RedirectedCall redirected = new RedirectedCall(masters, JedisRedisFixture.COUNT, SECOND);
         redirected.next();
         ErrorReply elsewhere = new ErrorReply("TRYAGAIN Multiple keys request during rehashing of slot");
-        assertThat(redirected.ends(Outcome.of(new RedisException.Unanswered("refused twice", true, elsewhere))))
+        assertThat(redirected.settle(Outcome.of(new RedisException.Unanswered("refused twice", true, elsewhere))))
                 .isFalse();
         redirected.next();
-        assertThat(redirected.ends(Outcome.of(new Reply("OK", List.of(1L), false, 2))))
+        assertThat(redirected.settle(Outcome.of(new Reply("OK", List.of(1L), false, 2))))
                 .isTrue();
         assertThat(redirected.outcome()).isEqualTo(Outcome.of(new Reply("OK", List.of(1L), true, 2)));
     }

@@ -69,7 +69,7 @@ class QuickConnectionTest extends JedisRedisFixture {
     private static void connect(JedisRedis redis, String server) {
         redis.connectQuickly(LONG);
         CountDownLatch tried = new CountDownLatch(1);
-        await().until(() -> redis.begin(server, List.of(PING), LONG, outcomes -> tried.countDown()));
+        await().until(() -> redis.submit(server, List.of(PING), LONG, outcomes -> tried.countDown()));
         try {
             assertThat(tried.await(10, TimeUnit.SECONDS)).isTrue();
         } catch (InterruptedException e) {
@@ -77,14 +77,14 @@ class QuickConnectionTest extends JedisRedisFixture {
         }
     }
 
-    private boolean begin(List<Call> calls, long timeoutNanos) {
-        return redis.begin(id, calls, timeoutNanos, outcomes -> heard.add(outcomes == null ? BROKEN : outcomes));
+    private boolean submit(List<Call> calls, long timeoutNanos) {
+        return redis.submit(id, calls, timeoutNanos, outcomes -> heard.add(outcomes == null ? BROKEN : outcomes));
     }
 
     private List<Outcome> next() {
         try {
             List<Outcome> next = heard.poll(10, TimeUnit.SECONDS);
-            assertThat(next).as("what was heard in 10 s").isNotNull();
+            assertThat(next).as("outcomes within 10 s").isNotNull();
             return next;
         } catch (InterruptedException e) {
             throw new IllegalStateException(e);
@@ -97,16 +97,16 @@ class QuickConnectionTest extends JedisRedisFixture {
 
     @Test
     void begin_withoutAConnection_sendsNothing() {
-        assertThat(begin(List.of(PING), LONG)).isFalse();
+        assertThat(submit(List.of(PING), LONG)).isFalse();
         assertThat(proxy.connections()).isZero();
     }
 
     @Test
     void begin_scriptThatIsNotKnown_isSentWithItsSource() {
         connect();
-        assertThat(begin(List.of(PING), LONG)).isTrue();
+        assertThat(submit(List.of(PING), LONG)).isTrue();
         assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
-        assertThat(begin(List.of(PING), LONG)).isTrue();
+        assertThat(submit(List.of(PING), LONG)).isTrue();
         assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
         assertThat(proxy.connections()).isEqualTo(1);
     }
@@ -117,10 +117,10 @@ class QuickConnectionTest extends JedisRedisFixture {
             admin.set("text", "x");
         }
         connect();
-        assertThat(begin(List.of(PING), LONG)).isTrue();
+        assertThat(submit(List.of(PING), LONG)).isTrue();
         next();
         // The second and the third are not known yet, and the last of these counts behind the first.
-        assertThat(begin(List.of(PING, COUNT, WRONG_TYPE, PING, COUNT), LONG)).isTrue();
+        assertThat(submit(List.of(PING, COUNT, WRONG_TYPE, PING, COUNT), LONG)).isTrue();
         List<Outcome> outcomes = next();
         assertThat(outcomes).hasSize(5);
         assertThat(outcomes.get(0).reply()).isEqualTo(reply("PONG"));
@@ -136,8 +136,8 @@ class QuickConnectionTest extends JedisRedisFixture {
     void begin_whileOthersAreUnderWay_sendsNothing() {
         connect();
         proxy.holdReplies();
-        assertThat(begin(List.of(PING), LONG)).isTrue();
-        assertThat(begin(List.of(PING), LONG)).isFalse();
+        assertThat(submit(List.of(PING), LONG)).isTrue();
+        assertThat(submit(List.of(PING), LONG)).isFalse();
         proxy.pass();
         assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
         assertThat(heard).isEmpty();
@@ -147,7 +147,7 @@ class QuickConnectionTest extends JedisRedisFixture {
     void begin_notAnsweredInTime_isUnansweredAndEndsItsConnection() {
         connect();
         proxy.holdReplies();
-        assertThat(begin(List.of(PING, PING), SHORT)).isTrue();
+        assertThat(submit(List.of(PING, PING), SHORT)).isTrue();
         assertThat(next())
                 .hasSize(2)
                 .allSatisfy(outcome -> assertThat(outcome.failure())
@@ -156,9 +156,9 @@ class QuickConnectionTest extends JedisRedisFixture {
                                 failure -> assertThat(failure.sent()).isTrue())
                         .hasMessageContaining("500 ms"));
         proxy.pass();
-        assertThat(begin(List.of(PING), LONG)).isFalse();
+        assertThat(submit(List.of(PING), LONG)).isFalse();
         connect();
-        assertThat(begin(List.of(PING), LONG)).isTrue();
+        assertThat(submit(List.of(PING), LONG)).isTrue();
         assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
     }
 
@@ -166,12 +166,12 @@ class QuickConnectionTest extends JedisRedisFixture {
     void connectionThatBreaks_withCallsUnderWay_saysSo() {
         connect();
         proxy.holdReplies();
-        assertThat(begin(List.of(PING), LONG)).isTrue();
+        assertThat(submit(List.of(PING), LONG)).isTrue();
         proxy.cut();
         assertThat(next()).isSameAs(BROKEN);
         proxy.pass();
         connect();
-        assertThat(begin(List.of(PING), LONG)).isTrue();
+        assertThat(submit(List.of(PING), LONG)).isTrue();
         assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
     }
 
@@ -179,11 +179,11 @@ class QuickConnectionTest extends JedisRedisFixture {
     void close_withCallsUnderWay_saysThatTheConnectionBroke() {
         connect();
         proxy.holdReplies();
-        assertThat(begin(List.of(PING), LONG)).isTrue();
+        assertThat(submit(List.of(PING), LONG)).isTrue();
         redis.close();
         assertThat(next()).isSameAs(BROKEN);
         redis.connectQuickly(SHORT);
-        assertThat(begin(List.of(PING), LONG)).isFalse();
+        assertThat(submit(List.of(PING), LONG)).isFalse();
     }
 
     @Test
@@ -192,7 +192,7 @@ class QuickConnectionTest extends JedisRedisFixture {
         boolean interrupted = false;
         try {
             Thread.currentThread().interrupt();
-            assertThat(begin(List.of(PING), LONG)).isTrue();
+            assertThat(submit(List.of(PING), LONG)).isTrue();
         } finally {
             interrupted = Thread.interrupted();
         }
@@ -205,7 +205,7 @@ class QuickConnectionTest extends JedisRedisFixture {
         connect();
         proxy.holdRequests();
         Call large = new Call(PING.script(), List.of(), List.of("x".repeat(16 << 20)));
-        assertThat(begin(List.of(large), LONG)).isTrue();
+        assertThat(submit(List.of(large), LONG)).isTrue();
         proxy.pass();
         assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
     }
@@ -217,7 +217,7 @@ class QuickConnectionTest extends JedisRedisFixture {
         redis.connectQuickly(LONG);
         await().until(() -> proxy.openConnections() == 1);
         proxy.pass();
-        await().until(() -> begin(List.of(PING), LONG));
+        await().until(() -> submit(List.of(PING), LONG));
         assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
     }
 
@@ -278,7 +278,7 @@ class QuickConnectionTest extends JedisRedisFixture {
     private static boolean ask(JedisRedis redis, String server, QuickReader reader) {
         Bell bell = new Bell();
         AtomicReference<List<Outcome>> answer = new AtomicReference<>();
-        await().until(() -> redis.begin(server, List.of(PING), LONG, outcomes -> {
+        await().until(() -> redis.submit(server, List.of(PING), LONG, outcomes -> {
             answer.set(outcomes == null ? BROKEN : outcomes);
             bell.ring();
         }));
@@ -322,7 +322,7 @@ class QuickConnectionTest extends JedisRedisFixture {
         Thread caller = Thread.currentThread();
         Bell bell = new Bell();
         AtomicBoolean answered = new AtomicBoolean();
-        await().until(() -> other.begin(id, List.of(PING), LONG, outcomes -> answered.set(outcomes != null)));
+        await().until(() -> other.submit(id, List.of(PING), LONG, outcomes -> answered.set(outcomes != null)));
         caller.interrupt();
         assertThat(bell.await(System.nanoTime() + LONG, answered::get, reader::pause))
                 .isTrue();
@@ -352,13 +352,13 @@ class QuickConnectionTest extends JedisRedisFixture {
         connect(busy, id);
         CountDownLatch heldUp = new CountDownLatch(1);
         CountDownLatch goOn = new CountDownLatch(1);
-        busy.begin(id, List.of(PING), LONG, outcomes -> {
+        busy.submit(id, List.of(PING), LONG, outcomes -> {
             heldUp.countDown();
             Uninterruptibles.until(System.nanoTime() + LONG, nanos -> goOn.await(nanos, TimeUnit.NANOSECONDS));
         });
         assertThat(heldUp.await(10, TimeUnit.SECONDS)).isTrue();
         elapsed.set(TimeUnit.SECONDS.toNanos(4));
-        assertThat(idle.begin(id, List.of(PING), LONG, heard::add)).isFalse();
+        assertThat(idle.submit(id, List.of(PING), LONG, heard::add)).isFalse();
         goOn.countDown();
         await().until(() -> proxy.openConnections() == 0);
     }
@@ -422,7 +422,7 @@ class QuickConnectionTest extends JedisRedisFixture {
             JedisRedis other =
                     closing(JedisRedis.ofReader(shared.address(), config, 2, new QuickReader(Threads.DAEMONS)));
             connect(other, id);
-            assertThat(other.begin(id, List.of(COUNT), LONG, heard::add)).isTrue();
+            assertThat(other.submit(id, List.of(COUNT), LONG, heard::add)).isTrue();
             next();
             admin.select(3);
             assertThat(admin.get("counter")).isEqualTo("1");
@@ -454,26 +454,26 @@ class QuickConnectionTest extends JedisRedisFixture {
     void error_whileCallsAreGivenUp_isHeardAsABrokenConnection() {
         connect();
         proxy.holdReplies();
-        assertThat(begin(failingAfter(1, PING), SHORT)).isTrue();
+        assertThat(submit(failingAfter(1, PING), SHORT)).isTrue();
         assertThat(next()).isSameAs(BROKEN);
     }
 
     @Test
     void error_whileAnAnswerIsRead_isHeardAsABrokenConnection() {
         connect();
-        begin(List.of(PING), LONG);
+        submit(List.of(PING), LONG);
         next();
-        assertThat(begin(failingAfter(1, PING), LONG)).isTrue();
+        assertThat(submit(failingAfter(1, PING), LONG)).isTrue();
         assertThat(next()).isSameAs(BROKEN);
         connect();
-        assertThat(begin(List.of(PING), LONG)).isTrue();
+        assertThat(submit(List.of(PING), LONG)).isTrue();
         assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
     }
 
     @Test
     void connectionToAnotherServer_isNotUsed() {
         connect();
-        assertThat(redis.begin("0123", List.of(PING), LONG, heard::add)).isFalse();
+        assertThat(redis.submit("0123", List.of(PING), LONG, heard::add)).isFalse();
         await().until(() -> proxy.openConnections() == 0);
         connect();
     }
@@ -488,9 +488,9 @@ class QuickConnectionTest extends JedisRedisFixture {
         JedisRedis demoted =
                 closing(JedisRedis.ofReader(replica.address(), resp3(), 2, new QuickReader(Threads.DAEMONS)));
         connect(demoted, runId(replica));
-        await().until(() -> demoted.begin(runId(replica), List.of(COUNT), LONG, heard::add)
+        await().until(() -> demoted.submit(runId(replica), List.of(COUNT), LONG, heard::add)
                 && String.valueOf(next().get(0).failure()).contains("READONLY"));
-        assertThat(demoted.begin(runId(replica), List.of(PING), LONG, heard::add))
+        assertThat(demoted.submit(runId(replica), List.of(PING), LONG, heard::add))
                 .isFalse();
     }
 }

@@ -28,8 +28,8 @@ class SlotMapTest {
     }
 
     @Test
-    void heard_firstNews_areBelieved() {
-        SlotMap slots = SlotMap.UNKNOWN.heard(view(new Claim(0, 10, OLD, 1), new Claim(11, 16_383, NEW, 2)), NOBODY);
+    void with_firstNews_areBelieved() {
+        SlotMap slots = SlotMap.UNKNOWN.with(view(new Claim(0, 10, OLD, 1), new Claim(11, 16_383, NEW, 2)), NOBODY);
         assertThat(slots.owner(10)).isEqualTo(OLD);
         assertThat(slots.owner(11)).isEqualTo(NEW);
         assertThat(slots.owners()).containsExactlyInAnyOrder(OLD, NEW);
@@ -37,64 +37,64 @@ class SlotMapTest {
     }
 
     @Test
-    void heard_greaterEpoch_overrules_andTheSmallerOneLeadsNobodyBack() {
+    void with_greaterEpoch_overrules_andTheSmallerOneLeadsNobodyBack() {
         SlotMap slots = SlotMap.UNKNOWN
-                .heard(view(new Claim(0, 10, OLD, 1)), NOBODY)
-                .heard(view(new Claim(5, 10, NEW, 7)), NOBODY);
+                .with(view(new Claim(0, 10, OLD, 1)), NOBODY)
+                .with(view(new Claim(5, 10, NEW, 7)), NOBODY);
         assertThat(slots.owner(4)).isEqualTo(OLD);
         assertThat(slots.owner(5)).isEqualTo(NEW);
-        assertThat(slots.heard(view(new Claim(0, 10, OLD, 1)), NOBODY))
+        assertThat(slots.with(view(new Claim(0, 10, OLD, 1)), NOBODY))
                 .as("nothing new")
                 .isSameAs(slots);
     }
 
     @Test
-    void heard_equalEpochs_leadNobodyToAndFro_unlessTheKnownOwnerIsSilent() {
-        SlotMap slots = SlotMap.UNKNOWN.heard(view(new Claim(0, 10, OLD, 5)), NOBODY);
+    void with_equalEpochs_leadNobodyToAndFro_unlessTheKnownOwnerIsSilent() {
+        SlotMap slots = SlotMap.UNKNOWN.with(view(new Claim(0, 10, OLD, 5)), NOBODY);
         ClusterView other = view(new Claim(0, 10, NEW, 5));
-        assertThat(slots.heard(other, NOBODY)).isSameAs(slots);
-        assertThat(slots.heard(other, NEW::equals)).isSameAs(slots);
-        SlotMap taken = slots.heard(other, OLD::equals);
+        assertThat(slots.with(other, NOBODY)).isSameAs(slots);
+        assertThat(slots.with(other, NEW::equals)).isSameAs(slots);
+        SlotMap taken = slots.with(other, OLD::equals);
         assertThat(taken.owner(3)).isEqualTo(NEW);
-        assertThat(taken.heard(view(new Claim(0, 10, OLD, 5)), NOBODY)).isSameAs(taken);
-        assertThat(taken.heard(view(new Claim(0, 10, OLD, 6)), NOBODY).owner(3))
+        assertThat(taken.with(view(new Claim(0, 10, OLD, 5)), NOBODY)).isSameAs(taken);
+        assertThat(taken.with(view(new Claim(0, 10, OLD, 6)), NOBODY).owner(3))
                 .as("whoever of the two finds out takes a greater one")
                 .isEqualTo(OLD);
     }
 
     @Test
-    void heard_equalEpochsOfOneNode_itHasMoved() {
-        SlotMap slots = SlotMap.UNKNOWN.heard(view(new Claim(0, 10, OLD, 5)), NOBODY);
+    void with_equalEpochsOfOneNode_itHasMoved() {
+        SlotMap slots = SlotMap.UNKNOWN.with(view(new Claim(0, 10, OLD, 5)), NOBODY);
         ClusterNode moved = node("a", 9);
-        assertThat(slots.heard(view(new Claim(0, 10, moved, 5)), NOBODY).owner(3))
+        assertThat(slots.with(view(new Claim(0, 10, moved, 5)), NOBODY).owner(3))
                 .isEqualTo(moved);
     }
 
     @Test
-    void heard_slotThatNobodyClaims_staysWhereItWas() {
-        SlotMap slots = SlotMap.UNKNOWN.heard(view(new Claim(0, 10, OLD, 1)), NOBODY);
-        assertThat(slots.heard(view(), NOBODY).owner(3)).isEqualTo(OLD);
+    void with_slotThatNobodyClaims_staysWhereItWas() {
+        SlotMap slots = SlotMap.UNKNOWN.with(view(new Claim(0, 10, OLD, 1)), NOBODY);
+        assertThat(slots.with(view(), NOBODY).owner(3)).isEqualTo(OLD);
     }
 
     @Test
     void denied_anyOtherClaim_isBelieved() {
         SlotMap slots =
-                SlotMap.UNKNOWN.heard(view(new Claim(0, 10, OLD, 9)), NOBODY).denied(3, OLD);
+                SlotMap.UNKNOWN.with(view(new Claim(0, 10, OLD, 9)), NOBODY).denied(3, OLD);
         assertThat(slots.owner(3)).as("until somebody else claims it").isEqualTo(OLD);
-        SlotMap reset = slots.heard(view(new Claim(0, 10, NEW, 1)), NOBODY);
+        SlotMap reset = slots.with(view(new Claim(0, 10, NEW, 1)), NOBODY);
         assertThat(reset.owner(3)).isEqualTo(NEW);
         assertThat(reset.owner(4)).as("not denied").isEqualTo(OLD);
     }
 
     @Test
     void denied_byWhoIsNotTheOwner_saysNothing() {
-        SlotMap slots = SlotMap.UNKNOWN.heard(view(new Claim(0, 10, OLD, 9)), NOBODY);
+        SlotMap slots = SlotMap.UNKNOWN.with(view(new Claim(0, 10, OLD, 9)), NOBODY);
         assertThat(slots.denied(3, NEW)).isSameAs(slots);
     }
 
     @Test
     void without_leavesTheOthers() {
-        SlotMap slots = SlotMap.UNKNOWN.heard(view(new Claim(0, 10, OLD, 1), new Claim(11, 20, NEW, 2)), NOBODY);
+        SlotMap slots = SlotMap.UNKNOWN.with(view(new Claim(0, 10, OLD, 1), new Claim(11, 20, NEW, 2)), NOBODY);
         assertThat(slots.without(Set.of(NEW)).owner(11)).isNull();
         assertThat(slots.without(Set.of(NEW)).owner(10)).isEqualTo(OLD);
     }

@@ -100,7 +100,7 @@ class TimedRequestTest extends JedisRedisFixture {
     }
 
     @Test
-    void run_threadThatCannotBeMade_costsNoPlace() {
+    void run_threadThatCannotBeMade_costsNoPermit() {
         IoThreads workers = new IoThreads(work -> {
             throw new IllegalStateException("made by the test");
         });

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>When a slot goes to a node that was no master before, the new master may not know what the old one confirmed. So
  * these steps happen in this order: calls for the slot wait; connections to masters that have lost all their slots are
- * closed, so that calls under way fail as unanswered and subscriptions break; the listener is told; calls go to the new
+ * closed, so that calls under way fail as unanswered and subscriptions break; the listener runs; calls go to the new
  * master.
  */
 public final class ClusterMasters implements AutoCloseable {
@@ -50,8 +50,8 @@ public final class ClusterMasters implements AutoCloseable {
     private volatile Routing routing = new Routing(SlotMap.UNKNOWN, Map.of());
     private volatile Runnable onMoved = () -> {};
     private volatile boolean closed;
-    /** Masters to which no call goes yet, since the listener failed when told of them; it is told again. */
-    private Set<ClusterNode> untold = Set.of();
+    /** New masters to which no call goes yet, since the listener failed; it runs again with the next slot map. */
+    private Set<ClusterNode> unannounced = Set.of();
 
     /** @param nanoTime the clock, which only decides when an importing node counts as abandoned */
     public ClusterMasters(
@@ -59,7 +59,7 @@ public final class ClusterMasters implements AutoCloseable {
         this.nanoTime = nanoTime;
         this.cluster = cluster;
         this.servers = servers;
-        this.watch = watch.apply(this::heard);
+        this.watch = watch.apply(this::use);
     }
 
     public void start() {
@@ -75,8 +75,8 @@ public final class ClusterMasters implements AutoCloseable {
         onMoved = listener;
     }
 
-    /** Takes a new slot map. Called by one thread at a time, and not after the watch is closed. */
-    private void heard(SlotMap slots) {
+    /** Uses a new slot map. Called by one thread at a time, and not after the watch is closed. */
+    private void use(SlotMap slots) {
         Routing before = routing;
         Set<ClusterNode> owners = slots.owners();
         Map<ClusterNode, SingleServer> current = new HashMap<>();
@@ -92,12 +92,12 @@ public final class ClusterMasters implements AutoCloseable {
         gone.keySet().removeAll(owners);
         // Slots of a dead master may have gone, without their keys, to a master that has been there all the time.
         boolean orphaned = gone.values().stream().anyMatch(server -> watch.isTroubled(server.address()));
-        Set<ClusterNode> barred = new HashSet<>(untold);
+        Set<ClusterNode> barred = new HashSet<>(unannounced);
         if (!before.servers.isEmpty()) {
             barred.addAll(orphaned ? owners : promoted);
         }
         boolean moved = !barred.isEmpty();
-        untold = barred;
+        unannounced = barred;
         if (moved) {
             tell(promoted, gone.keySet());
             routing = new Routing(slots.without(barred), current);
@@ -111,12 +111,11 @@ public final class ClusterMasters implements AutoCloseable {
         }
         dropAbandoned(nanoTime.getAsLong());
         if (moved) {
-            // If the listener throws, it is told again with the next slot map, and no call goes to these masters
-            // before.
+            // If the listener throws, it runs again with the next slot map, and no call goes to these masters before.
             onMoved.run();
         }
         routing = new Routing(slots, current);
-        untold = Set.of();
+        unannounced = Set.of();
     }
 
     private static void tell(Set<ClusterNode> promoted, Set<ClusterNode> gone) {
@@ -189,7 +188,7 @@ public final class ClusterMasters implements AutoCloseable {
         });
     }
 
-    /** Notes that a server itself replied that it does not have a slot. */
+    /** Notes a server's own reply that it does not have a slot. */
     public void denied(int slot, SingleServer server) {
         Routing now = routing;
         ClusterNode owner = now.slots.owner(slot);

@@ -52,7 +52,7 @@ public final class ClusterRedis implements Redis {
         watches = new NodeWatches(masters::all, threads, timeoutNanos);
     }
 
-    /** Begins to ask the nodes; does not wait for a reply. */
+    /** Starts to ask the nodes; does not wait for a reply. */
     public ClusterRedis start() {
         masters.start();
         return this;
@@ -77,7 +77,7 @@ public final class ClusterRedis implements Redis {
             Outcome outcome = redirected.isAsking()
                     ? server.runAsking(call, redirected.left())
                     : run(server, call, redirected.left());
-            if (redirected.ends(outcome)) {
+            if (redirected.settle(outcome)) {
                 return redirected.result();
             }
             redirected.pause();
@@ -119,17 +119,17 @@ public final class ClusterRedis implements Redis {
                             .computeIfAbsent(server, first -> new ArrayList<>())
                             .add(redirected);
                 } catch (RedisException nobody) {
-                    redirected.ends(nobody);
+                    redirected.fail(nobody);
                 }
             }
             plain.forEach(this::watch);
             List<Runnable> batches = new ArrayList<>();
             plain.forEach((server, part) -> batches.add(
-                    () -> told(part, server.runAll(calls(part), part.get(0).left()))));
+                    () -> settle(part, server.runAll(calls(part), part.get(0).left()))));
             asking.forEach((server, part) -> batches.add(() ->
-                    told(part, server.runAllAsking(calls(part), part.get(0).left()))));
+                    settle(part, server.runAllAsking(calls(part), part.get(0).left()))));
             atOnce(batches);
-            open = open.stream().filter(redirected -> !redirected.hasEnded()).toList();
+            open = open.stream().filter(redirected -> !redirected.isDone()).toList();
         }
         return all.stream().map(RedirectedCall::outcome).toList();
     }
@@ -144,13 +144,13 @@ public final class ClusterRedis implements Redis {
         return all.stream().map(RedirectedCall::call).toList();
     }
 
-    private static void told(List<RedirectedCall> all, List<Outcome> outcomes) {
+    private static void settle(List<RedirectedCall> all, List<Outcome> outcomes) {
         for (int i = 0; i < all.size(); i++) {
-            all.get(i).ends(outcomes.get(i));
+            all.get(i).settle(outcomes.get(i));
         }
     }
 
-    /** Runs the first batch in this thread and the others on threads of their own; returns when all have ended. */
+    /** Runs the first batch in this thread and the others on threads of their own; returns when all are done. */
     private void atOnce(List<Runnable> batches) {
         List<CompletableFuture<Void>> others = new ArrayList<>();
         for (Runnable batch : batches.subList(Math.min(1, batches.size()), batches.size())) {
@@ -196,7 +196,7 @@ public final class ClusterRedis implements Redis {
         }
     }
 
-    /** Each master tells of the keys that renewals read there, by a subscription of its own. */
+    /** Each master reports the keys that renewals read there, by a subscription of its own. */
     @Override
     public Subscription watch(String channel, Watcher watcher, long timeoutNanos) {
         Subscription subscription = subscribe(channel, timeoutNanos);

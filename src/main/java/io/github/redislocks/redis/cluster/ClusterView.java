@@ -11,7 +11,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One node's view of its cluster.
+ * The view that one node has of its cluster.
  *
  * @param claims the ranges of slots and their masters
  * @param addresses the addresses of all nodes that have slots, replicas included
@@ -25,7 +25,7 @@ public record ClusterView(List<Claim> claims, Set<Address> addresses, Set<String
      */
     public record Claim(int first, int last, ClusterNode owner, long epoch) {}
 
-    /** Jedis before 8 leaves it in the answer to CLUSTER NODES in RESP3: the format of a text for people. */
+    /** The format of a text for people, which Jedis before 8 leaves in the reply to CLUSTER NODES in RESP3. */
     private static final String FORMAT = "txt:";
 
     private static final int ID = 0;

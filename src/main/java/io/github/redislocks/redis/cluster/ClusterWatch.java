@@ -80,8 +80,7 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     }
 
     /**
-     * Notes that the master of a slot itself replied that it does not have the slot, and asks it next for the new
-     * master.
+     * Notes the reply of a slot's master that it does not have the slot, and asks that node next for the new master.
      */
     public void denied(int slot, ClusterNode owner) {
         lock.lock();
@@ -151,7 +150,7 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
         return failed || free.isEmpty() || !troubled.isEmpty() ? TROUBLED_PAUSE_NANOS : PAUSE_NANOS;
     }
 
-    /** Asks for the epochs first: an old owner with a new epoch would be believed for ever. */
+    /** Asks for the epochs first: an old owner with a new epoch would be believed permanently. */
     @Override
     protected ClusterView ask(Observer<ClusterView> node) {
         List<Object> replies = question(node, "the slots of the cluster", NODES_AND_SLOTS);
@@ -160,18 +159,18 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
 
     @Override
     @Nullable
-    protected String heard(Observer<ClusterView> from, ClusterView view, long now) {
+    protected String use(Observer<ClusterView> from, ClusterView view, long now) {
         troubled.remove(from.address.toString());
         SlotMap base = base(view, now);
         // A reply that is not used helps no more than none.
         failed = base == null;
-        SlotMap heard = base == null
+        SlotMap changed = base == null
                 ? slots
-                : base.heard(view, owner -> isTroubled(owner.address().toString()));
-        if (heard != slots && !isClosed()) {
+                : base.with(view, owner -> isTroubled(owner.address().toString()));
+        if (changed != slots && !isClosed()) {
             // Before the field is set: if the listener throws, the next reply calls it again.
-            onNews.accept(heard);
-            slots = heard;
+            onNews.accept(changed);
+            slots = changed;
             Set<Address> known = new LinkedHashSet<>(view.addresses());
             known.addAll(seeds);
             keep(known);
@@ -187,9 +186,9 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     }
 
     /**
-     * The map in which to note a view: the current one if the view shares a node with it; an empty one if the view is
-     * of a cluster to which this client now goes over, since most seeds name it and no node of the known one replies;
-     * null for none.
+     * The map that takes the claims of a view: the current map if the view shares a node with it; an empty one if this
+     * client now changes to the view's cluster, since most seeds name that cluster and no node of the current one
+     * replies; null if the view is of no use.
      */
     private @Nullable SlotMap base(ClusterView view, long now) {
         Set<String> known = slots.owners().stream().map(ClusterNode::id).collect(Collectors.toSet());
@@ -238,7 +237,7 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     }
 
     @Override
-    protected void unheard(Observer<ClusterView> from, long now) {
+    protected void noReply(Observer<ClusterView> from, long now) {
         failed = true;
         if (isHopeless()) {
             wanted = false;

@@ -77,7 +77,7 @@ final class NodeWatches {
             this.reader = new IoThreads(threads.factory("watch-" + server.address()));
         }
 
-        /** Pings an open subscription, or has a thread open one; each by one caller in a while. */
+        /** Pings an open subscription, or starts a thread that opens one. At most once in {@link #PAUSE_NANOS} each. */
         void want(Redis.Watcher watcher) {
             long now = System.nanoTime();
             Redis.Subscription open = subscription;
@@ -113,14 +113,15 @@ final class NodeWatches {
             } catch (RedisException broken) {
                 Loggers.CONNECTION.debug("{} reports no changes now: {}", server.address(), broken.getMessage());
             } finally {
-                ended(watcher);
+                stopped(watcher);
             }
         }
 
         /**
-         * After a subscription that broke at once, only the next renewal opens another, so that none causes the next.
+         * Ends the reading. If the subscription broke at once, only the next renewal opens another, so that
+         * subscriptions and renewals do not cause each other.
          */
-        private void ended(Redis.Watcher watcher) {
+        private void stopped(Redis.Watcher watcher) {
             boolean wasOpen = subscription != null;
             subscription = null;
             reading.set(false);

@@ -13,8 +13,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call to a cluster, which is sent on until a node runs it or its time is over. A node that redirects or refuses a
- * call in one of these ways has not run it, so it can safely be sent on:
+ * A call to a cluster, which goes from node to node until one runs it or its time is over. A node that redirects or
+ * refuses a call in one of these ways has not run it, so the call can safely go on:
  *
  * <pre>
  * MOVED          another node has the slot      ask for the slot's master, and send it there
@@ -43,7 +43,7 @@ public final class RedirectedCall {
     private boolean wantsNews;
     private boolean resent;
     private boolean turnedAway;
-    private boolean ended;
+    private boolean done;
     private int trips;
 
     public RedirectedCall(ClusterMasters masters, Call call, long timeoutNanos) {
@@ -85,8 +85,8 @@ public final class RedirectedCall {
         return asking;
     }
 
-    /** Takes what became of the last trip; whether the call ends with it. */
-    public boolean ends(Outcome of) {
+    /** Takes the outcome of the last trip; returns whether the call is done. */
+    public boolean settle(Outcome of) {
         RedisException failure = of.failure();
         SingleServer from = server;
         turnedAway = failure != null && from != null && goesOn(failure, from);
@@ -94,19 +94,19 @@ public final class RedirectedCall {
             masters.note(from, turnedAway ? null : failure);
         }
         outcome = of;
-        ended = !turnedAway || deadline - System.nanoTime() <= 0;
-        return ended;
+        done = !turnedAway || deadline - System.nanoTime() <= 0;
+        return done;
     }
 
-    /** Ends the call since no master of the slot is known. */
-    public void ends(RedisException nobody) {
+    /** Completes the call with the failure that no master of the slot is known. */
+    public void fail(RedisException nobody) {
         outcome = Outcome.of(nobody);
         turnedAway = false;
-        ended = true;
+        done = true;
     }
 
-    public boolean hasEnded() {
-        return ended;
+    public boolean isDone() {
+        return done;
     }
 
     public boolean wantsNews() {
@@ -142,7 +142,7 @@ public final class RedirectedCall {
                 : target;
     }
 
-    /** Waits for what has to happen before it goes on, if anything has. */
+    /** Waits before the next trip, if the last one asks for it. */
     public void pause() {
         trips++;
         if (wantsNews) {
@@ -167,7 +167,10 @@ public final class RedirectedCall {
         return Objects.requireNonNull(of.reply());
     }
 
-    /** The outcome of the call; if it was redirected until its time was over, that no node ran it. */
+    /**
+     * The outcome of the call. If the call was redirected until its time was over, the outcome says that no node ran
+     * it.
+     */
     public Outcome outcome() {
         Outcome last = outcome;
         if (last == null) {

@@ -48,7 +48,7 @@ public final class SlotMap {
      * with the same epoch, for instance after a CLUSTER FAILOVER TAKEOVER on one side of a split cluster; if both live
      * they soon agree on a greater epoch. Until then the known master stays, unless it is silent.
      */
-    public SlotMap heard(ClusterView view, Predicate<ClusterNode> silent) {
+    public SlotMap with(ClusterView view, Predicate<ClusterNode> silent) {
         @Nullable Held[] next = slots.clone();
         for (ClusterView.Claim claim : view.claims()) {
             Held held = new Held(claim.owner(), claim.epoch());

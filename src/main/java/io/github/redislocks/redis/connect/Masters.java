@@ -13,14 +13,18 @@ import java.util.function.LongConsumer;
 import redis.clients.jedis.JedisClientConfig;
 
 /**
- * The ports to several servers that are asked together.
+ * The ports to several servers that one client asks together.
  *
  * @param all one for each server
- * @param pause waits, for some nanoseconds at most, for replies to calls that were begun, or for being unparked
+ * @param pause waits, for some nanoseconds at most, for the replies to submitted calls, or until the thread is unparked
  */
 public record Masters(List<Redis> all, LongConsumer pause) {
 
-    /** Opens the ports, each for so many callers, which use it on threads of their own or begin calls. */
+    /**
+     * Opens the ports.
+     *
+     * @param callers how many threads of its own the caller uses for each server
+     */
     public static Masters open(List<RedisUri> uris, int callers, Threads threads) {
         QuickReader reader = new QuickReader(threads);
         List<Redis> all = new ArrayList<>();

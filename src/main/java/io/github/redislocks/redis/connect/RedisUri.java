@@ -58,13 +58,13 @@ public record RedisUri(
     /** A host name or an IPv6 address in brackets, with an optional port. */
     private static final Pattern ADDRESS = Pattern.compile("(?:\\[([\\w:.%]+)]|([\\w.-]+))(?::(\\d{1,9}))?");
 
-    /** Where a URI shows no secret though there is a colon: an IPv6 address, or a port behind a host. */
+    /** A colon that precedes no secret: in an IPv6 address, or before a port. */
     private static final Pattern COLON =
             Pattern.compile("(\\[[\\w:.%]*]|(?<=[\\w.\\]-]):\\d{1,5}(?=[/,?#]|$))|:.*", Pattern.DOTALL);
 
     private static final Pattern DURATION = Pattern.compile("(\\d{1,9})(ms|s)");
     private static final Pattern SCHEME = Pattern.compile("redis(?:s|-sentinel|-cluster)?:/*");
-    /** Where a query or a fragment may show a secret: in all values but those of two parameters. */
+    /** A query or a fragment, of which all may be secret but the values of two parameters. */
     private static final Pattern VALUE =
             Pattern.compile("([?&](?!clientName=|commandTimeout=)(?:[^=&#]*=)?)[^&#]+|(?<=#).+", Pattern.DOTALL);
 
@@ -133,7 +133,7 @@ public record RedisUri(
         return new RedisUri(topology, configs.named(clientName), commandTimeout);
     }
 
-    /** A copy whose connections can tell of changed keys. */
+    /** A copy whose connections can report changed keys. */
     public RedisUri inResp2() {
         return new RedisUri(topology, configs.inResp2(), commandTimeout);
     }
@@ -286,9 +286,8 @@ public record RedisUri(
     }
 
     /**
-     * Hides what may be a password: all before the last @, since an @ that is not encoded may be part of it; what
-     * stands in place of a port, since the host may have been forgotten; the value of a parameter that is not known;
-     * the fragment.
+     * Hides what may be a password: all before the last @, since a password may contain an @ that is not encoded; the
+     * text in place of a port, since the host may be missing; the value of an unknown parameter; the fragment.
      */
     private static String shown(String text) {
         Matcher scheme = SCHEME.matcher(text);

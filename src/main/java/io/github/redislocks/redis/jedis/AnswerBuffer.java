@@ -10,30 +10,30 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
-/** What has come over a connection and has not been read yet: whole answers, and perhaps a part of the next one. */
+/** The bytes received on a connection and not yet read: whole answers, and perhaps a part of the next one. */
 public final class AnswerBuffer {
 
-    /** In place of an answer of which a part has not come yet. */
+    /** The result in place of an answer of which a part is still missing. */
     public static final Object MISSING = new Object();
 
-    /** More than all that scripts answer to a batch. */
+    /** More than the answers to a batch of scripts need. */
     private static final int MOST_BYTES = 4 << 20;
 
     private static final int FIRST_BYTES = 1_024;
     private static final int LEAST_SPACE = 512;
-    /** More than scripts answer with, less than the stack has. */
+    /** More levels than the answers of scripts have, and fewer than the stack bears. */
     private static final int MOST_LISTS = 8;
 
-    /** Of a long without its sign, and so that it has room. */
+    /** The digits of a number that fits into a long. */
     private static final int MOST_DIGITS = 18;
 
     private byte[] bytes = new byte[FIRST_BYTES];
     private int from;
     private int to;
-    /** Where the answer that is being read goes on. */
+    /** The next byte to read. */
     private int at;
 
-    /** Where what comes next is to be put. */
+    /** The space for the next bytes received. */
     public ByteBuffer space() {
         if (from == to) {
             from = 0;
@@ -53,20 +53,20 @@ public final class AnswerBuffer {
         return ByteBuffer.wrap(bytes, to, bytes.length - to);
     }
 
-    /** Notes that so many bytes have been put there. */
+    /** Notes that so many bytes were put into the space. */
     public void filled(int count) {
         to += count;
     }
 
-    /** Whether nothing is left. */
+    /** Whether all bytes have been read. */
     public boolean isEmpty() {
         return from == to;
     }
 
     /**
-     * Takes the next answer, or returns {@link #MISSING}. An error is an answer.
+     * Takes the next answer, or returns {@link #MISSING}. An error reply is an answer.
      *
-     * @throws JedisConnectionException if it is nothing that Redis sends
+     * @throws JedisConnectionException if Redis cannot have sent these bytes
      */
     public @Nullable Object next() {
         at = from;
@@ -77,7 +77,7 @@ public final class AnswerBuffer {
         return answer;
     }
 
-    /** Lists: in how many it is. */
+    /** @param lists the number of lists around the value */
     private @Nullable Object value(int lists) {
         int start = at;
         int end = endOfLine(start);
@@ -122,7 +122,7 @@ public final class AnswerBuffer {
         return negative ? -value : value;
     }
 
-    /** Of a text or a list; below 0 if there is none. */
+    /** The size of a text or a list; below 0 for null. */
     private int size(int start, int end) {
         long size = number(start, end);
         if (size > MOST_BYTES) {
@@ -165,7 +165,7 @@ public final class AnswerBuffer {
         return values;
     }
 
-    /** Of the kinds of errors that Jedis tells apart, this is the only one of which more than its text matters. */
+    /** Jedis has several kinds of errors. Only for this one the caller needs the kind. */
     private static JedisDataException error(String text) {
         return text.startsWith("NOSCRIPT ") ? new JedisNoScriptException(text) : new JedisDataException(text);
     }

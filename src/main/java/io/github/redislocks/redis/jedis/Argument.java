@@ -3,7 +3,7 @@ package io.github.redislocks.redis.jedis;
 import java.nio.charset.StandardCharsets;
 import redis.clients.jedis.args.Rawable;
 
-/** An argument of a command, encoded once: Jedis' own makes a copy of the bytes more. */
+/** An argument of a command, encoded once. The class that Jedis has for this copies the bytes once more. */
 public final class Argument implements Rawable {
 
     private final byte[] raw;
@@ -12,7 +12,7 @@ public final class Argument implements Rawable {
         raw = text.getBytes(StandardCharsets.UTF_8);
     }
 
-    /** Of bytes that nobody changes. */
+    /** Makes an argument of bytes that must not change. */
     public Argument(byte[] raw) {
         this.raw = raw;
     }

@@ -14,17 +14,17 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
-/** Many calls written at once and answered in their order, in chunks, each call with an outcome of its own. */
+/** Many calls that are written at once, in chunks, and answered in their order, each with an outcome of its own. */
 public final class BatchRequest extends TimedRequest<Boolean> {
 
     public static final int CHUNK = 500;
 
-    /** At most 3 bytes each, and the buffers of both sides hold 64 KiB and more. */
+    /** The most characters of a brief batch: 3 bytes each at most, which the 64 KiB of each socket buffer hold. */
     private static final int BRIEF_CHARS = 8_192;
-    /** What a call has besides its keys and arguments: the command, the digest, and lengths. */
+    /** The characters of a call beside its keys and arguments: the command, the digest, and lengths. */
     private static final int CHARS_OF_A_CALL = 128;
 
-    /** By digest; then with the sources of what the server did not know; once more if it forgot it meanwhile. */
+    /** By digest; then with the source of each unknown script; once more if the server forgot it meanwhile. */
     private static final int PASSES = 3;
 
     private final Endpoint endpoint;
@@ -33,10 +33,10 @@ public final class BatchRequest extends TimedRequest<Boolean> {
     private final boolean asking;
     private final AtomicReferenceArray<@Nullable Outcome> outcomes;
     private volatile int sent;
-    /** Whether the server has to remember which keys renewals read; of the thread that sends. */
+    /** Whether the server must remember the keys that renewals read. Used by the sending thread only. */
     private boolean watching;
 
-    /** Null instead of the tracking: ASKING goes before each call, and no key is watched. */
+    /** @param tracking null to send ASKING before each call and to watch no key */
     public BatchRequest(
             Endpoint endpoint, ConnectionPool lane, long timeoutNanos, List<Call> calls, @Nullable Tracking tracking) {
         super(endpoint, lane, timeoutNanos);
@@ -52,7 +52,7 @@ public final class BatchRequest extends TimedRequest<Boolean> {
         return calls.size() == 1 ? calls.get(0).script().name() : "a batch of " + calls.size();
     }
 
-    /** The outcomes, whatever happens: a failure stands in the place of each reply that did not come. */
+    /** The outcomes. A failure stands in place of each missing reply; this method throws none. */
     public List<Outcome> outcomes() {
         RedisException failure = null;
         try {
@@ -79,7 +79,7 @@ public final class BatchRequest extends TimedRequest<Boolean> {
     }
 
     /**
-     * Whether the caller's thread can do it, which costs two wake-ups less: what it writes finds room in the socket's
+     * Whether the caller's thread can send the batch, which saves two wake-ups: the requests fit into the socket's
      * buffers even if the server reads nothing.
      */
     private static boolean isBrief(List<Call> calls) {
@@ -104,7 +104,7 @@ public final class BatchRequest extends TimedRequest<Boolean> {
         watching = tracking != null && tracking.isOn(link);
         List<Integer> open = new ArrayList<>();
         for (int i = 0; i < calls.size(); i++) {
-            // What is to be confirmed is sent again on a new connection: replicas are waited for by connection.
+            // A call that replicas must confirm is sent again on a new connection, since WAIT counts by connection.
             if (outcomes.get(i) == null || calls.get(i).acks() != null) {
                 open.add(i);
             }
@@ -149,9 +149,9 @@ public final class BatchRequest extends TimedRequest<Boolean> {
         Set<Script> loaded = new HashSet<>();
         for (int from = 0; from < open.size(); from += CHUNK) {
             List<Integer> chunk = open.subList(from, Math.min(open.size(), from + CHUNK));
-            // Before it is sent: a caller that gives up cuts the connection, and then reads this.
+            // Noted before the chunk is sent: a caller that gives up cuts the connection, and then reads this.
             sent = Math.max(sent, chunk.get(chunk.size() - 1) + 1);
-            // The call to which each answer belongs; null for what was sent before a call.
+            // The call to which each answer belongs; null for a command before a call.
             List<@Nullable Integer> order = new ArrayList<>();
             for (int index : chunk) {
                 Call call = calls.get(index);

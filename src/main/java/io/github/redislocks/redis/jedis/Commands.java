@@ -19,13 +19,13 @@ import redis.clients.jedis.Protocol.Keyword;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.KeyValue;
 
-/** How calls are written for the server, and how its answers are read. */
+/** The commands as Jedis writes them, and the replies to them. */
 public final class Commands {
 
-    /** What the answer to WAIT needs besides its own time: an idle server looks for clients to wake every 100 ms. */
+    /** The time for the answer to WAIT beyond the wait itself: an idle server wakes its clients every 100 ms. */
     private static final long ANSWER_NANOS = TimeUnit.MILLISECONDS.toNanos(120);
 
-    /** Of the keys of most scripts. */
+    /** The key counts of most scripts, encoded. */
     private static final List<Argument> COUNTS =
             IntStream.range(0, 8).mapToObj(Commands::count).toList();
 
@@ -54,7 +54,7 @@ public final class Commands {
                 server);
     }
 
-    /** Lets a node of a cluster take the next request of this connection though its slot is only being moved there. */
+    /** Lets a node of a cluster run the next command of this connection though the slot is still being moved there. */
     public static CommandArguments asking() {
         return new CommandArguments(Command.ASKING);
     }
@@ -87,8 +87,8 @@ public final class Commands {
     }
 
     /**
-     * From now on has the server tell another connection, which is subscribed to something, of changes by others to
-     * what this connection reads behind {@link #remember}.
+     * Makes the server report, on another connection that is subscribed to a channel, changes by others to the keys
+     * that this connection reads after {@link #remember}.
      */
     public static CommandArguments track(long listener) {
         return of(List.of("CLIENT", "TRACKING", "ON", "REDIRECT", Long.toString(listener), "OPTIN", "NOLOOP"));
@@ -98,24 +98,24 @@ public final class Commands {
         return new CommandArguments(Command.CLIENT).add("TRACKING").add("OFF");
     }
 
-    /** Has the server remember which keys the next command reads. */
+    /** Makes the server remember the keys that the next command reads. */
     public static CommandArguments remember() {
         return REMEMBER;
     }
 
     /**
-     * Waits until replicas have all that this connection wrote before. Not for as long as the request may take: its
-     * answer is worth more than a last moment of waiting.
+     * Waits until replicas have all that this connection wrote before. The wait ends before the request's own time, to
+     * leave time for the reply.
      */
     public static CommandArguments awaitAcks(Acks acks, long leftNanos) {
         long nanos = Math.min(acks.timeoutNanos(), Math.max(leftNanos - ANSWER_NANOS, leftNanos / 4));
-        // 0 would be for ever.
+        // 0 would mean without a limit.
         return new CommandArguments(Command.WAIT)
                 .add(acks.replicas())
                 .add(Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos)));
     }
 
-    /** A reply with the answer to what {@link #awaitAcks} asked behind it. */
+    /** A reply with the number of replicas from the reply to {@link #awaitAcks}. */
     public static Reply confirmed(Call call, Reply reply, @Nullable Object answer) {
         if (answer instanceof Long replicas) {
             return reply.confirmedBy(replicas);
@@ -126,10 +126,10 @@ public final class Commands {
     }
 
     /**
-     * A script's answer: an array of a code and, behind it, numbers and texts; or, which costs Redis less, a text of a
-     * code and numbers; or a number, which stands for the code OK and itself. The same in RESP2 and RESP3.
+     * Reads the reply of a script: an array of a code and then numbers and texts; or, which costs Redis less, a text of
+     * a code and numbers; or a number, which stands for the code OK and itself. The same in RESP2 and RESP3.
      *
-     * @throws RedisException.Unanswered if it is anything else
+     * @throws RedisException.Unanswered if the reply is anything else
      */
     public static Reply reply(Call call, @Nullable Object answer, boolean resent) {
         if (answer instanceof List<?> parts && !parts.isEmpty() && parts.get(0) instanceof byte[] code) {
@@ -168,7 +168,7 @@ public final class Commands {
         return command;
     }
 
-    /** Answers with text in place of bytes, and with the keys and values of a map by turns, as in RESP2. */
+    /** The replies with texts in place of bytes, and maps as lists of keys and values by turns, as in RESP2. */
     public static List<Object> texts(List<?> answers) {
         List<Object> texts = new ArrayList<>(answers.size());
         for (Object answer : answers) {

@@ -19,28 +19,29 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * A bounded pool of connections: a place per call under way, and the connections that are idle, the last used first.
+ * A bounded pool of connections: a permit for each call under way, and the idle connections, the last used first.
  *
- * <p>Jedis' own pool cannot hold the deadline of a call: its waiting ends on an interrupt, its time to connect is the
- * same for all, and a dead connection is replaced before the failure is told.
+ * <p>Jedis' own pool cannot keep the deadline of a call: an interrupt ends its wait, all calls have the same time to
+ * connect, and it replaces a dead connection before it reports the failure.
  */
 public final class ConnectionPool {
 
     /**
-     * After how long of silence a connection is asked first: less than the least time after which ways are forgotten.
+     * The silence after which a connection is tested before use: shorter than the time after which a firewall forgets a
+     * connection.
      */
     public static final long AGED_NANOS = TimeUnit.SECONDS.toNanos(3);
 
-    /** For how long a connection is kept that nobody needs. */
+    /** How long the pool keeps a connection that no call needs. */
     public static final long KEPT_NANOS = TimeUnit.SECONDS.toNanos(30);
 
-    /** How soon after all were renewed they may be again. */
+    /** The least time between two renewals of all connections. */
     private static final long RENEWAL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** Held to start a manager of tokens, which does not say whether it was started. */
+    /** Held to start a manager of tokens, which does not report whether it was started. */
     private static final ReentrantLock STARTING = new ReentrantLock();
 
-    /** How long a connection may take at least to make, though its caller has less time: the next one finds it made. */
+    /** The least time to make a connection, even if its caller has less: the next caller uses the connection. */
     private static final long LEAST_CONNECT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private final HostAndPort address;
@@ -48,22 +49,28 @@ public final class ConnectionPool {
     private final int bound;
     private final LongSupplier nanoTime;
     private final boolean ofChannels;
-    private final Places places;
+    private final Permits permits;
     private final ConcurrentLinkedDeque<PooledConnection> idle = new ConcurrentLinkedDeque<>();
     /** The connections that are open or are being made. */
     private final Set<PooledConnection> links = ConcurrentHashMap.newKeySet();
 
     private volatile boolean closed;
     private volatile boolean namesChecked = true;
-    /** Connections made until then are not used any more. */
+    /** Connections made before this time are not used any more. */
     private volatile long renewed;
 
-    /** By a clock, of which only how long connections have been idle is told. */
+    /**
+     * Makes a pool.
+     *
+     * @param nanoTime the clock for the time that connections have been idle
+     */
     public ConnectionPool(HostAndPort address, JedisClientConfig config, int bound, LongSupplier nanoTime) {
         this(address, config, bound, nanoTime, false);
     }
 
-    /** OfChannels: whether its connections can be used without waiting, which those over TLS cannot. */
+    /**
+     * @param ofChannels whether connections have a channel, for use without waiting, which those over TLS cannot have
+     */
     ConnectionPool(
             HostAndPort address, JedisClientConfig config, int bound, LongSupplier nanoTime, boolean ofChannels) {
         this.ofChannels = ofChannels;
@@ -72,7 +79,7 @@ public final class ConnectionPool {
         this.bound = bound;
         this.nanoTime = nanoTime;
         this.renewed = nanoTime.getAsLong() - RENEWAL_NANOS - 1;
-        this.places = new Places(bound);
+        this.permits = new Permits(bound);
     }
 
     public boolean isOfChannels() {
@@ -87,26 +94,23 @@ public final class ConnectionPool {
         return closed;
     }
 
-    /** Takes a place, waiting for one until the deadline; an interrupt does not end the wait and is kept. */
+    /** Takes a permit; waits for one until the deadline. An interrupt does not end the wait and is kept. */
     public boolean enter(long deadline) {
-        return places.enter(deadline);
+        return permits.enter(deadline);
     }
 
     public void leave() {
-        places.leave();
+        permits.leave();
     }
 
-    /**
-     * An idle connection that neither a renewal nor another token forbids; null if there is none. The caller needs a
-     * permit.
-     */
+    /** An idle connection that is still in force, or null if there is none. The caller needs a permit. */
     @Nullable
     public PooledConnection takeIdle() {
         if (idle.isEmpty()) {
-            // There may be no token yet.
+            // Without an idle connection, no token is needed yet.
             return null;
         }
-        // First: whatever a token throws, no connection is lost by it.
+        // Before a connection is taken, which would be lost if the token manager throws.
         int inForce = credentials();
         PooledConnection link = idle.pollFirst();
         while (link != null && (isOutdated(link) || link.credentials() != inForce)) {
@@ -116,10 +120,7 @@ public final class ConnectionPool {
         return link;
     }
 
-    /**
-     * A connection that is still to be made, which may take a while longer than until the deadline. The caller needs a
-     * permit.
-     */
+    /** A connection that is still to be made, by the deadline or a while later. The caller needs a permit. */
     public PooledConnection newConnection(long deadline) {
         try {
             awaitToken();
@@ -130,12 +131,11 @@ public final class ConnectionPool {
         return new PooledConnection(this, address, config, deadline - least > 0 ? deadline : least);
     }
 
-    /** What keeps a connection from being made. A provider of credentials may throw anything. */
+    /** The reason why no connection was made. A provider of credentials may throw anything. */
     private static JedisException unconnected(RuntimeException e) {
         return e instanceof JedisException known ? known : new JedisException("No credentials: " + e, e);
     }
 
-    /** Makes a connection. */
     public void connect(PooledConnection link) {
         links.add(link);
         boolean made = false;
@@ -157,12 +157,14 @@ public final class ConnectionPool {
         }
     }
 
-    /** From now on the first connection shows whether the server lets connections be named, which is logged if not. */
+    /**
+     * Makes the first connection from now on test whether the server allows names for connections. A refusal is logged.
+     */
     public void checkNames() {
         namesChecked = config.getClientName() == null;
     }
 
-    /** Jedis does not say what became of the name that it gives each connection. */
+    /** Names the connection once more, since Jedis does not report the result of its own command. */
     private void checkName(PooledConnection link) {
         try {
             link.ask(Commands.name(config.getClientName()));
@@ -171,12 +173,12 @@ public final class ConnectionPool {
             String text = String.valueOf(refused.getMessage());
             if (text.startsWith("NOPERM") || text.startsWith("ERR unknown")) {
                 namesChecked = true;
-                tellUnnamed(text);
+                logUnnamed(text);
             }
         }
     }
 
-    private void tellUnnamed(String why) {
+    private void logUnnamed(String why) {
         Loggers.CONNECTION.info(
                 "Redis at {} does not let its connections be named {} ({}), so CLIENT LIST does not tell whose they are."
                         + " Grant +client|setname.",
@@ -201,7 +203,7 @@ public final class ConnectionPool {
         }
     }
 
-    /** What tells the token in force from others; 0 where there are none. */
+    /** A hash of the token in force, which distinguishes it from other tokens; 0 without tokens. */
     public int credentials() {
         AuthXManager tokens = config.getAuthXManager();
         try {
@@ -211,14 +213,14 @@ public final class ConnectionPool {
         }
     }
 
-    /** Whether credentials that are refused now may be right later, since a provider names them. */
+    /** Whether refused credentials may be valid later, since a provider names them. */
     public boolean hasChangingCredentials() {
         Supplier<RedisCredentials> provider = config.getCredentialsProvider();
         return config.getAuthXManager() != null
                 || (provider != null && !(provider instanceof DefaultRedisCredentialsProvider));
     }
 
-    /** Keeps it for the next call; those that nobody has needed for long go. */
+    /** Keeps a connection for the next call, and closes connections that no call has needed for long. */
     public void giveBack(PooledConnection link) {
         boolean kept = false;
         try {
@@ -243,8 +245,8 @@ public final class ConnectionPool {
     }
 
     /**
-     * Lets no connection that exists now be used again: those in use are cut before the next use. At most once in a
-     * while, since an address may go on leading to the same server.
+     * Retires all connections that exist now: those in use are closed before the next use. At most once in a while,
+     * since the address may still lead to the same server.
      */
     public void renew() {
         long now = nanoTime.getAsLong();
@@ -254,7 +256,7 @@ public final class ConnectionPool {
         }
     }
 
-    /** As {@link #renew}, and closes those in use too. */
+    /** As {@link #renew}, and closes the connections in use at once. */
     public void renewAll() {
         long before = renewed;
         renew();
@@ -267,17 +269,17 @@ public final class ConnectionPool {
         return link.madeAt() - renewed <= 0;
     }
 
-    /** Whether a connection may go on to be used, since neither a renewal nor another token forbids it. */
+    /** Whether a connection may be used, since neither a renewal nor another token forbids it. */
     public boolean isInForce(PooledConnection link) {
         return !isOutdated(link) && link.credentials() == credentials();
     }
 
-    /** The time by which the age of connections is told. */
+    /** The time on the clock for the age of connections. */
     public long now() {
         return nanoTime.getAsLong();
     }
 
-    /** Drops what has idled as long as one that turned out to lead nowhere, or longer. */
+    /** Closes the connections that have idled as long as a dead one, or longer. */
     public void dropAsOldAs(PooledConnection dead) {
         dropIdleSince(dead.idleSince());
     }
@@ -290,14 +292,14 @@ public final class ConnectionPool {
         }
     }
 
-    /** Unless somebody has taken it meanwhile. */
+    /** Closes an idle connection, unless a call has taken it meanwhile. */
     private void drop(PooledConnection link) {
         if (idle.remove(link)) {
             link.cut();
         }
     }
 
-    /** How many connections are open, or are being made. */
+    /** The number of connections that are open or being made. */
     public int connections() {
         return links.size();
     }
@@ -312,7 +314,9 @@ public final class ConnectionPool {
         }
     }
 
-    /** Closes all connections, those in use and those that just open too. Threads that wait for a permit see that. */
+    /**
+     * Closes all connections, including those in use and those being made. Threads that wait for a permit check for it.
+     */
     public void close() {
         closed = true;
         idle.clear();

@@ -14,10 +14,10 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * The server and the threads that talk to it; the one place where Jedis' exceptions are translated.
+ * A server and the threads that talk to it. Jedis' exceptions are translated here and nowhere else.
  *
  * @param address the server as people write it
- * @param callersConnect whether callers have threads of their own, which may wait until they are connected
+ * @param callersConnect whether callers are threads of their own, which may wait for a connection
  */
 public record Endpoint(String address, IoThreads workers, boolean callersConnect) {
 
@@ -34,8 +34,8 @@ public record Endpoint(String address, IoThreads workers, boolean callersConnect
     }
 
     /**
-     * The server's text comes first, since its first word is what the error is recognised by. A request that was sent
-     * before is not refused as a whole: the earlier copy may have run.
+     * The failure for an error reply. The message starts with the server's text, whose first word identifies the error.
+     * A request that was sent before is not refused as a whole: the earlier copy may have run.
      */
     public RedisException refused(JedisDataException e, String what, boolean resent) {
         String text = e.getMessage() + " (" + address + ", " + what + ")";
@@ -60,7 +60,11 @@ public record Endpoint(String address, IoThreads workers, boolean callersConnect
         }
     }
 
-    /** WantedTls: whether the connection was there, and only TLS upon it, if anything, was not. */
+    /**
+     * The failure of a request that ran out of time.
+     *
+     * @param wantedTls whether the server took the connection, so that at most TLS is missing
+     */
     public RedisException timedOut(String what, boolean sent, boolean wantedTls, long timeoutNanos) {
         return timedOut(what, sent, wantedTls, timeoutNanos, null);
     }

@@ -26,7 +26,7 @@ public record JedisConfigs(JedisClientConfig server, JedisClientConfig sentinel)
         Objects.requireNonNull(sentinel, "sentinelConfig");
     }
 
-    /** Makes one for a deployment without Sentinels. */
+    /** Makes the configuration of a deployment without Sentinels. */
     public JedisConfigs(JedisClientConfig server) {
         this(server, server);
     }
@@ -45,8 +45,8 @@ public record JedisConfigs(JedisClientConfig server, JedisClientConfig sentinel)
     }
 
     /**
-     * A copy whose connections speak RESP2, in which a subscription hears of changed keys: of what a server says by
-     * itself in RESP3 Jedis passes on messages only, or takes it for an answer, by its version.
+     * A copy whose connections speak RESP2, in which a subscription receives changed keys. In RESP3 Jedis passes on
+     * messages only, or mistakes other pushes for answers, depending on its version.
      */
     public JedisConfigs inResp2() {
         return new JedisConfigs(with(server, "getRedisProtocol", RedisProtocol.RESP2), sentinel);

@@ -22,15 +22,15 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
 /**
- * One Redis server, by way of Jedis.
+ * One Redis server, through Jedis.
  *
  * <p>Three pools, so that none waits for another's work: one for calls; one with a single connection, the lane, for
- * batches and messages; one from which subscriptions take theirs for good. How a call keeps its deadline is written in
- * {@link TimedRequest}.
+ * batches and messages; and one for subscriptions, which keep their connections. {@link TimedRequest} describes how a
+ * call keeps its deadline.
  *
- * <p>After a restart of the server every idle connection is stale. A call that meets a stale one is sent once more, on
- * a fresh connection, and its reply says so ({@link Reply#resent}); one that ran out of time is not. A connection that
- * has idled for long is asked before it is used, since a firewall may have forgotten it and would swallow the call.
+ * <p>After a restart of the server every idle connection is stale. A call that meets a stale connection is sent once
+ * more, on a fresh one, and its reply says so ({@link Reply#resent}); a call that ran out of time is not. A connection
+ * that has idled for long is tested before use, since a firewall may have forgotten it and would swallow the call.
  */
 public final class JedisRedis implements SingleServer {
 
@@ -40,11 +40,11 @@ public final class JedisRedis implements SingleServer {
     private final ConnectionPool subscriptions;
     private final AtomicBoolean laneWanted = new AtomicBoolean();
     private final Tracking tracking;
-    /** Null if nobody begins calls and does not wait for them. */
+    /** Null if calls cannot be submitted. */
     private final @Nullable QuickWay quick;
 
     /**
-     * Connects to nothing yet.
+     * Makes the port, without connecting.
      *
      * @param config user, password, database, TLS, protocol and client name; its timeouts are not used, since each call
      *     has its own
@@ -54,20 +54,22 @@ public final class JedisRedis implements SingleServer {
         this(address, config, maxConnections, Threads.DAEMONS);
     }
 
-    /** With threads of a client. */
+    /** As above, with the threads of a client. */
     public JedisRedis(HostAndPort address, JedisClientConfig config, int maxConnections, Threads threads) {
         this(address, config, maxConnections, threads, System::nanoTime, null, false);
     }
 
-    /** By a clock of which only how long connections have been idle is told. */
+    /** As above, with a clock for the time that connections have been idle. */
     public JedisRedis(HostAndPort address, JedisClientConfig config, int maxConnections, LongSupplier nanoTime) {
         this(address, config, maxConnections, Threads.DAEMONS, nanoTime, null, false);
     }
 
     /**
-     * For callers that have so many threads of their own for this server. Each has a connection for whatever it asks,
-     * batches too, so none waits for another; and each waits until it is connected, so no thread is made for that. The
-     * reader reads the answers to calls that are {@link #begin begun}.
+     * Makes a port for callers that are threads of their own for this server. Each caller has a connection for all its
+     * requests, batches included, so none waits for another; and each waits until it is connected, so no further thread
+     * is needed. The reader reads the answers to {@link #submit submitted} calls.
+     *
+     * @param callers the number of these threads
      */
     public static JedisRedis ofReader(HostAndPort address, JedisClientConfig config, int callers, QuickReader reader) {
         return new JedisRedis(address, config, callers, reader.threads(), reader.nanoTime(), reader, true);
@@ -119,9 +121,10 @@ public final class JedisRedis implements SingleServer {
     }
 
     @Override
-    public boolean begin(String server, List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
+    public boolean submit(
+            String server, List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> receiver) {
         QuickWay way = quick;
-        return way != null && way.begin(server, calls, timeoutNanos, heard);
+        return way != null && way.submit(server, calls, timeoutNanos, receiver);
     }
 
     @Override
@@ -146,7 +149,7 @@ public final class JedisRedis implements SingleServer {
 
     /**
      * Connects anew after READONLY: the address may lead to the promoted server by now, while the connections still
-     * lead to the one before. Subscriptions break, since what the promoted server says is not heard on them.
+     * lead to the old one. Subscriptions break, since they do not receive the messages of the promoted server.
      */
     private void heed(@Nullable RedisException failure) {
         if (failure != null
@@ -176,7 +179,7 @@ public final class JedisRedis implements SingleServer {
                 }
             });
         } catch (RejectedExecutionException closed) {
-            // Nothing is to be renewed any more.
+            // The port is closed, or no thread could be started: then the first renewal connects.
         }
     }
 
@@ -237,7 +240,7 @@ public final class JedisRedis implements SingleServer {
         endpoint.workers().close();
     }
 
-    /** One run of one script: by its digest, or by its source if the server does not know it. */
+    /** A run of a script: by its digest, or by its source if the server does not know the digest. */
     private final class Evaluation extends TimedRequest<Reply> {
 
         private final Call call;
@@ -276,7 +279,7 @@ public final class JedisRedis implements SingleServer {
         }
     }
 
-    /** Commands that are sent together, and their replies as text; refused if the server refuses one of them. */
+    /** Commands sent together, and their replies as text; refused if the server refuses one of them. */
     private final class Question extends TimedRequest<List<Object>> {
 
         private final String what;
@@ -323,7 +326,7 @@ public final class JedisRedis implements SingleServer {
                 if (watcher == null) {
                     link.ask(Commands.subscribe(channel));
                 } else {
-                    listener = tracking.begin(watching(link), watcher);
+                    listener = tracking.track(watching(link), watcher);
                 }
             } catch (JedisDataException refused) {
                 link.cut();
@@ -333,19 +336,19 @@ public final class JedisRedis implements SingleServer {
             return new JedisSubscription(endpoint, channel, link, listener);
         }
 
-        /** Subscribes to what is told of keys as well, and returns the number of the connection. */
+        /** Subscribes to the reports of changed keys as well, and returns the id of the connection. */
         private long watching(PooledConnection link) {
             if (!(link.ask(Commands.number()) instanceof Long number)) {
                 throw new JedisDataException("CLIENT ID was answered with no number");
             }
-            // The lane will need these rights. Here their lack shows at once, and to whom it can be told.
+            // The lane will need these rights. Without them the subscription fails at once, with a caller to report to.
             link.askAll(Commands.track(number), Commands.remember());
             link.ask(Commands.trackNoMore());
             link.askAll(Commands.subscribe(SingleServer.CHANGES), Commands.subscribe(channel));
             return number;
         }
 
-        /** The subscription keeps it. */
+        /** The subscription keeps the connection. */
         @Override
         public void release(PooledConnection sound) {}
     }

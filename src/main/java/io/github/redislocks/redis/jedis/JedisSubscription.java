@@ -7,7 +7,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** A subscription on a connection of its own. To be read by a platform thread: see {@link IoThreads}. */
+/** A subscription on a connection of its own. Only a platform thread may read it: see {@link IoThreads}. */
 public final class JedisSubscription implements Redis.Subscription {
 
     private static final int MESSAGE_PARTS = 3;
@@ -15,11 +15,11 @@ public final class JedisSubscription implements Redis.Subscription {
     private final Endpoint endpoint;
     private final String channel;
     private final PooledConnection link;
-    /** Who is told of changed keys, or null. */
+    /** The listener for changed keys, or null. */
     private final Tracking.@Nullable Listener listener;
 
     private volatile boolean closed;
-    /** When the server was asked whether it is there and has not answered since; 0 if it has. */
+    /** When the last ping without an answer was sent; 0 if all are answered. */
     private volatile long pingedNanos;
 
     public JedisSubscription(
@@ -34,9 +34,9 @@ public final class JedisSubscription implements Redis.Subscription {
     public String next() {
         try {
             while (true) {
-                Object heard = link.receive();
+                Object received = link.receive();
                 pingedNanos = 0;
-                if (heard instanceof List<?> parts
+                if (received instanceof List<?> parts
                         && parts.size() == MESSAGE_PARTS
                         && parts.get(0) instanceof byte[] kind
                         && parts.get(1) instanceof byte[] from
@@ -45,19 +45,19 @@ public final class JedisSubscription implements Redis.Subscription {
                         return Commands.text(message);
                     }
                     if (listener != null && Commands.text(from).equals(SingleServer.CHANGES)) {
-                        listener.heard(parts.get(2));
+                        listener.changed(parts.get(2));
                     }
                 }
             }
         } catch (JedisException e) {
-            end();
+            cut();
             throw closed
                     ? endpoint.closed(false)
                     : endpoint.failed(e, "the subscription to " + channel, true, false, 0);
         }
     }
 
-    /** Not in RESP3. */
+    /** In RESP2 only. */
     @Override
     public void ping(long patienceNanos) {
         long now = System.nanoTime();
@@ -75,7 +75,7 @@ public final class JedisSubscription implements Redis.Subscription {
         }
     }
 
-    /** Whether a ping has not been answered yet. */
+    /** Whether a ping is unanswered. */
     public boolean isPinged() {
         return pingedNanos != 0;
     }
@@ -83,12 +83,12 @@ public final class JedisSubscription implements Redis.Subscription {
     @Override
     public void close() {
         closed = true;
-        end();
+        cut();
     }
 
-    private void end() {
+    private void cut() {
         if (listener != null) {
-            listener.end();
+            listener.forget();
         }
         link.cut();
     }

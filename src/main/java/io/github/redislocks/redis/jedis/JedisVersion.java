@@ -8,17 +8,17 @@ import redis.clients.jedis.Connection;
 /** The version of Jedis on the class path, which another project's dependency management may have chosen. */
 public final class JedisVersion {
 
-    /** The least one that has all that is used here. */
+    /** The least version with all that this package uses. */
     private static final int LEAST_MAJOR = 6;
 
     private JedisVersion() {}
 
-    /** Refuses to start with a Jedis that is too old, before something of it is missed in the middle of a call. */
+    /** Refuses to start with a Jedis that is too old, before a call misses a method. */
     public static void check() {
         check(present());
     }
 
-    /** Takes a version; an empty one is not known, and not refused. */
+    /** Checks a version; an empty one is unknown and passes. */
     public static void check(String version) {
         String major = version.replaceFirst("\\..*", "");
         if (major.matches("\\d{1,9}") && Integer.parseInt(major) < LEAST_MAJOR) {
@@ -29,7 +29,7 @@ public final class JedisVersion {
         }
     }
 
-    /** As its jar says; empty if it does not. */
+    /** The version in the manifest of Jedis' jar; empty if there is none. */
     public static String present() {
         Properties properties = new Properties();
         try (InputStream in = Connection.class.getResourceAsStream("pom.properties")) {
@@ -37,7 +37,7 @@ public final class JedisVersion {
                 properties.load(in);
             }
         } catch (IOException e) {
-            // Then it is not known.
+            // The version is unknown.
         }
         return properties.getProperty("version", "");
     }

@@ -33,9 +33,10 @@ import redis.clients.jedis.exceptions.JedisDataException;
  * A connection to the server, made once and never again. Each use has a deadline of its own, and any thread can cut the
  * connection at once.
  *
- * <p>Jedis has no such thing: a connection that greets is known to nobody; one that was closed opens itself anew; with
- * TLS a close waits for the other side, or for a writer that is stuck; and a timeout is that of one read, although a
- * reply may come in many pieces. So this class makes the plain socket, which looks at the deadline before each read.
+ * <p>The connections of Jedis cannot do that: no other thread knows a connection that is still greeting; a closed
+ * connection opens itself anew; with TLS a close waits for the other side, or for a writer that is stuck; and a timeout
+ * limits one read, although a reply may come in many pieces. So this class makes the plain socket, which checks the
+ * deadline before each read.
  */
 public final class PooledConnection implements JedisSocketFactory {
 
@@ -55,16 +56,16 @@ public final class PooledConnection implements JedisSocketFactory {
     @SuppressWarnings("NullAway.Init") // Nobody uses a connection before connect().
     private Connection connection;
 
-    /** When the reads of the current use end, once the first has begun; of the thread that uses the connection. */
+    /** When the reads of the current use end, once the first has started. Used by the connection's user only. */
     private long deadline;
 
     private boolean armed;
-    /** The number of the connection that the server tells of changes to what this one reads; 0 if none. */
+    /** The id of the connection that receives the changes to the keys read on this one; 0 if none does. */
     private long listener;
-    /** Of the pool, while it lies there. */
+    /** Set while the connection is idle in the pool. */
     private volatile long idleSince;
 
-    /** A connection that is still to be made, by {@link ConnectionPool#connect}, until a time. */
+    /** Makes a connection that {@link ConnectionPool#connect} opens, until a time. */
     PooledConnection(ConnectionPool pool, HostAndPort address, JedisClientConfig config, long untilNanos) {
         this.pool = pool;
         this.address = address;
@@ -76,9 +77,9 @@ public final class PooledConnection implements JedisSocketFactory {
     }
 
     /**
-     * Connects and greets: TCP, TLS, HELLO, AUTH, SELECT. The timeout is that of the connection to each address of the
-     * host, of TLS if a HostnameVerifier waits for it, and of all that follows from its first read on: whatever names
-     * the credentials before may take longer.
+     * Connects and greets: TCP, TLS, HELLO, AUTH, SELECT. The timeout applies to the connection to each address of the
+     * host, to TLS if a HostnameVerifier waits for it, and to all that follows, from its first read on. A provider of
+     * credentials may take longer before that.
      */
     void connect() {
         connection = new Connection(this, config);
@@ -101,7 +102,7 @@ public final class PooledConnection implements JedisSocketFactory {
         }
     }
 
-    /** As Jedis connects: to the first address of the host that accepts, in any order. */
+    /** Connects as Jedis does: to the first address of the host that accepts, in random order. */
     private Socket connected(HostAndPort to) throws IOException {
         List<InetAddress> hosts = new ArrayList<>(List.of(InetAddress.getAllByName(to.getHost())));
         Collections.shuffle(hosts);
@@ -116,7 +117,7 @@ public final class PooledConnection implements JedisSocketFactory {
                 socket.setReuseAddress(true);
                 socket.setKeepAlive(true);
                 socket.setTcpNoDelay(true);
-                // Closed at once, whatever has not been sent.
+                // A close discards unsent bytes and returns at once.
                 socket.setSoLinger(true, 0);
                 socket.connect(new InetSocketAddress(host, to.getPort()), timeoutMillis);
                 socket.setSoTimeout(timeoutMillis);
@@ -144,7 +145,7 @@ public final class PooledConnection implements JedisSocketFactory {
             factory = (SSLSocketFactory) SSLSocketFactory.getDefault();
         }
         if (parameters == null) {
-            // Jedis before 7.5 would let any certificate that is trusted speak for any host.
+            // Jedis before 7.5 would accept any trusted certificate for any host.
             parameters = new SSLParameters();
             parameters.setEndpointIdentificationAlgorithm("HTTPS");
         }
@@ -162,7 +163,8 @@ public final class PooledConnection implements JedisSocketFactory {
     }
 
     /**
-     * A socket whose reads, also those of TLS above it, end at the deadline. What has come by then can still be read.
+     * A socket whose reads, including those of TLS above it, end at the deadline. Bytes that have come by then can
+     * still be read.
      */
     private final class TimedSocket extends Socket {
 
@@ -197,17 +199,17 @@ public final class PooledConnection implements JedisSocketFactory {
         }
     }
 
-    /** Whether the connection should have been made by now. */
+    /** Whether the time to connect is over. */
     boolean isOverdue() {
         return System.nanoTime() - untilNanos >= 0;
     }
 
-    /** When it was made, by the clock of its pool. */
+    /** When the connection was made, by the clock of its pool. */
     long madeAt() {
         return madeAt;
     }
 
-    /** By which token it was made, as the pool tells tokens apart. */
+    /** The hash of the token with which the connection was made. */
     int credentials() {
         return credentials;
     }
@@ -220,23 +222,23 @@ public final class PooledConnection implements JedisSocketFactory {
         return idleSince;
     }
 
-    /** The number of the connection that the server tells of changes to what this one reads; 0 if none. */
+    /** The id of the connection that receives the changes to the keys read on this one; 0 if none does. */
     public long listener() {
         return listener;
     }
 
-    /** Notes which connection the server tells. Of the thread that uses this one. */
+    /** Notes which connection receives the changes. Called by the connection's user. */
     public void listener(long number) {
         listener = number;
     }
 
-    /** Lets all reads from now on end at the deadline. */
+    /** Makes all reads from now on end at a time. */
     public void arm(long nanos) {
         deadline = nanos;
         armed = true;
     }
 
-    /** Lets reads last for ever. */
+    /** Removes the time limit of reads. */
     public void disarm() {
         arm(System.nanoTime() + NEVER_NANOS);
     }
@@ -245,7 +247,7 @@ public final class PooledConnection implements JedisSocketFactory {
         return connection.executeCommand(request);
     }
 
-    /** The answers to requests that are sent at once, in their order; throws the first refusal, if there is one. */
+    /** Sends requests together and returns their answers in order; throws the first refusal, if there is one. */
     public List<Object> askAll(CommandArguments... requests) {
         for (CommandArguments request : requests) {
             send(request);
@@ -263,24 +265,24 @@ public final class PooledConnection implements JedisSocketFactory {
         connection.sendCommand(request);
     }
 
-    /** The answers to as many requests; an error in the place of an answer is a {@code JedisDataException}. */
+    /** The answers to this number of requests. An error reply is a {@code JedisDataException} in place of an answer. */
     public List<Object> answers(int count) {
         return connection.getMany(count);
     }
 
-    /** Waits for what the server sends by itself. */
+    /** Waits for a message of the server. */
     public Object receive() {
         return connection.getUnflushedObject();
     }
 
-    /** The channel by which it can be used without waiting, instead of by this; null if there is none. */
+    /** The channel, for use without waiting; null if there is none. */
     @Nullable
     public SocketChannel channel() {
         Socket socket = plain;
         return socket == null ? null : socket.getChannel();
     }
 
-    /** Whether the server has taken the connection, over which TLS is to be spoken. */
+    /** Whether the server has taken the connection, and TLS is required. */
     public boolean wantsTls() {
         Socket socket = plain;
         return isOverTls(config) && socket != null && socket.isConnected();
@@ -300,13 +302,13 @@ public final class PooledConnection implements JedisSocketFactory {
         try {
             socket.close();
         } catch (IOException e) {
-            // The socket is of no more use, closed or not.
+            // Nobody uses the socket any more, closed or not.
         }
     }
 
     /**
-     * Rounded up, so that calls with the same timeout need the same value and the socket's is seldom changed; 0, which
-     * stands for no limit, if it would not fit; 1 once the time has passed.
+     * The ms until a deadline, rounded up, so that calls with the same timeout use the same value and the socket's
+     * timeout seldom changes; 0, which means no limit, if the value would not fit; 1 once the time has passed.
      */
     private static int millisUntil(long deadline) {
         long nanos = deadline - System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(1) - 1;

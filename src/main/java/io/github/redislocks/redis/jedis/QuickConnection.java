@@ -21,8 +21,8 @@ import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
 /**
- * A connection on which a caller sends without waiting, and of which a {@link QuickReader} reads the answers. It has
- * one batch under way at a time. A batch that is given up takes its connection with it, as everywhere.
+ * A connection on which a caller sends without waiting, and of which a {@link QuickReader} reads the answers. One batch
+ * is under way at a time. A batch that is given up closes its connection.
  */
 final class QuickConnection {
 
@@ -36,31 +36,31 @@ final class QuickConnection {
     private final SocketChannel channel;
     private final Consumer<@Nullable RedisException> failures;
     private final AnswerBuffer buffer = new AnswerBuffer();
-    /** Null if there is none, {@link #DEAD} when there will be no more. */
+    /** The batch that is under way; null if there is none, {@link #DEAD} when there will be no more. */
     private final AtomicReference<@Nullable Batch> current = new AtomicReference<>();
 
     private volatile @Nullable SelectionKey key;
-    /** What did not find room in the buffers of the socket. */
+    /** The bytes that did not fit into the socket's buffers. */
     private volatile @Nullable ByteBuffer unwritten;
 
-    /** Calls on their way, and who is told what became of them. */
+    /** Calls that are under way, and the receiver of their outcomes. */
     private static final class Batch {
 
         private final List<Call> calls;
         private final long timeoutNanos;
         private final long deadline;
-        private final Consumer<@Nullable List<Outcome>> heard;
+        private final Consumer<@Nullable List<Outcome>> receiver;
         private final @Nullable Object[] answers;
-        /** How many have been answered. */
+        /** The number of answers so far. */
         private int answered;
-        /** Which are sent with their source, since the server did not know their script; null at first. */
+        /** The calls sent again with their sources, since the server did not know their scripts; null at first. */
         private @Nullable List<Integer> again;
 
-        Batch(List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
+        Batch(List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> receiver) {
             this.calls = calls;
             this.timeoutNanos = timeoutNanos;
             this.deadline = System.nanoTime() + timeoutNanos;
-            this.heard = heard;
+            this.receiver = receiver;
             this.answers = new @Nullable Object[calls.size()];
         }
 
@@ -70,11 +70,11 @@ final class QuickConnection {
     }
 
     /**
-     * Takes a connection over that has a channel.
+     * Takes over a connection with a channel.
      *
-     * @param pool whose connection it is
-     * @param server the run id of the server at its other end
-     * @param failures told the failure of each call that was answered, or null
+     * @param pool the pool of the connection
+     * @param server the run id of the server at the other end
+     * @param failures receives the failure of each answered call, or null
      */
     QuickConnection(
             Endpoint endpoint,
@@ -103,28 +103,30 @@ final class QuickConnection {
         return current.get() == DEAD;
     }
 
-    /** Whether nobody has used it for so long that a firewall may have forgotten it. */
+    /** Whether the connection was unused for so long that a firewall may have forgotten it. */
     boolean isAged() {
         return pool.hasIdled(link, ConnectionPool.AGED_NANOS);
     }
 
-    /** Has a selector look for its answers. */
+    /** Registers the connection with the selector that reads its answers. */
     void register(Selector selector) throws IOException {
         channel.configureBlocking(false);
         key = channel.register(selector, SelectionKey.OP_READ, this);
     }
 
     /**
-     * Sends calls and returns at once; false if nothing was sent, since others are under way or it is closed.
+     * Sends calls and returns at once; returns false if nothing was sent, since others are under way or the connection
+     * is closed.
      *
-     * @param heard told once, by another thread or before this returns: the outcomes; or null if the connection broke
+     * @param receiver called once, by another thread or before this returns: with the outcomes, or with null if the
+     *     connection broke
      */
-    boolean begin(List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
+    boolean submit(List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> receiver) {
         if (current.get() != null) {
             return false;
         }
-        // All that needs memory comes before.
-        Batch batch = new Batch(calls, timeoutNanos, heard);
+        // Encoded first: an error leaves the connection as it was.
+        Batch batch = new Batch(calls, timeoutNanos, receiver);
         ByteBuffer bytes = encoded(calls, null);
         if (!current.compareAndSet(null, batch)) {
             return false;
@@ -135,7 +137,7 @@ final class QuickConnection {
         return true;
     }
 
-    /** Those with these numbers by their source, or all by their digest. */
+    /** The requests for all calls by digest, or for the calls with these numbers by source. */
     private ByteBuffer encoded(List<Call> calls, @Nullable List<Integer> bySource) {
         RequestBytes bytes = new RequestBytes(CALL_BYTES * calls.size());
         if (bySource == null) {
@@ -174,7 +176,10 @@ final class QuickConnection {
         registered.selector().wakeup();
     }
 
-    /** Reads what has come, and writes what could not be written before. By the thread that reads, as all below. */
+    /**
+     * Reads the bytes that have come, and writes those that did not fit before. Called by the reading thread, as all
+     * methods below.
+     */
     void read() {
         boolean sound = false;
         try {
@@ -202,7 +207,7 @@ final class QuickConnection {
         return send(rest);
     }
 
-    /** Takes the answers that are there; false if that is none to what was asked. */
+    /** Takes the answers that are complete; returns false if the server has sent more than was asked. */
     private boolean take() {
         Batch batch = current.get();
         if (batch == null || batch == DEAD) {
@@ -229,11 +234,11 @@ final class QuickConnection {
                 return send(encoded(batch.calls, unknown));
             }
         }
-        end(batch);
+        complete(batch);
         return true;
     }
 
-    /** Of which calls the server does not know the script. */
+    /** The calls whose scripts the server does not know. */
     private static List<Integer> unknown(Batch batch) {
         List<Integer> unknown = List.of();
         for (int i = 0; i < batch.answers.length; i++) {
@@ -245,21 +250,25 @@ final class QuickConnection {
         return unknown;
     }
 
-    private void end(Batch batch) {
+    private void complete(Batch batch) {
         Outcome[] outcomes = new Outcome[batch.answers.length];
         for (int i = 0; i < outcomes.length; i++) {
             outcomes[i] = endpoint.outcome(batch.calls.get(i), batch.answers[i], false);
             failures.accept(outcomes[i].failure());
         }
-        List<Outcome> told = Arrays.asList(outcomes);
+        List<Outcome> all = Arrays.asList(outcomes);
         link.idleSince(pool.now());
-        // Before it is told, so that the next ones can be sent then. From here on nothing needs memory.
+        // Freed before the receiver is called, which may send the next batch. An error from here on leaves no batch
+        // behind.
         if (current.compareAndSet(batch, null)) {
-            batch.heard.accept(told);
+            batch.receiver.accept(all);
         }
     }
 
-    /** Whether it goes on; ends what has waited for too long, and itself if nobody has used it for long. */
+    /**
+     * Whether the connection stays open. Gives up a batch that is overdue, and closes a connection that was unused for
+     * long.
+     */
     boolean isAlive(long now) {
         Batch batch = current.get();
         if (batch == DEAD) {
@@ -279,7 +288,7 @@ final class QuickConnection {
         return false;
     }
 
-    /** Closes it unless it is in use; whether it did. */
+    /** Closes the connection unless it is in use; returns whether it did. */
     boolean retire() {
         boolean idle = current.compareAndSet(null, DEAD);
         if (idle) {
@@ -294,24 +303,24 @@ final class QuickConnection {
             Outcome each = Outcome.of(endpoint.timedOut(batch.what(), true, false, batch.timeoutNanos));
             silence = Collections.nCopies(batch.answers.length, each);
         } finally {
-            // Without memory to say why, it is as if the connection had broken.
+            // Even without memory for the reason; then as after a broken connection.
             if (current.compareAndSet(batch, DEAD)) {
-                end(batch, silence);
+                close(batch, silence);
             }
         }
     }
 
     private void breakOff() {
         Batch batch = current.getAndSet(DEAD);
-        end(batch == null ? DEAD : batch, null);
+        close(batch == null ? DEAD : batch, null);
     }
 
-    /** Tells what became of a batch whatever is thrown: nobody else would, and who began it cannot go on before. */
-    private void end(Batch batch, @Nullable List<Outcome> outcomes) {
+    /** Calls the receiver, whatever closing the connection meets: the node of the batch waits for it. */
+    private void close(Batch batch, @Nullable List<Outcome> outcomes) {
         try {
             link.cut();
         } finally {
-            batch.heard.accept(outcomes);
+            batch.receiver.accept(outcomes);
         }
     }
 }

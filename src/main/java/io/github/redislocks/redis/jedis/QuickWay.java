@@ -14,24 +14,24 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** The way to one server on which calls are begun and not waited for: a {@link QuickConnection}, if there is one. */
+/** The {@link QuickConnection} to one server, if there is one, and the time when to make the next. */
 final class QuickWay {
 
-    /** How soon it is tried again to connect: it may be one connection too many. */
+    /** The pause between two tries to connect: the server may not take one connection more. */
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     private final Endpoint endpoint;
     private final ConnectionPool pool;
     private final QuickReader reader;
     private final Consumer<@Nullable RedisException> failures;
-    /** The connection that a worker makes: on a channel each read has a time, not all reads together. */
+    /** The connection that a worker makes, for a check of its total time: on a channel, a timeout limits one read. */
     private volatile @Nullable PooledConnection making;
 
     private volatile @Nullable QuickConnection current;
     /** When to connect next at the earliest. The caller that moves this time has the right to connect. */
     private final AtomicLong notBeforeNanos = new AtomicLong(System.nanoTime());
 
-    /** Failures: told the failure of each call that was answered, or null. */
+    /** @param failures receives the failure of each answered call, or null */
     QuickWay(Endpoint endpoint, ConnectionPool pool, QuickReader reader, Consumer<@Nullable RedisException> failures) {
         this.endpoint = endpoint;
         this.pool = pool;
@@ -39,13 +39,13 @@ final class QuickWay {
         this.failures = failures;
     }
 
-    /** The connections of such a way, of which there is one at a time. */
+    /** The pool of quick connections, of which there is one at a time. */
     static ConnectionPool pool(HostAndPort address, JedisClientConfig config, QuickReader reader) {
         return new ConnectionPool(address, config, 1, reader.nanoTime(), !PooledConnection.isOverTls(config));
     }
 
-    /** As {@link QuickConnection#begin}; false if there is no connection that may be used. */
-    boolean begin(String server, List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> heard) {
+    /** As {@link QuickConnection#submit}; returns false if no connection may be used. */
+    boolean submit(String server, List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> receiver) {
         QuickConnection connection = current;
         if (connection == null || connection.isDead()) {
             return false;
@@ -57,10 +57,10 @@ final class QuickWay {
                 return false;
             }
         } catch (JedisException noCredentials) {
-            // The slow way meets the same, and says so.
+            // Calls on other connections meet the same failure, and report it.
             return false;
         }
-        return connection.begin(calls, timeoutNanos, heard);
+        return connection.submit(calls, timeoutNanos, receiver);
     }
 
     /** Has a worker connect, unless there is a connection or the pause since the last try lasts. Does not wait. */
@@ -108,7 +108,7 @@ final class QuickWay {
         }
     }
 
-    /** Lets the connection that exists now not be used again. */
+    /** Retires the connection that exists now. */
     void renew() {
         pool.renew();
     }

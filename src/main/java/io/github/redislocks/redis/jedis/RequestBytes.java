@@ -6,12 +6,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 
-/** Calls as they are written to a server, one behind the other, in one array of bytes. */
+/** Calls in the form in which they are written to a server, one after the other, in one array of bytes. */
 final class RequestBytes {
 
     private static final byte[] EVALSHA = "$7\r\nEVALSHA\r\n".getBytes(StandardCharsets.US_ASCII);
     private static final byte[] EVAL = "$4\r\nEVAL\r\n".getBytes(StandardCharsets.US_ASCII);
-    /** What is written besides keys and arguments, and the digits of a length with its line's end. */
+    /** The number of parts besides keys and arguments: the command, the digest, and the number of keys. */
     private static final int OTHERS = 3;
 
     private static final int LENGTH_BYTES = 16;
@@ -25,19 +25,19 @@ final class RequestBytes {
 
     /** Adds a call of a script that the server knows. */
     void add(Call call, String server) {
-        begin(call, EVALSHA);
+        start(call, EVALSHA);
         text(call.script().digest());
         rest(call, server);
     }
 
     /** Adds a call with the source of its script. */
     void addWithSource(Call call, String server) {
-        begin(call, EVAL);
+        start(call, EVAL);
         text(call.script().source().getBytes(StandardCharsets.UTF_8));
         rest(call, server);
     }
 
-    private void begin(Call call, byte[] command) {
+    private void start(Call call, byte[] command) {
         length('*', OTHERS + call.keys().size() + call.args().size());
         ensure(command.length);
         System.arraycopy(command, 0, bytes, size, command.length);
@@ -91,7 +91,7 @@ final class RequestBytes {
         }
     }
 
-    /** All of them, to be written. */
+    /** The bytes of all calls. */
     ByteBuffer toWrite() {
         return ByteBuffer.wrap(bytes, 0, size);
     }

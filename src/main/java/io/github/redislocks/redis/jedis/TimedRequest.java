@@ -17,28 +17,31 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * One request and its answer, by a deadline.
+ * A request and its answer, by a deadline.
  *
  * <pre>
- * take a place in the pool                                 waits until the deadline
+ * take a permit of the pool                                waits until the deadline
  * if a connection is idle, and the thread may block on it
  *     ask on it, here                                      its reads end at the deadline
- *     if it has idled for long, see first whether it answers
+ *     if it has idled for long, test first whether it answers
  * else, or if it was stale
  *     let a worker connect and ask, and wait for it        given up at the deadline
  *     if it is the thread's only work, connect and ask here
  * </pre>
  *
- * <p>A worker that was given up finds its connection shut. If it had not sent anything yet, it sends nothing any more,
- * and the connection that it makes is for the next call: far away, each call might have too little time to make its
- * own.
+ * <p>A worker that was given up finds its connection closed. If the worker had not sent the request, it does not send
+ * it any more, and the connection that it makes is for the next call: to a distant server, each call might have too
+ * little time to connect.
  */
 public abstract class TimedRequest<T> {
 
-    /** How long after the deadline a worker that notices it by itself, and knows best what happened, may say so. */
+    /** How long after the deadline a worker may still report a timeout itself, since it knows best what happened. */
     private static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(3);
 
-    /** Half of it is for the question, and far away that must do for a round trip. */
+    /**
+     * The least time to test a connection: half of it is for the test, which must do for a round trip to a distant
+     * server.
+     */
     private static final long TIME_TO_ASK_NANOS = TimeUnit.MILLISECONDS.toNanos(800);
 
     private final Endpoint endpoint;
@@ -46,12 +49,12 @@ public abstract class TimedRequest<T> {
     private final long timeoutNanos;
     private final long deadline;
     private final AtomicReference<Stage> stage = new AtomicReference<>(Stage.UNSENT);
-    /** The connection that is made or used now. */
+    /** The connection that is being made or used. */
     private volatile @Nullable PooledConnection current;
 
     private boolean resent;
-    /** Whether the caller has to leave the place, whatever is thrown. */
-    private boolean hasPlace;
+    /** Whether the caller has to give the permit back. */
+    private boolean hasPermit;
 
     private enum Stage {
         UNSENT,
@@ -67,18 +70,18 @@ public abstract class TimedRequest<T> {
         this.deadline = System.nanoTime() + timeoutNanos;
     }
 
-    /** Sends the request and reads the answer. May be called again, on a fresh connection, if the first was stale. */
+    /** Sends the request and reads the answer. Called again, on a fresh connection, if the first one was stale. */
     public abstract T on(PooledConnection link);
 
-    /** What the request is called in messages. */
+    /** The name of the request in messages. */
     public abstract String what();
 
-    /** What becomes of a connection in good order. */
+    /** Takes back a connection that is sound. */
     public void release(PooledConnection sound) {
         pool.giveBack(sound);
     }
 
-    /** Whether this is not the first time that the request is sent. */
+    /** Whether the request was sent before. */
     public final boolean resent() {
         return resent;
     }
@@ -88,14 +91,18 @@ public abstract class TimedRequest<T> {
         return deadline - System.nanoTime();
     }
 
-    /** Does it all, on the caller's thread as far as that may block on a socket. */
+    /**
+     * Performs the request.
+     *
+     * @param here whether the caller's thread may block on a socket
+     */
     public final T perform(boolean here) {
-        // Whoever has a place must get as far as to give it back.
+        // A thread with a permit must have the stack to give the permit back.
         StackSpace.ensure();
         if (!pool.enter(deadline)) {
             throw endpoint.noneFree(what(), pool.bound(), timeoutNanos);
         }
-        hasPlace = true;
+        hasPermit = true;
         try {
             if (pool.isClosed()) {
                 throw endpoint.closed(false);
@@ -107,7 +114,7 @@ public abstract class TimedRequest<T> {
             }
             return answer != null ? answer : elsewhere();
         } catch (JedisDataException e) {
-            // A provider of credentials may be late: then it is as if there were no connection.
+            // A provider of credentials may be late: then the failure counts as a missing connection.
             throw Endpoint.isOfCredentials(e) && pool.hasChangingCredentials()
                     ? endpoint.failed(e, what(), stage.get() != Stage.UNSENT, wantsTls(), timeoutNanos)
                     : endpoint.refused(e, what(), resent);
@@ -115,7 +122,7 @@ public abstract class TimedRequest<T> {
             boolean sent = stage.get() != Stage.UNSENT;
             throw pool.isClosed() ? endpoint.closed(sent) : endpoint.failed(e, what(), sent, wantsTls(), timeoutNanos);
         } finally {
-            if (hasPlace) {
+            if (hasPermit) {
                 pool.leave();
             }
         }
@@ -133,7 +140,7 @@ public abstract class TimedRequest<T> {
             return await(answer);
         } finally {
             // A worker that has started gives the permit back. A worker that has not started never does.
-            hasPlace = started.compareAndSet(false, true);
+            hasPermit = started.compareAndSet(false, true);
         }
     }
 
@@ -146,7 +153,7 @@ public abstract class TimedRequest<T> {
         }
     }
 
-    /** A worker's part. */
+    /** The part of a worker. */
     private T work() {
         try {
             T answer = resent ? null : onIdle();
@@ -156,7 +163,10 @@ public abstract class TimedRequest<T> {
         }
     }
 
-    /** Asks on an idle connection; null if there is none, or if it was stale and so are then all that idled as long. */
+    /**
+     * Asks on an idle connection. Returns null if there is none, or if it was stale; then those that idled as long are
+     * closed.
+     */
     private @Nullable T onIdle() {
         PooledConnection idle = pool.takeIdle();
         if (idle == null || (isToBeAsked(idle) && !answers(idle))) {
@@ -174,15 +184,15 @@ public abstract class TimedRequest<T> {
         }
     }
 
-    /** Whether a connection has been silent for long; after half a minute also if there is little time to ask. */
+    /** Whether a connection has been silent for long; after half a minute even if there is little time for a test. */
     private boolean isToBeAsked(PooledConnection idle) {
         return pool.hasIdled(idle, ConnectionPool.KEPT_NANOS)
                 || (pool.hasIdled(idle, ConnectionPool.AGED_NANOS) && leftNanos() >= TIME_TO_ASK_NANOS);
     }
 
     /**
-     * Whether a connection that nobody has used for long still leads to the server, which has half of the time that is
-     * left to say so: the rest must do to connect and ask.
+     * Tests whether a connection that was unused for long still leads to the server. The test has half of the time that
+     * is left; the other half must do to connect and ask.
      */
     private boolean answers(PooledConnection aged) {
         current = aged;
@@ -214,7 +224,7 @@ public abstract class TimedRequest<T> {
         }
         pool.connect(link);
         if (leftNanos() <= 0) {
-            // Far away it takes longer than this call has time: the next call has it.
+            // To a distant server, connecting takes longer than this call has time; the next call uses the connection.
             pool.giveBack(link);
             throw endpoint.timedOut(what(), stage.get() != Stage.UNSENT, wantsTls(), timeoutNanos);
         }
@@ -257,7 +267,7 @@ public abstract class TimedRequest<T> {
                 } catch (TimeoutException e) {
                     abandon();
                     if (until != deadline + GRACE_NANOS) {
-                        // For want of memory, the worker could tell neither the answer nor that it failed.
+                        // Without memory, the worker could report neither the answer nor its failure.
                         throw endpoint.timedOut(what(), true, false, timeoutNanos);
                     }
                     until += timeoutNanos;

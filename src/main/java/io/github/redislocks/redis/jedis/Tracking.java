@@ -7,28 +7,29 @@ import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /**
- * What has the server tell of changes to the keys of held locks, by its help for caches: it remembers which keys the
- * lane has read, and tells their names to the connection of a subscription when somebody else changes them.
+ * Makes the server report changes to the keys of held locks, by its support for client-side caches: the server
+ * remembers the keys that the lane has read, and sends their names to the connection of a subscription when another
+ * client changes them.
  *
- * <p>The server forgets all that when either of the two connections ends. Then, and when it begins, the watcher is told
+ * <p>The server forgets the keys when either of the two connections ends. Then, and at the start, the watcher learns
  * that any key may have changed, so that all are read again.
  */
 public final class Tracking {
 
     private final String address;
     private volatile @Nullable Listener current;
-    private volatile boolean told;
+    private volatile boolean warned;
 
     public Tracking(String address) {
         this.address = address;
     }
 
-    /** The connection of a subscription, to which the server tells of changes. */
+    /** The connection of a subscription, to which the server reports changes. */
     public final class Listener {
 
         private final long number;
         private final Redis.Watcher watcher;
-        /** Whether the server was asked to tell it; used by the lane only. */
+        /** Whether the server was asked to report to this connection. Used by the lane only. */
         private volatile boolean used;
 
         private Listener(long number, Redis.Watcher watcher) {
@@ -36,8 +37,8 @@ public final class Tracking {
             this.watcher = watcher;
         }
 
-        /** Takes what the server says: the names of keys, or null, which stands for all. */
-        void heard(@Nullable Object keys) {
+        /** @param keys the names of keys, or null, which stands for all */
+        void changed(@Nullable Object keys) {
             if (keys == null) {
                 watcher.changed(null);
             } else if (keys instanceof List<?> names) {
@@ -49,24 +50,26 @@ public final class Tracking {
             }
         }
 
-        /** The connection has ended: its number must not be used, since another may get it after a restart. */
+        /**
+         * Forgets the connection, which has ended: its id must not be used, since another may get it after a restart.
+         */
         @SuppressWarnings("ReferenceEquality")
-        void end() {
+        void forget() {
             if (current == this) {
                 current = null;
             }
         }
     }
 
-    /** From now on has the server tell the connection with this number. */
-    Listener begin(long number, Redis.Watcher watcher) {
+    /** Makes the server report to the connection with this id from now on. */
+    Listener track(long number, Redis.Watcher watcher) {
         Listener listener = new Listener(number, watcher);
         current = listener;
         watcher.changed(null);
         return listener;
     }
 
-    /** Whether the server tells of changes to what is read on a connection, which is asked for if it was not before. */
+    /** Whether the server reports changes to the keys read on a connection. Asks the server for it if needed. */
     boolean isOn(PooledConnection lane) {
         Listener listener = current;
         if (listener == null) {
@@ -85,17 +88,17 @@ public final class Tracking {
         boolean again = listener.used;
         listener.used = true;
         if (again) {
-            // What was read on the lane before has been forgotten with that connection.
+            // The server has forgotten the keys that were read on the lane's connection before.
             listener.watcher.changed(null);
         }
         return true;
     }
 
-    /** The subscription may have ended just now, and tells so itself; anything else is told once. */
+    /** Logs a refusal once, unless the subscription may have ended just now, which is reported anyway. */
     private void refused(JedisDataException refused) {
         String text = String.valueOf(refused.getMessage());
-        if (!told && !text.contains("does not exist")) {
-            told = true;
+        if (!warned && !text.contains("does not exist")) {
+            warned = true;
             Loggers.CONNECTION.warn(
                     "Redis at {} does not tell any more of locks that are deleted ({}): their holders learn it by the"
                             + " next renewal.",

@@ -16,9 +16,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The Redis whose master Sentinels name, whichever server that is at the time. When another server becomes the master,
- * the connections to the old one are closed: subscriptions break, and calls under way fail as unanswered, since a reply
- * of the old master must not count any more.
+ * The Redis whose master Sentinels name. When another server becomes the master, the connections to the old one are
+ * closed: subscriptions break, and calls under way fail as unanswered, since a reply of the old master must not count
+ * any more.
  */
 public final class SentinelRedis implements Redis {
 
@@ -27,7 +27,7 @@ public final class SentinelRedis implements Redis {
     private final Sentinels sentinels;
     private volatile @Nullable SingleServer master;
     private volatile Runnable onMoved = () -> {};
-    /** Whether the listener still has to be told of the new master; used by the thread that found it only. */
+    /** Whether the listener must still run for the new master; used only by the thread that found it. */
     private boolean moved;
 
     public SentinelRedis(
@@ -37,19 +37,18 @@ public final class SentinelRedis implements Redis {
         this.sentinels = new Sentinels(topology, sentinels, timeoutNanos, this::found, threads);
     }
 
-    /** Begins to ask the Sentinels; does not wait for a reply. */
+    /** Starts to ask the Sentinels; does not wait for a reply. */
     public SentinelRedis start() {
         sentinels.start();
         return this;
     }
 
-    /** Takes the address of a new master. Called by one thread at a time, and not after the Sentinels are closed. */
+    /** Uses the address of a new master. Called by one thread at a time, and not after the Sentinels are closed. */
     public void found(Address address) {
         SingleServer before = master;
         if (before != null) {
-            tell(address, before);
-            // In this order, since no call may reach the new master before the listener has been told. Calls wait until
-            // then.
+            log(address, before);
+            // In this order, since no call may reach the new master before the listener has run. Calls wait until then.
             moved = true;
             master = null;
             before.close();
@@ -61,7 +60,7 @@ public final class SentinelRedis implements Redis {
         master = servers.at(address);
     }
 
-    private void tell(Address address, SingleServer before) {
+    private void log(Address address, SingleServer before) {
         Loggers.CONNECTION.warn("The master {} is at {} now, and was at {}", masterName, address, before.address());
     }
 
@@ -77,22 +76,22 @@ public final class SentinelRedis implements Redis {
 
     @Override
     public Reply run(Call call, long timeoutNanos) {
-        return asked(timeoutNanos, (server, nanos) -> server.run(call, nanos));
+        return send(timeoutNanos, (server, nanos) -> server.run(call, nanos));
     }
 
     @Override
     public Subscription subscribe(String channel, long timeoutNanos) {
-        return asked(timeoutNanos, (server, nanos) -> server.subscribe(channel, nanos));
+        return send(timeoutNanos, (server, nanos) -> server.subscribe(channel, nanos));
     }
 
     @Override
     public Subscription watch(String channel, Watcher watcher, long timeoutNanos) {
-        return asked(timeoutNanos, (server, nanos) -> server.watch(channel, watcher, nanos));
+        return send(timeoutNanos, (server, nanos) -> server.watch(channel, watcher, nanos));
     }
 
     @Override
     public void publish(String channel, String message, long timeoutNanos) {
-        asked(timeoutNanos, (server, nanos) -> {
+        send(timeoutNanos, (server, nanos) -> {
             server.publish(channel, message, nanos);
             return true;
         });
@@ -101,7 +100,7 @@ public final class SentinelRedis implements Redis {
     @Override
     public List<Outcome> runAll(List<Call> calls, long timeoutNanos) {
         try {
-            List<Outcome> outcomes = asked(timeoutNanos, (server, nanos) -> server.runAll(calls, nanos));
+            List<Outcome> outcomes = send(timeoutNanos, (server, nanos) -> server.runAll(calls, nanos));
             outcomes.forEach(outcome -> note(outcome.failure()));
             return outcomes;
         } catch (RedisException noMaster) {
@@ -118,7 +117,7 @@ public final class SentinelRedis implements Redis {
      * Sends a request to the master; while the master does not answer, the Sentinels are asked more often. A request
      * that had not been sent when its master was replaced goes to the new master.
      */
-    private <T> T asked(long timeoutNanos, Request<T> request) {
+    private <T> T send(long timeoutNanos, Request<T> request) {
         long deadline = System.nanoTime() + timeoutNanos;
         long left = timeoutNanos;
         while (true) {

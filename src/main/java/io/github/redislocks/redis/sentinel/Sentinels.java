@@ -29,7 +29,7 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
     public record Sighting(Address address, long epoch) {
 
         private static Sighting of(List<?> master, List<?> address) {
-            // The last one, since the name of the master comes before.
+            // The last match, since the name of the master comes before.
             Object epoch = master.get(master.lastIndexOf("config-epoch") + 1);
             return new Sighting(
                     new Address((String) address.get(0), Integer.parseInt((String) address.get(1))),
@@ -90,9 +90,7 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
         await(deadline, this::isDecided);
     }
 
-    /**
-     * Takes the lock, so it is not true before the listener has been told of a new master, which is done with the lock.
-     */
+    /** Takes the lock, which is held while the listener runs: so this is not true before the listener has run. */
     private boolean isDecided() {
         lock.lock();
         try {
@@ -135,8 +133,9 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
     }
 
     /**
-     * Asks for the epoch first: an old address with a new epoch would be believed for ever. The address comes from the
-     * second reply, since the first one names the old master until the failover has moved all replicas to the new one.
+     * Asks for the epoch first: an old address with a new epoch would be believed permanently. The address comes from
+     * the second reply, since the first one names the old master until the failover has moved all replicas to the new
+     * one.
      */
     @Override
     protected Sighting ask(Observer<Sighting> sentinel) {
@@ -151,7 +150,7 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
 
     @Override
     @Nullable
-    protected String heard(Observer<Sighting> from, Sighting seen, long now) {
+    protected String use(Observer<Sighting> from, Sighting seen, long now) {
         decide(now);
         if (master == null || master.equals(seen.address())) {
             return null;
@@ -166,7 +165,7 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
     }
 
     @Override
-    protected void unheard(Observer<Sighting> from, long now) {
+    protected void noReply(Observer<Sighting> from, long now) {
         decide(now);
     }
 

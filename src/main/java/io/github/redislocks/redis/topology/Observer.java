@@ -7,8 +7,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server that is asked what it knows about a topology, and the result of the last question. Guarded by the watch's
- * lock.
+ * A server that the watch asks about a topology, and the result of the last question. Guarded by the watch's lock.
  *
  * @param <A> the type of a reply
  */
@@ -30,7 +29,7 @@ public final class Observer<A> {
     private @Nullable A answer;
     private @Nullable String trouble;
     private @Nullable RuntimeException thrown;
-    /** Since when the replies differ from what the client goes by; 0 if they do not. */
+    /** When the replies started to differ from the topology that the client uses; 0 if they do not. */
     private long differsSinceNanos;
 
     Observer(Address address, SingleServer server) {
@@ -38,15 +37,13 @@ public final class Observer<A> {
         this.server = server;
     }
 
-    void begin() {
+    void startQuestion() {
         asked = true;
         due = false;
     }
 
-    /**
-     * Notes that the question has ended, whatever its result. Allocates nothing, so it cannot fail for want of memory.
-     */
-    void end() {
+    /** Notes that the question is over, whatever its result. */
+    void endQuestion() {
         asked = false;
     }
 
@@ -67,16 +64,16 @@ public final class Observer<A> {
         thrown = what;
     }
 
-    boolean isToBeTold(long now) {
+    boolean isWarningDue(long now) {
         return news.start(now, now);
     }
 
-    /** Whether the reply before the last one differed from what the client goes by. */
+    /** Whether the last reply but one differed from the topology that the client uses. */
     public boolean differs() {
         return differsSinceNanos != 0;
     }
 
-    /** Notes whether the last reply differs; true once, if the replies have done so for a while. */
+    /** Notes whether the last reply differs; returns true once, if the replies have differed for a while. */
     boolean isDissent(boolean differs, long now) {
         if (!differs || differsSinceNanos == 0) {
             differsSinceNanos = differs ? now : 0;
@@ -111,7 +108,7 @@ public final class Observer<A> {
         return trouble;
     }
 
-    /** What the last question threw, or null. */
+    /** The exception of the last question, or null. */
     @Nullable
     RuntimeException thrown() {
         return thrown;

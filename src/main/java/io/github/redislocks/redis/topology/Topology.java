@@ -6,10 +6,10 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 
-/** Which servers there are, and how the one to talk to is found among them. */
+/** The servers of a deployment, and how the client finds the one to use. */
 public sealed interface Topology {
 
-    /** One server at one address. */
+    /** A server at a fixed address. */
     record Single(Address address) implements Topology {
 
         public Single {
@@ -20,7 +20,7 @@ public sealed interface Topology {
     /**
      * The masters of a cluster, whichever nodes they are.
      *
-     * @param nodes some of its nodes, of which one has to answer at the beginning; the others are found
+     * @param nodes some nodes, one of which has to reply at the start; the client finds the others
      */
     record Cluster(List<Address> nodes) implements Topology {
 
@@ -44,10 +44,10 @@ public sealed interface Topology {
     }
 
     /**
-     * A master that Sentinels watch over, wherever it is.
+     * A master that Sentinels monitor, at whatever address.
      *
-     * @param masterName what the Sentinels call it
-     * @param addresses where they are; those that are not named are not asked
+     * @param masterName the master's name in the Sentinels' configuration
+     * @param addresses the Sentinels to ask; the client asks no others
      */
     record Sentinel(String masterName, List<Address> addresses) implements Topology {
 

@@ -22,10 +22,10 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A thread that has the observers of a topology, Sentinels or cluster nodes, asked again and again. Worker threads ask,
- * one observer after the other. If a reply takes longer than a moment, the next observer is asked as well, so that a
- * hanging observer delays the others only by that moment. The subclass decides which observer is next, how to ask it,
- * and what the replies mean.
+ * A thread that lets workers ask the observers of a topology, Sentinels or cluster nodes, again and again: one observer
+ * after the other. If a reply takes longer than a moment, the next observer is asked as well, so that a hanging
+ * observer delays the others only by that moment. The subclass decides which observer is next, how to ask it, and what
+ * the replies mean.
  *
  * @param <A> the type of a reply
  */
@@ -51,7 +51,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     private final IoThreads workers;
     private final DutyLoop loop;
     private final Bell news = new Bell();
-    /** The observers; the one that was asked longest ago comes first. */
+    /** The observers, in the order of their last questions, the oldest first. */
     private final Map<Address, Observer<A>> observers = new LinkedHashMap<>(16, 0.75f, true);
     /** When to stop waiting for further replies before a first choice; 0 until there is one. Guarded by the lock. */
     private long chooseAtNanos;
@@ -79,17 +79,17 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         this.patienceNanos = patienceNanos;
         this.firstChoiceNanos = timeoutNanos / PATIENCE;
         this.workers = new IoThreads(threads, role);
-        this.loop = new DutyLoop(threads, role, this::turn);
+        this.loop = new DutyLoop(threads, role, this::askNext);
         for (Address address : first) {
             add(address);
         }
     }
 
-    /** The observer to ask now, among those that are not being asked; or null. Called with the lock. */
+    /** The observer to ask now, among those with no question under way; or null. Called with the lock. */
     @Nullable
     protected abstract Observer<A> next(List<Observer<A>> free, long now);
 
-    /** How long none of the observers that are not being asked is due; 0 to go on at once. Called with the lock. */
+    /** How long no observer without a question under way is due; 0 to go on at once. Called with the lock. */
     protected abstract long pauseNanos(List<Observer<A>> free, long now);
 
     /** Asks an observer; throws if there is no reply. Called by a worker, without the lock. */
@@ -98,15 +98,16 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     /**
      * Uses a reply; if this throws, there counts as no reply. Called with the lock.
      *
-     * @return what to log, if that lasts, of a reply that differs from what the client goes by; or null
+     * @return the warning to log if it stays true: that the reply differs from the topology that the client uses; or
+     *     null
      */
     @Nullable
-    protected abstract String heard(Observer<A> from, A answer, long now);
+    protected abstract String use(Observer<A> from, A answer, long now);
 
     /** Notes that an observer did not reply. Called with the lock. */
-    protected abstract void unheard(Observer<A> from, long now);
+    protected abstract void noReply(Observer<A> from, long now);
 
-    /** What a user can do about an error message of an observer, if known; or null. */
+    /** The advice for the user on an error message of an observer; or null if there is none. */
     @Nullable
     protected abstract String remedy(Observer<A> from, String message);
 
@@ -210,11 +211,11 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         observers.put(address, new Observer<>(address, servers.at(address)));
     }
 
-    private void turn() {
-        breathe();
-        Observer<A> observer = begin();
+    private void askNext() {
+        limitRate();
+        Observer<A> observer = takeNext();
         if (observer != null) {
-            have(observer);
+            askAndWait(observer);
         }
         long pause = pause();
         if (pause > 0 && !closed) {
@@ -223,7 +224,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     }
 
     /** Limits the rate of questions, however many calls wait for replies. */
-    private void breathe() {
+    private void limitRate() {
         long now = System.nanoTime();
         while (now - notBeforeNanos < 0) {
             LockSupport.parkNanos(this, notBeforeNanos - now);
@@ -232,12 +233,12 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         notBeforeNanos = now + LEAST_PAUSE_NANOS;
     }
 
-    private @Nullable Observer<A> begin() {
+    private @Nullable Observer<A> takeNext() {
         lock.lock();
         try {
             Observer<A> next = next(free(), System.nanoTime());
             if (next != null) {
-                next.begin();
+                next.startQuestion();
             }
             return next;
         } finally {
@@ -260,18 +261,18 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
                 .toList();
     }
 
-    /** Has a worker ask, and waits a moment for the reply; a later reply is used as well. */
-    private void have(Observer<A> observer) {
+    /** Lets a worker ask, and waits a moment for the reply. A later reply is used as well. */
+    private void askAndWait(Observer<A> observer) {
         boolean started = false;
         try {
-            workers.execute(() -> inquire(observer));
+            workers.execute(() -> askNow(observer));
             started = true;
         } catch (RejectedExecutionException e) {
             // The watch is closing, or no thread could be started.
             failed(observer, null);
         } finally {
             if (!started) {
-                observer.end();
+                observer.endQuestion();
             }
         }
         long deadline = System.nanoTime() + patienceNanos;
@@ -280,14 +281,14 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         }
     }
 
-    /** Asks one observer and uses the reply, in a worker's thread. */
-    private void inquire(Observer<A> observer) {
+    /** Asks one observer and uses the reply. Runs on a worker's thread. */
+    private void askNow(Observer<A> observer) {
         try {
             answered(observer, ask(observer));
         } catch (RuntimeException e) {
             failed(observer, e);
         } finally {
-            observer.end();
+            observer.endQuestion();
             loop.wake();
         }
     }
@@ -298,8 +299,8 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
             long now = System.nanoTime();
             from.answered(answer, now);
             chooseAtNanos = chooseAtNanos == 0 ? now + firstChoiceNanos : chooseAtNanos;
-            toTheEnd(from);
-            String dissent = heard(from, answer, now);
+            moveToEnd(from);
+            String dissent = use(from, answer, now);
             if (from.isDissent(dissent != null, now) && dissent != null) {
                 warn(dissent);
             }
@@ -315,22 +316,22 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         lock.lock();
         try {
             long now = System.nanoTime();
-            String told = remedy == null ? trouble : remedy;
-            from.failed(told, remedy == null ? thrown : new RedisException.Refused(remedy, thrown), now);
-            boolean known = toTheEnd(from);
-            unheard(from, now);
+            String logged = remedy == null ? trouble : remedy;
+            from.failed(logged, remedy == null ? thrown : new RedisException.Refused(remedy, thrown), now);
+            boolean known = moveToEnd(from);
+            noReply(from, now);
             news.ring();
-            if (known && !closed && from.isToBeTold(now)) {
-                warn(told);
+            if (known && !closed && from.isWarningDue(now)) {
+                warn(logged);
             }
         } finally {
             lock.unlock();
         }
     }
 
-    /** Moves an observer to the end of the order; false if it is not one of the observers any more. */
-    private boolean toTheEnd(Observer<A> asked) {
-        // get() on a map in access order moves the entry and allocates nothing, so it cannot fail for want of memory.
+    /** Moves an observer to the end of the order; returns false if it is not an observer any more. */
+    private boolean moveToEnd(Observer<A> asked) {
+        // In a map in access order, get() moves the entry to the end.
         return observers.get(asked.address) == asked;
     }
 

@@ -54,12 +54,12 @@ class TopologyWatchTest {
 
         @Override
         @Nullable
-        protected String heard(Observer<String> from, String answer, long now) {
+        protected String use(Observer<String> from, String answer, long now) {
             return null;
         }
 
         @Override
-        protected void unheard(Observer<String> from, long now) {}
+        protected void noReply(Observer<String> from, long now) {}
 
         @Override
         @Nullable

@@ -6,29 +6,29 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Permits, and a queue of threads that wait for one. A thread that comes while a permit is free takes it, though others
- * wait, since those still have to wake up. After a few such overtakings a permit is handed to the first in the queue.
+ * Permits, and a queue of threads that wait for one. A thread that arrives while a permit is free takes it, even if
+ * others wait, since those still have to wake up. After a few such overtakings a permit goes to the first in the queue.
  */
-public final class Places {
+public final class Permits {
 
-    /** How many permits may be taken past the queue before one is handed to it: each hand-over costs a wake-up. */
+    /** How many permits may go past the queue before one is handed to it: each hand-over costs a wake-up. */
     public static final int MOST_OVERTAKINGS = 16;
 
     private final AtomicInteger free;
     private final AtomicInteger overtakings = new AtomicInteger();
     private final Queue<Waiter> line;
 
-    public Places(int count) {
+    public Permits(int count) {
         this(count, new ConcurrentLinkedQueue<>());
     }
 
-    /** With a line to stand in. */
-    public Places(int count, Queue<Waiter> line) {
+    /** With a given queue. */
+    public Permits(int count, Queue<Waiter> line) {
         this.free = new AtomicInteger(count);
         this.line = line;
     }
 
-    /** One thread in line, until it is given a place or leaves: whichever comes first. */
+    /** A thread in the queue, until it gets a permit or leaves, whichever comes first. */
     public static final class Waiter {
 
         private static final int WAITING = 0;
@@ -51,18 +51,18 @@ public final class Places {
         }
     }
 
-    /** Takes a place, waiting for one until a time; an interrupt does not end the wait and is kept. */
+    /** Takes a permit; waits for one until a time. An interrupt does not end the wait and is kept. */
     public boolean enter(long deadline) {
         return take() || await(join(), deadline);
     }
 
-    /** Gives a place back. */
+    /** Gives a permit back. */
     public void leave() {
         boolean handedOver = false;
         try {
             handedOver = !line.isEmpty() && overtakings.incrementAndGet() > MOST_OVERTAKINGS && handOver();
         } finally {
-            // Also if there is no memory to look at the line: a place that is not given back is lost for good.
+            // Even if there was no memory to look at the queue: a permit that is not given back is lost permanently.
             if (!handedOver) {
                 free.incrementAndGet();
                 wakeFirst();
@@ -97,7 +97,7 @@ public final class Places {
         }
     }
 
-    /** Puts the calling thread in line. */
+    /** Puts the calling thread into the queue. */
     public Waiter join() {
         Waiter me = new Waiter();
         line.add(me);
@@ -107,7 +107,8 @@ public final class Places {
     private boolean await(Waiter me, long deadline) {
         boolean interrupted = false;
         try {
-            // Once more now that it is in the queue: a thread that gave a permit back before has not seen it there.
+            // Try again now that the thread is in the queue: a thread that gave a permit back before has not seen it
+            // there.
             while (!me.isServed()) {
                 if (take()) {
                     return taken(me);
@@ -127,18 +128,21 @@ public final class Places {
         }
     }
 
-    /** Leaves the line with a place that it took itself. */
+    /** Leaves the queue with a permit that the thread took itself. */
     private boolean taken(Waiter me) {
         if (gone(me)) {
             overtakings.set(0);
         } else {
-            // It was handed another one as well.
+            // The thread was handed another permit as well.
             leave();
         }
         return true;
     }
 
-    /** Leaves the line, unless it has just been handed a place. Passes on what it may have been woken for. */
+    /**
+     * Leaves the queue, unless the thread has just been handed a permit. Passes on a wake-up that may have been meant
+     * for the thread.
+     */
     private boolean gone(Waiter me) {
         if (!me.leave()) {
             return false;

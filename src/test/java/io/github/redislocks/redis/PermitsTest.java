@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.redis.jedis.Places;
+import io.github.redislocks.redis.jedis.Permits;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
@@ -16,11 +16,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
-class PlacesTest {
+class PermitsTest {
 
     private static final long LONG = TimeUnit.SECONDS.toNanos(60);
 
-    private final Places places = new Places(1);
+    private final Permits permits = new Permits(1);
     private final Queue<String> served = new ConcurrentLinkedQueue<>();
 
     private static long soon(long nanos) {
@@ -31,7 +31,7 @@ class PlacesTest {
     private Thread waiting(String name) {
         Thread thread = new Thread(
                 () -> {
-                    if (places.enter(soon(LONG))) {
+                    if (permits.enter(soon(LONG))) {
                         served.add(name);
                     }
                 },
@@ -43,27 +43,27 @@ class PlacesTest {
 
     @Test
     void inLine_isOvertakenSoOftenAndNotMore_evenIfItNeverRuns() {
-        assertThat(places.enter(soon(LONG))).isTrue();
-        Places.Waiter first = places.join();
-        Places.Waiter second = places.join();
-        for (int i = 0; i < Places.MOST_OVERTAKINGS; i++) {
-            places.leave();
+        assertThat(permits.enter(soon(LONG))).isTrue();
+        Permits.Waiter first = permits.join();
+        Permits.Waiter second = permits.join();
+        for (int i = 0; i < Permits.MOST_OVERTAKINGS; i++) {
+            permits.leave();
             assertThat(first.isServed()).isFalse();
-            assertThat(places.enter(soon(0))).as("who runs takes it").isTrue();
+            assertThat(permits.enter(soon(0))).as("who runs takes it").isTrue();
         }
-        places.leave();
+        permits.leave();
         assertThat(first.isServed()).isTrue();
-        assertThat(places.enter(soon(0))).as("handed over").isFalse();
-        places.leave();
+        assertThat(permits.enter(soon(0))).as("handed over").isFalse();
+        permits.leave();
         assertThat(second.isServed()).isFalse();
-        assertThat(places.enter(soon(0))).isTrue();
+        assertThat(permits.enter(soon(0))).isTrue();
     }
 
     /** As for want of memory, for which there is no other place in this code. */
     @Test
-    void leave_meetsAnError_givesThePlaceBack() {
+    void leave_meetsAnError_givesThePermitBack() {
         AtomicBoolean broken = new AtomicBoolean();
-        Places one = new Places(1, new ConcurrentLinkedQueue<>() {
+        Permits one = new Permits(1, new ConcurrentLinkedQueue<>() {
             @Override
             public boolean isEmpty() {
                 if (broken.getAndSet(false)) {
@@ -79,42 +79,42 @@ class PlacesTest {
     }
 
     @Test
-    void enter_deadlinePasses_isGoneAndCostsNoPlace() throws InterruptedException {
-        assertThat(places.enter(soon(LONG))).isTrue();
-        assertThat(places.enter(soon(1_000_000))).isFalse();
+    void enter_deadlinePasses_isGoneAndcostsNoPermit() throws InterruptedException {
+        assertThat(permits.enter(soon(LONG))).isTrue();
+        assertThat(permits.enter(soon(1_000_000))).isFalse();
         Thread next = waiting("next");
-        for (int i = 0; i <= Places.MOST_OVERTAKINGS; i++) {
-            places.leave();
-            if (!places.enter(soon(0))) {
+        for (int i = 0; i <= Permits.MOST_OVERTAKINGS; i++) {
+            permits.leave();
+            if (!permits.enter(soon(0))) {
                 break;
             }
         }
         next.join();
         assertThat(served).containsExactly("next");
-        places.leave();
-        assertThat(places.enter(soon(0))).isTrue();
-        assertThat(places.enter(soon(0))).isFalse();
+        permits.leave();
+        assertThat(permits.enter(soon(0))).isTrue();
+        assertThat(permits.enter(soon(0))).isFalse();
     }
 
     @Test
     void enter_interrupted_waitsOnAndKeepsTheInterrupt() throws InterruptedException {
-        assertThat(places.enter(soon(LONG))).isTrue();
+        assertThat(permits.enter(soon(LONG))).isTrue();
         List<Boolean> seen = new ArrayList<>();
         Thread waiter = new Thread(() -> {
-            seen.add(places.enter(soon(LONG)));
+            seen.add(permits.enter(soon(LONG)));
             seen.add(Thread.currentThread().isInterrupted());
         });
         waiter.start();
         await().until(() -> waiter.getState() == Thread.State.TIMED_WAITING);
         waiter.interrupt();
-        places.leave();
+        permits.leave();
         waiter.join();
         assertThat(seen).containsExactly(true, true);
     }
 
     @Test
     void manyThreadsAndDeadlines_neverMoreThanThePlacesAndNoneIsLost() throws InterruptedException {
-        Places three = new Places(3);
+        Permits three = new Permits(3);
         AtomicInteger inside = new AtomicInteger();
         AtomicInteger most = new AtomicInteger();
         List<Thread> threads = new ArrayList<>();
