@@ -114,7 +114,7 @@ class AnyErrorTest extends FakeTime {
         for (boolean begun : new boolean[] {false, true}) {
             lock.lock();
             long token = lock.fencingToken();
-            Hold hold = locks.client().holds.all().iterator().next();
+            Hold hold = inside.holds().all().iterator().next();
             if (begun) {
                 hold.beginRelease(clock.nanoTime());
             }
@@ -135,27 +135,26 @@ class AnyErrorTest extends FakeTime {
     void holdAndAttempt_thatAnErrorLeftWithoutAWord_endWithOneLook() {
         for (boolean begun : new boolean[] {false, true}) {
             lock.lock();
-            Hold hold = locks.client().holds.all().iterator().next();
+            Hold hold = inside.holds().all().iterator().next();
             if (begun) {
                 hold.beginRelease(clock.nanoTime());
             }
-            Thread watchdog = locks.client().watchdog.threads().get(0);
+            Thread watchdog = inside.watchdog().threads().get(0);
             long look = clock.nanoTime() + TimeUnit.SECONDS.toNanos(2);
             await().until(() -> clock.isParked(watchdog) && clock.wakeOf(watchdog) <= look);
-            Attempt attempt = locks.client()
-                    .attempts
+            Attempt attempt = inside.attempts()
                     .make(
                             LockKeys.of("redis-locks", "job"),
                             hold.owner,
                             new Attempt.Request(30_000, true, false),
                             WaitLimit.endless(Settings.DEFAULTS.retryForNanos()));
-            locks.client().attempts.begin(attempt);
+            inside.attempts().begin(attempt);
             hold.stranded = true;
             attempt.stranded = true;
             clock.advanceMillis(2_000);
             await().untilAsserted(() -> {
-                assertThat(locks.client().holds.all()).isEmpty();
-                assertThat(locks.client().attempts.all()).isEmpty();
+                assertThat(inside.holds().all()).isEmpty();
+                assertThat(inside.attempts().all()).isEmpty();
             });
             othersHaveTheLock();
         }
@@ -165,8 +164,8 @@ class AnyErrorTest extends FakeTime {
     private CountDownLatch watchdogHeldUp() throws InterruptedException {
         CountDownLatch heldUp = new CountDownLatch(1);
         CountDownLatch goOn = new CountDownLatch(1);
-        Thread watchdog = locks.client().watchdog.threads().get(0);
-        locks.client().watchdog.run(new PendingCommand(clock, KEY, Long.MAX_VALUE) {
+        Thread watchdog = inside.watchdog().threads().get(0);
+        inside.watchdog().run(new PendingCommand(clock, KEY, Long.MAX_VALUE) {
             @Override
             public Call call() {
                 return Scripts.locked(LockKeys.of("redis-locks", "job"));
@@ -197,7 +196,7 @@ class AnyErrorTest extends FakeTime {
         lock.lock();
         lock.forceUnlock();
         lock.lock();
-        locks.client().watchdog.sender(KEY, new HashSet<>());
+        inside.watchdog().sender(KEY, new HashSet<>());
         CountDownLatch goOn = watchdogHeldUp();
         errorAt("release", 1, false);
         assertThatThrownBy(lock::unlock).isInstanceOf(InternalError.class);
@@ -214,7 +213,7 @@ class AnyErrorTest extends FakeTime {
         assertThatThrownBy(lock::unlock).isNotInstanceOf(LockLostException.class);
         settle();
         assertThat(losses).hasSize(1);
-        assertThat(locks.client().holds.all()).isEmpty();
+        assertThat(inside.holds().all()).isEmpty();
     }
 
     @Test
@@ -260,7 +259,7 @@ class AnyErrorTest extends FakeTime {
             // A look-up of the watchdog, at the latest.
             clock.advanceMillis(3_000);
             await().untilAsserted(
-                            () -> assertThat(third.client().attempts.all()).isEmpty());
+                            () -> assertThat(inside(third).attempts().all()).isEmpty());
             othersHaveTheLock();
         } finally {
             whileTimePasses(() -> true, third::close);
@@ -328,7 +327,7 @@ class AnyErrorTest extends FakeTime {
         // So that its hold is in doubt, and a leave is to follow it.
         redis.failNext(1, verb("heartbeat"), Fault.FIRST_COPY_LATE);
         clock.advanceMillis(1_500);
-        Attempt waiting = third.client().attempts.all().iterator().next();
+        Attempt waiting = inside(third).attempts().all().iterator().next();
         await().until(waiting::mayRun);
         other.lock();
         other.newCondition("ready").signal();
@@ -342,8 +341,8 @@ class AnyErrorTest extends FakeTime {
                 .as("by a look-up of the watchdog at the latest")
                 .isLessThan(TimeUnit.SECONDS.toNanos(3));
         othersHaveTheLock();
-        await().until(() -> third.client().holds.all().isEmpty()
-                && third.client().localQueue.size() == 0);
+        await().until(() -> inside(third).holds().all().isEmpty()
+                && inside(third).localQueue().size() == 0);
         whileTimePasses(() -> true, third::close);
     }
 
@@ -393,8 +392,8 @@ class AnyErrorTest extends FakeTime {
         AtomicInteger errors = new AtomicInteger();
         // What the walk asks of a hold.
         Predicate<Call> renewal = verb("renew");
-        Watchdog watchdog = locks.client().watchdog;
-        Hold hold = locks.client().holds.all().iterator().next();
+        Watchdog watchdog = inside.watchdog();
+        Hold hold = inside.holds().all().iterator().next();
         hold.renewAt(0);
         PendingCommand failing = new PendingCommand(clock, KEY, Long.MAX_VALUE) {
             @Override
@@ -432,7 +431,7 @@ class AnyErrorTest extends FakeTime {
         Attempt attempt = new Attempt(
                 1,
                 LockKeys.of("redis-locks", "job"),
-                locks.client().owners.caller(),
+                inside.owners().caller(),
                 new Attempt.Request(30_000, true, false),
                 WaitLimit.endless());
         Attempt.Grant grant = new Attempt.Grant(1, false, Long.MAX_VALUE, clock.nanoTime(), true);
@@ -471,26 +470,26 @@ class AnyErrorTest extends FakeTime {
     @Test
     void lossThatMeetsAnErrorBeforeItIsTold_isToldByTheWatchdog() {
         lock.lock();
-        Hold hold = locks.client().holds.all().iterator().next();
+        Hold hold = inside.holds().all().iterator().next();
         // As if the thread that found it had met an error at once.
         assertThat(hold.lose(LockLost.Reason.TAKEN)).isTrue();
         settle();
         await().until(() -> losses.size() == 1);
         settle();
         assertThat(losses).hasSize(1);
-        assertThat(locks.client().localQueue.size()).as("its turn has ended").isZero();
+        assertThat(inside.localQueue().size()).as("its turn has ended").isZero();
         assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
     }
 
     /** It is found by a call that meets an error before it is told, and unlocked before the watchdog's next walk. */
     @Test
     void lossThatMeetsAnErrorBeforeItIsTold_andIsUnlockedAtOnce_opensTheGateAndIsTold() throws InterruptedException {
-        locks.client().watchdog.sender(KEY, new HashSet<>());
+        inside.watchdog().sender(KEY, new HashSet<>());
         lock.lock();
         Waiter next = new Waiter();
         next.start();
         await().until(() -> clock.isParked(next));
-        Hold hold = locks.client().holds.all().iterator().next();
+        Hold hold = inside.holds().all().iterator().next();
         Inspections.Held seen = new Inspections.Held(hold.owner.id, hold.attempt, hold.token);
         server.another().run(Scripts.force(LockKeys.of("redis-locks", "job"), seen), 1_000_000_000);
         CountDownLatch goOn = watchdogHeldUp();
@@ -517,13 +516,13 @@ class AnyErrorTest extends FakeTime {
     @Test
     void successorWithTheTurn_thatWasNotTold_looksUp() throws InterruptedException {
         lock.lock();
-        Hold hold = locks.client().holds.all().iterator().next();
+        Hold hold = inside.holds().all().iterator().next();
         Waiter next = new Waiter();
         next.start();
         await().until(() -> clock.isParked(next));
-        Attempt successor = locks.client().attempts.all().iterator().next();
+        Attempt successor = inside.attempts().all().iterator().next();
         throwAt("release", 1, true, () -> {
-            locks.client().localQueue.inherit(hold.attempt, successor);
+            inside.localQueue().inherit(hold.attempt, successor);
             server.flushAll();
             throw new InternalError("of the test");
         });

@@ -1,9 +1,16 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.fixture.ForwardingRedis;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Outcome;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.testkit.twin.Fault;
+import io.github.redislocks.testkit.twin.HeldCalls;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
@@ -17,6 +24,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,12 +45,12 @@ class AsyncHandleTest extends FakeTime {
     /** Nothing of the client's is left but last tokens. */
     private void assertNothingLeft() {
         await().pollInterval(Duration.ofMillis(1))
-                .until(() -> locks.client().attempts.isEmpty());
+                .until(() -> inside.attempts().isEmpty());
         passUntil(
                 () -> server.zset(KEY + ":queue").isEmpty() && server.hash(KEY).isEmpty());
         assertThat(server.hash(KEY + ":waiters")).isEmpty();
-        assertThat(locks.client().localQueue.size()).isZero();
-        assertThat(locks.client().holds.all()).isEmpty();
+        assertThat(inside.localQueue().size()).isZero();
+        assertThat(inside.holds().all()).isEmpty();
     }
 
     @Test
@@ -359,7 +367,7 @@ class AsyncHandleTest extends FakeTime {
     /** Whoever gives up is not kept until the time at which it would have asked. */
     @Test
     void acquisition_thatIsCancelledInAGrace_isNotKeptInMemory() {
-        locks.client().epoch.next(clock.nanoTime() + TimeUnit.HOURS.toNanos(1));
+        inside.epoch().next(clock.nanoTime() + TimeUnit.HOURS.toNanos(1));
         WeakReference<CompletableFuture<LockHandle>> cancelled = cancelled();
         await().until(() -> {
             System.gc();
@@ -378,7 +386,69 @@ class AsyncHandleTest extends FakeTime {
                 .orElseThrow();
         await().until(() -> clock.isParked(async) && clock.wakeOf(async) != Long.MAX_VALUE);
         future.cancel(true);
-        await().until(() -> locks.client().async.count() == 0);
+        await().until(() -> inside.async().count() == 0);
         return new WeakReference<>(future);
+    }
+
+    @Test
+    void acquireAsync_refused_fails() {
+        redis.failNext(1, verb("take"), Fault.refused("NOPERM of the test"));
+        CompletableFuture<LockHandle> future = acquire();
+        passUntil(future::isDone);
+        assertThatThrownBy(future::join)
+                .cause()
+                .isInstanceOf(LockUnavailableException.class)
+                .hasFieldOrPropertyWithValue("reason", LockUnavailableException.Reason.REFUSED);
+        assertNothingLeft();
+    }
+
+    @Test
+    void acquireAsync_answeredAfterItsLeaseHasEnded_asksAgain() {
+        AtomicBoolean stalls = new AtomicBoolean(true);
+        ForwardingRedis stalling = new ForwardingRedis(server.another()) {
+            @Override
+            public List<Outcome> runAll(List<Call> calls, long timeoutNanos) {
+                List<Outcome> outcomes = super.runAll(calls, timeoutNanos);
+                if (calls.stream().anyMatch(verb("take")) && stalls.getAndSet(false)) {
+                    clock.advanceMillis(30_001);
+                }
+                return outcomes;
+            }
+        };
+        RedisLocks third = RedisLocks.on(stalling, Settings.DEFAULTS, LossListener.to(losses::add), clock);
+        clients.add(third);
+        CompletableFuture<LockHandle> future = third.acquireAsync("job");
+        passUntil(future::isDone);
+        LockHandle handle = future.join();
+        assertThat(stalls).isFalse();
+        assertThat(handle.isHeld()).isTrue();
+        assertThat(server.hash(KEY)).containsEntry("token", Long.toString(handle.fencingToken()));
+        handle.close();
+        assertThat(losses).isEmpty();
+        whileTimePasses(() -> true, third::close);
+        clients.remove(third);
+    }
+
+    @Test
+    void cancel_whileItsRequestIsUnderWay_leavesNothing() {
+        HeldCalls held = redis.hold(verb("take")).whateverTheirTimeouts();
+        CompletableFuture<LockHandle> future = acquire();
+        held.awaitParked(1, Duration.ofSeconds(20));
+        assertThat(future.cancel(true)).isTrue();
+        held.release();
+        assertNothingLeft();
+    }
+
+    @Test
+    void cancel_withTheGrantUnheard_leavesNothing() {
+        other.lock();
+        CompletableFuture<LockHandle> future = acquire();
+        passUntil(() -> server.zset(KEY + ":queue").size() == 1);
+        redis.holdMessages();
+        other.unlock();
+        assertThat(server.hash(KEY)).as("it is granted the lock").isNotEmpty();
+        assertThat(future.cancel(true)).isTrue();
+        redis.deliverMessages();
+        assertNothingLeft();
     }
 }

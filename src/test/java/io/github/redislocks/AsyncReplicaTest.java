@@ -76,7 +76,7 @@ class AsyncReplicaTest extends FakeTime {
         // Pauses become longer, so that the fifth is not missed.
         await().pollInterval(Duration.ofMillis(1))
                 .until(() -> own.log().count("take", "acquire") >= 5
-                        && client.client().attempts.isEmpty());
+                        && inside(client).attempts().isEmpty());
         assertThat(future).isNotDone();
         client.close();
         await().until(future::isDone);
@@ -88,9 +88,9 @@ class AsyncReplicaTest extends FakeTime {
         redis.confirmBy(1);
         CompletableFuture<LockHandle> future = acquire();
         await().until(() -> redis.log().count("take", "acquire") >= 1
-                && locks.client().attempts.isEmpty());
+                && inside.attempts().isEmpty());
         future.cancel(true);
-        await().until(() -> locks.client().async.count() == 0);
+        await().until(() -> inside.async().count() == 0);
         passUntil(() -> server.hash(KEY).isEmpty());
     }
 }

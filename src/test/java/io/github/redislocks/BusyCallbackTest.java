@@ -251,7 +251,7 @@ class BusyCallbackTest extends FakeTime {
             go.countDown();
             await().until(() -> server.hash(KEY).isEmpty()
                     && server.hash("redis-locks:{late}").isEmpty());
-            await().until(() -> observed.client().holds.count() == 0);
+            await().until(() -> inside(observed).holds().count() == 0);
         }
     }
 
@@ -372,7 +372,7 @@ class BusyCallbackTest extends FakeTime {
         } else {
             clock.advanceMillis(3_000);
         }
-        await().until(() -> observed.client().holds.all().stream().anyMatch(Hold::isLost));
+        await().until(() -> inside(observed).holds().all().stream().anyMatch(Hold::isLost));
         assertThat(told).isEmpty();
         go.countDown();
         await().until(() -> told.size() == 2);

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.fixture.NearTheEnd;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
@@ -70,8 +70,8 @@ class CloseErrorTest extends FakeTime {
         for (int i = 0; i < HOLDS; i++) {
             locks.reentrantLock("held" + i).lock();
         }
-        LockClient client = locks.client();
-        client.holds.put(new Broken());
+        Inside client = inside;
+        client.holds().put(new Broken());
         clients.remove(locks);
         assertThatThrownBy(() -> whileTimePasses(locks::close)).hasMessageContaining("of the test");
         assertThat(losses).hasSize(HOLDS);
@@ -95,14 +95,14 @@ class CloseErrorTest extends FakeTime {
             assertThat(server.hash("redis-locks:{" + name + "}"))
                     .as("what Redis has, with %d calls above", above)
                     .isEmpty();
-            assertThat(third.client().watchdog.threads()).noneMatch(Thread::isAlive);
+            assertThat(inside(third).watchdog().threads()).noneMatch(Thread::isAlive);
         }
         assertThat(overflows).isPositive();
     }
 
     @Test
     void close_thatMeetsAnErrorAsItTellsALoss_tellsItAllTheSame() {
-        locks.client().holds.put(new Frail());
+        inside.holds().put(new Frail());
         clients.remove(locks);
         assertThatThrownBy(() -> whileTimePasses(locks::close)).hasMessageContaining("of the test");
         assertThat(losses).hasSize(1);
@@ -112,7 +112,7 @@ class CloseErrorTest extends FakeTime {
         return new Attempt(
                 1,
                 LockKeys.of("redis-locks", "broken"),
-                locks.client().owners.caller(),
+                inside.owners().caller(),
                 new Attempt.Request(30_000, true, false),
                 WaitLimit.endless());
     }

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.fixture.Moment;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
@@ -121,10 +121,10 @@ class DrainTest extends FakeTime {
 
     /** The record of a loss, of which something happens when the closing thread looks at it. */
     private Hold lost(int number, Runnable onLook) {
-        LockClient client = locks.client();
-        Attempt attempt = client.attempts.make(
+        Inside client = inside;
+        Attempt attempt = client.attempts().make(
                 LockKeys.of("redis-locks", "lost" + number),
-                client.owners.caller(),
+                client.owners().caller(),
                 new Attempt.Request(30_000, true, false),
                 WaitLimit.endless());
         Attempt.Grant grant = new Attempt.Grant(5, false, clock.nanoTime() + 1, clock.nanoTime(), true);
@@ -165,7 +165,7 @@ class DrainTest extends FakeTime {
         }
 
         boolean isBack() {
-            return back && locks.client().attempts.isEmpty();
+            return back && inside.attempts().isEmpty();
         }
 
         void end() {
@@ -179,9 +179,9 @@ class DrainTest extends FakeTime {
         while (true) {
             Returning holder = new Returning();
             holder.start();
-            await().until(() -> locks.client().holds.all().stream().anyMatch(Hold::isOpen));
+            await().until(() -> inside.holds().all().stream().anyMatch(Hold::isOpen));
             List<Boolean> open =
-                    locks.client().holds.all().stream().map(Hold::isOpen).toList();
+                    inside.holds().all().stream().map(Hold::isOpen).toList();
             if (!open.get(0) && !open.get(open.size() - 1)) {
                 return holder;
             }
@@ -197,7 +197,7 @@ class DrainTest extends FakeTime {
         AtomicInteger looks = new AtomicInteger(records);
         AtomicReference<Returning> returning = new AtomicReference<>();
         for (int i = 0; i < records; i++) {
-            locks.client().holds.put(lost(i, () -> {
+            inside.holds().put(lost(i, () -> {
                 int look = looks.incrementAndGet();
                 Returning holder = returning.get();
                 if (look == 1) {
@@ -283,8 +283,8 @@ class DrainTest extends FakeTime {
         for (int i = 0; i < 200; i++) {
             RedisLocks client = RedisLocks.on(server.another(), Settings.DEFAULTS, List.of(), clock);
             client.reentrantLock("job").lock();
-            Hold hold = client.client().holds.all().iterator().next();
-            client.client().losses.lose(hold, LockLost.Reason.UNCONFIRMED);
+            Hold hold = inside(client).holds().all().iterator().next();
+            inside(client).losses().lose(hold, LockLost.Reason.UNCONFIRMED);
             clients.add(client);
             whileTimePasses(client::close);
             clients.remove(client);

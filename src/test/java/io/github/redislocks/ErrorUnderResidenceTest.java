@@ -24,11 +24,11 @@ class ErrorUnderResidenceTest extends ErrorsAnywhere {
 
     @BeforeEach
     void listen() {
-        await().until(() -> locks.client().mailbox.isOpen());
+        await().until(() -> inside.mailbox().isOpen());
     }
 
     private Residence residence() {
-        return locks.client().residences.known(KEY);
+        return inside.residences().known(KEY);
     }
 
     @Override
@@ -44,7 +44,7 @@ class ErrorUnderResidenceTest extends ErrorsAnywhere {
         whileTimePasses(other::lock);
         other.unlock();
         // The answer to the release may come later than the lock to others.
-        passUntil(() -> residence().isTurnFree() && locks.client().holds.all().isEmpty());
+        passUntil(() -> residence().isTurnFree() && inside.holds().all().isEmpty());
         losses.clear();
     }
 
@@ -91,7 +91,7 @@ class ErrorUnderResidenceTest extends ErrorsAnywhere {
         lost = true;
         withErrorsAnywhere(count, () -> {
             locks();
-            locks.client().losses.lose(residence().lease(), LockLost.Reason.UNCONFIRMED);
+            inside.losses().lose(residence().lease(), LockLost.Reason.UNCONFIRMED);
             try {
                 lock.unlock();
             } catch (LockLostException e) {

@@ -143,7 +143,7 @@ class FailoverGraceTest extends FakeTime {
 
     @Test
     void acquisitionThatReachesTheNewServer_doesNotCount() throws InterruptedException {
-        HeldCalls held = redis.hold(verb("acquire"));
+        HeldCalls held = redis.hold(verb("acquire")).whateverTheirTimeouts();
         Waiter waiter = new Waiter();
         waiter.start();
         held.awaitParked(1, SOON);
@@ -156,7 +156,7 @@ class FailoverGraceTest extends FakeTime {
 
     @Test
     void tryLockThatReachesTheNewServer_failsAndGivesBack() throws InterruptedException {
-        HeldCalls held = redis.hold(verb("acquire"));
+        HeldCalls held = redis.hold(verb("acquire")).whateverTheirTimeouts();
         Doing caller = doing(lock::tryLock);
         held.awaitParked(1, SOON);
         redis.moved();
@@ -171,7 +171,7 @@ class FailoverGraceTest extends FakeTime {
         other.lock();
         Waiter waiter = new Waiter();
         waiter.startAndQueue();
-        HeldCalls held = redis.hold(verb("heartbeat"));
+        HeldCalls held = redis.hold(verb("heartbeat")).whateverTheirTimeouts();
         clock.advanceMillis(1_500);
         held.awaitParked(1, SOON);
         server.flushAll();
@@ -203,11 +203,11 @@ class FailoverGraceTest extends FakeTime {
         other.lock();
         Waiter waiter = new Waiter();
         waiter.startAndQueue();
-        Thread reader = locks.client().mailbox.reader();
+        Thread reader = inside.mailbox().reader();
         long parks = clock.parks(reader);
         redis.moved();
         await().until(() -> clock.parks(reader) > parks);
-        passUntil(locks.client().mailbox::isOpen);
+        passUntil(inside.mailbox()::isOpen);
         long messages = redis.log().requests();
         other.unlock();
         assertThat(server.hash(KEY).get("owner")).as("granted, and told").endsWith(":" + waiter.getId());
@@ -244,7 +244,7 @@ class FailoverGraceTest extends FakeTime {
         assertThat(successor.outcome.get()).isInstanceOf(InterruptedException.class);
         settle();
         assertThat(server.hash(KEY)).isEmpty();
-        assertThat(locks.client().localQueue.size()).isZero();
+        assertThat(inside.localQueue().size()).isZero();
     }
 
     @Test

@@ -3,6 +3,7 @@ package io.github.redislocks;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.fixture.Moment;
@@ -40,6 +41,8 @@ abstract class FakeTime {
     final List<LockLost> losses = new CopyOnWriteArrayList<>();
     final RedisLocks locks = RedisLocks.on(redis, options(), LossListener.to(losses::add), clock);
     final RedisLocks others = RedisLocks.on(server.another(), Settings.DEFAULTS, List.of(), clock);
+    /** What the first client remembers. */
+    final Inside inside = inside(locks);
     final RedisReentrantLock lock = locks.reentrantLock("job");
     final RedisReentrantLock other = others.reentrantLock("job");
     /** To whom a message of their own did not come back. */
@@ -48,6 +51,10 @@ abstract class FakeTime {
     private final Set<Attempt> elsewhere = ConcurrentHashMap.newKeySet();
     /** Whose background work time waits for. */
     final List<RedisLocks> clients = new CopyOnWriteArrayList<>(List.of(locks, others));
+
+    static Inside inside(RedisLocks client) {
+        return Inside.of(client.client());
+    }
 
     /** The settings of the first client; those of the second are the defaults. */
     Settings options() {
@@ -125,7 +132,7 @@ abstract class FakeTime {
     /** Whether nothing is done in the background now, so that nobody waits for anything but time. */
     private boolean isQuiet() {
         for (RedisLocks client : clients) {
-            Watchdog watchdog = client.client().watchdog;
+            Watchdog watchdog = inside(client).watchdog();
             Thread scheduler = watchdog.threads().get(0);
             if (scheduler.isAlive() && !(clock.isParked(scheduler) && watchdog.isIdle())) {
                 return false;
@@ -173,7 +180,7 @@ abstract class FakeTime {
     private long nextWake() {
         long next = clock.nextWake();
         for (RedisLocks client : clients) {
-            Thread scheduler = client.client().watchdog.threads().get(0);
+            Thread scheduler = inside(client).watchdog().threads().get(0);
             Moment moment = new Moment();
             long began = System.nanoTime();
             long wake = clock.wakeOf(scheduler);
@@ -229,8 +236,8 @@ abstract class FakeTime {
     private boolean awaitCallers() {
         boolean any = false;
         for (RedisLocks client : clients) {
-            any |= !client.client().async.isIdle();
-            for (Attempt attempt : List.copyOf(client.client().attempts.all())) {
+            any |= !inside(client).async().isIdle();
+            for (Attempt attempt : List.copyOf(inside(client).attempts().all())) {
                 Thread caller = attempt.owner.thread();
                 if (caller != null && caller != Thread.currentThread() && !elsewhere.contains(attempt)) {
                     any |= awaitCaller(client.client(), attempt, caller);
@@ -238,7 +245,7 @@ abstract class FakeTime {
             }
             Moment moment = new Moment();
             long began = System.nanoTime();
-            while (!client.client().async.isIdle()) {
+            while (!inside(client).async().isIdle()) {
                 assertThat(System.nanoTime() - began)
                         .as("ns until acquisitions rested")
                         .isLessThan(PARK_NANOS);
@@ -286,7 +293,7 @@ abstract class FakeTime {
 
     private void settleClients() {
         for (RedisLocks client : clients) {
-            Watchdog watchdog = client.client().watchdog;
+            Watchdog watchdog = inside(client).watchdog();
             Thread scheduler = watchdog.threads().get(0);
             int quiet = scheduler.isAlive() ? 0 : 2;
             while (quiet < 2) {
@@ -295,7 +302,7 @@ abstract class FakeTime {
                 awaitParks(scheduler, parks);
                 quiet = watchdog.isIdle() || !scheduler.isAlive() ? quiet + 1 : 0;
             }
-            client.client().losses.awaitTold(Duration.ofSeconds(20));
+            inside(client).losses().awaitTold(Duration.ofSeconds(20));
             awaitEcho(client.client());
         }
     }
@@ -336,9 +343,9 @@ abstract class FakeTime {
         assertThat(other.tryLock()).isTrue();
         other.unlock();
         assertThat(losses).isEmpty();
-        assertThat(locks.client().holds.all()).isEmpty();
-        assertThat(locks.client().attempts.all()).isEmpty();
-        assertThat(locks.client().localQueue.size()).isZero();
+        assertThat(inside.holds().all()).isEmpty();
+        assertThat(inside.attempts().all()).isEmpty();
+        assertThat(inside.localQueue().size()).isZero();
         assertThat(lock.tryLock()).as("the local queue is free").isTrue();
         lock.unlock();
     }

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.fixture.Busy;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.LockKeys;
@@ -83,16 +83,16 @@ class FakeTimeTest extends FakeTime {
     void time_waitsForAThreadWhoseCallGoesOn() {
         long began = clock.nanoTime();
         Busy busy = new Busy(clock::nanoTime);
-        LockClient client = locks.client();
+        Inside client = inside;
         Thread caller = new Thread(() -> {
-            Attempt attempt = client.attempts.make(
+            Attempt attempt = client.attempts().make(
                     LockKeys.of("redis-locks", "job"),
-                    client.owners.caller(),
+                    client.owners().caller(),
                     new Attempt.Request(30_000, true, false),
                     WaitLimit.endless());
-            client.attempts.begin(attempt);
+            client.attempts().begin(attempt);
             busy.work();
-            client.attempts.end(attempt);
+            client.attempts().end(attempt);
         });
         caller.start();
         busy.awaitBegin();

@@ -63,7 +63,7 @@ class GrantUnderWayTest extends FakeTime {
             other.forceUnlock();
             LockHandle handle = next.join();
             long token = handle.fencingToken();
-            await().until(() -> client.client().attempts.all().stream().anyMatch(attempt -> knows(attempt, token)));
+            await().until(() -> inside(client).attempts().all().stream().anyMatch(attempt -> knows(attempt, token)));
             taken.set(handle);
         });
     }

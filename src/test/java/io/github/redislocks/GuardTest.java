@@ -139,7 +139,7 @@ class GuardTest extends FakeTime {
 
     @Test
     void message_forASuccessorWhoseTurnIsOnItsWay_isDatedByTheAnswerThatBringsIt() throws InterruptedException {
-        locks.client().mailbox.open(SECOND);
+        inside.mailbox().open(SECOND);
         lock.lock();
         Waiter successor = new Waiter();
         successor.start();
@@ -479,7 +479,7 @@ class GuardTest extends FakeTime {
         assertThat(losses)
                 .singleElement()
                 .satisfies(loss -> assertThat(loss.reason()).isEqualTo(LockLost.Reason.ABANDONED));
-        assertThat(locks.client().holds.all()).isEmpty();
+        assertThat(inside.holds().all()).isEmpty();
     }
 
     @Test

@@ -208,7 +208,7 @@ class HandleTest extends FakeTime {
     void lost_ofALockThatIsForced_isToldAtOnce() {
         LockHandle handle = acquire();
         CompletableFuture<LockLost> told = handle.lost().toCompletableFuture();
-        await().until(() -> locks.client().mailbox.isOpen());
+        await().until(() -> inside.mailbox().isOpen());
         long forced = clock.nanoTime();
         other.forceUnlock();
         whileTimePasses(told::join);
@@ -254,10 +254,10 @@ class HandleTest extends FakeTime {
     void messageOfAForcedLock_thatIsNotTrue_changesNothing() {
         LockHandle handle = acquire();
         CompletableFuture<LockLost> told = handle.lost().toCompletableFuture();
-        await().until(() -> locks.client().mailbox.isOpen());
+        await().until(() -> inside.mailbox().isOpen());
         String attempt = server.hash(KEY).get("attempt");
-        server.publish(locks.client().mailbox.channel(), attempt + " 0 " + handle.fencingToken(), 1_000_000_000);
-        server.publish(locks.client().mailbox.channel(), attempt + " 0 7", 1_000_000_000);
+        server.publish(inside.mailbox().channel(), attempt + " 0 " + handle.fencingToken(), 1_000_000_000);
+        server.publish(inside.mailbox().channel(), attempt + " 0 7", 1_000_000_000);
         pass(100);
         handle.ensureHeld();
         assertThat(told).isNotDone();
@@ -268,7 +268,7 @@ class HandleTest extends FakeTime {
     void fixedLease_thatIsForced_isToldAtOnce() throws InterruptedException {
         LockHandle handle = locks.acquire("job", LockOptions.defaults().fixedLease(Duration.ofSeconds(60)));
         CompletableFuture<LockLost> told = handle.lost().toCompletableFuture();
-        await().until(() -> locks.client().mailbox.isOpen());
+        await().until(() -> inside.mailbox().isOpen());
         long forced = clock.nanoTime();
         other.forceUnlock();
         whileTimePasses(told::join);
@@ -286,7 +286,7 @@ class HandleTest extends FakeTime {
         assertThat(released.join()).isTrue();
         assertThat(server.hash(KEY)).isEmpty();
         assertThat(handle.releaseAsync().toCompletableFuture().join()).isFalse();
-        assertThat(locks.client().holds.all()).isEmpty();
+        assertThat(inside.holds().all()).isEmpty();
     }
 
     @Test
@@ -298,7 +298,7 @@ class HandleTest extends FakeTime {
         assertThat(released.join()).isFalse();
         CompletableFuture<LockLost> lost = handle.lost().toCompletableFuture();
         assertThat(lost.join().reason()).isEqualTo(LockLost.Reason.TAKEN);
-        assertThat(locks.client().holds.all()).isEmpty();
+        assertThat(inside.holds().all()).isEmpty();
     }
 
     @Test
@@ -331,7 +331,7 @@ class HandleTest extends FakeTime {
     @Test
     void handle_thatNobodyHas_isAbandonedAtItsNextRenewal() {
         LockHandle handle = acquire();
-        HandleOwner owner = (HandleOwner) locks.client().holds.all().iterator().next().owner;
+        HandleOwner owner = (HandleOwner) inside.holds().all().iterator().next().owner;
         assertThat(owner.isAlive()).isTrue();
         owner.forget();
         pass(10_100);
@@ -340,7 +340,7 @@ class HandleTest extends FakeTime {
         assertThat(server.hash(KEY)).isEmpty();
         assertThat(handle.isHeld()).isFalse();
         pass(10_100);
-        assertThat(locks.client().holds.all()).as("records of losses").isEmpty();
+        assertThat(inside.holds().all()).as("records of losses").isEmpty();
     }
 
     @Test
@@ -365,7 +365,7 @@ class HandleTest extends FakeTime {
     void ensureHeld_ofAHandleThatIsJustBeingReleased_isNoLoss() throws InterruptedException {
         LockHandle handle = acquire();
         MultiLockHandle both = locks.acquireAll(List.of("a", "b"));
-        locks.client().holds.all().forEach(hold -> hold.beginRelease(clock.nanoTime()));
+        inside.holds().all().forEach(hold -> hold.beginRelease(clock.nanoTime()));
         assertThatThrownBy(handle::ensureHeld)
                 .isInstanceOf(IllegalMonitorStateException.class)
                 .isNotInstanceOf(LockLostException.class);

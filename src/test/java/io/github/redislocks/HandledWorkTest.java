@@ -109,7 +109,7 @@ class HandledWorkTest extends FakeTime {
 
     private void assertFree() {
         passUntil(() -> server.hash(KEY).isEmpty());
-        assertThat(locks.client().holds.all()).isEmpty();
+        assertThat(inside.holds().all()).isEmpty();
     }
 
     @Test
@@ -174,7 +174,7 @@ class HandledWorkTest extends FakeTime {
                     seen.countDown();
                 })
                 .begun();
-        await().until(() -> locks.client().mailbox.isOpen());
+        await().until(() -> inside.mailbox().isOpen());
         other.forceUnlock();
         passUntil(() -> seen.getCount() == 0);
         worker.ended();

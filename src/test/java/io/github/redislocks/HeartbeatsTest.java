@@ -2,7 +2,7 @@ package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.Attempt;
@@ -27,19 +27,19 @@ class HeartbeatsTest extends FakeTime {
 
     private static final Attempt.Request REQUEST = new Attempt.Request(30_000, true, false);
 
-    private final LockClient client = locks.client();
+    private final Inside client = inside;
     private final Heartbeats heartbeats = client.heartbeats();
-    private final Attempt attempt = client.attempts.make(
-            LockKeys.of("redis-locks", "job"), client.owners.caller(), REQUEST, WaitLimit.endless());
+    private final Attempt attempt = client.attempts().make(
+            LockKeys.of("redis-locks", "job"), client.owners().caller(), REQUEST, WaitLimit.endless());
 
     @BeforeEach
     void beginAttempt() {
-        client.attempts.begin(attempt);
+        client.attempts().begin(attempt);
     }
 
     @AfterEach
     void endAttempt() {
-        client.attempts.end(attempt);
+        client.attempts().end(attempt);
     }
 
     /** What is due once heartbeats are, which the client's own watchdog finds they are not. */
@@ -66,15 +66,15 @@ class HeartbeatsTest extends FakeTime {
         List<Attempt> waiters = new ArrayList<>();
         for (int count : List.of(999, 1_000, 10_000)) {
             for (int i = 0; i < count; i++) {
-                Attempt waiter = client.attempts.make(attempt.keys, attempt.owner, REQUEST, WaitLimit.endless());
-                client.attempts.begin(waiter);
+                Attempt waiter = client.attempts().make(attempt.keys, attempt.owner, REQUEST, WaitLimit.endless());
+                client.attempts().begin(waiter);
                 waiters.add(waiter);
             }
             assertThat(heartbeats.restNanos())
                     .as(waiters.size() + " waiters and one")
                     .isEqualTo(Math.min((waiters.size() - 999) * 1_000L, 4_166_666));
         }
-        waiters.forEach(client.attempts::end);
+        waiters.forEach(client.attempts()::end);
     }
 
     @Test
@@ -96,7 +96,7 @@ class HeartbeatsTest extends FakeTime {
     /** It runs, and makes the place of an attempt that has ended. */
     private void runsTooLate(Heartbeats.Heartbeat heartbeat) {
         other.lock();
-        client.attempts.end(attempt);
+        client.attempts().end(attempt);
         redis.run(heartbeat.call(clock.nanoTime(), 1_000_000_000), 1_000_000_000);
         assertThat(server.zset(KEY + ":queue")).hasSize(1);
     }

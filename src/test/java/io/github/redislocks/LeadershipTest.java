@@ -134,8 +134,8 @@ class LeadershipTest extends FakeTime {
         passUntil(
                 () -> server.zset(KEY + ":queue").isEmpty() && server.hash(KEY).isEmpty());
         assertThat(server.hash(KEY + ":waiters")).isEmpty();
-        passUntil(() -> locks.client().attempts.isEmpty());
-        assertThat(locks.client().localQueue.size()).isZero();
+        passUntil(() -> inside.attempts().isEmpty());
+        assertThat(inside.localQueue().size()).isZero();
     }
 
     @AfterEach
@@ -309,7 +309,7 @@ class LeadershipTest extends FakeTime {
         Leadership leadership = run(work);
         LeaderTerm term = work.elected();
         CompletableFuture<Optional<LockLost>> told = term.stopping().toCompletableFuture();
-        await().until(() -> locks.client().mailbox.isOpen());
+        await().until(() -> inside.mailbox().isOpen());
         other.forceUnlock();
         LeaderTerm next = work.elected();
         assertThat(told.join().orElseThrow().reason()).isEqualTo(LockLost.Reason.TAKEN);

@@ -72,7 +72,7 @@ class LeaveTest extends FakeTime {
 
     @Test
     void successor_whoseEarlierAttemptHasNotLeftYet_isServedAsTheLaterOne() throws InterruptedException {
-        locks.client().mailbox.open(TimeUnit.SECONDS.toNanos(1));
+        inside.mailbox().open(TimeUnit.SECONDS.toNanos(1));
         RedisReentrantLock fair = locks.fairLock("job");
         lock.lock();
         AtomicReference<Boolean> tried = new AtomicReference<>();
@@ -419,7 +419,7 @@ class LeaveTest extends FakeTime {
         mover.start();
         assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
         mover.join();
-        assertThat(locks.client().localQueue.successor(LockKeys.of("redis-locks", "job"), attempt))
+        assertThat(inside.localQueue().successor(LockKeys.of("redis-locks", "job"), attempt))
                 .as("waits for the release, which may serve it")
                 .isNotNull();
         next.interrupt();

@@ -234,7 +234,7 @@ class LockListenerTest extends FakeTime {
         asked.cancel(true);
         await().until(() -> heard.contains("ends INTERRUPTED"));
         heard.clear();
-        followed.client().attempts.drain();
+        inside(followed).attempts().drain();
         assertThat(catchThrowable(() -> followed.acquireAsync("job"))).isInstanceOf(IllegalStateException.class);
         assertThat(heard).containsExactly("begins job", "ends FAILED");
         other.unlock();

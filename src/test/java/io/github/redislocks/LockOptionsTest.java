@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.lease.Renewals;
 import java.time.Duration;
 import java.util.List;
@@ -131,7 +131,7 @@ class LockOptionsTest extends FakeTime {
     /** The watchdog rests the longer the more holds there are, but never for longer than a short lease bears. */
     @Test
     void rest_ofTheWatchdog_isShortEnoughForTheShortestLease() {
-        LockClient client = locks.client();
+        Inside client = inside;
         Renewals renewals = client.renewals(1);
         for (int i = 0; i < 4_000; i++) {
             locks.reentrantLock("many-" + i).lock();

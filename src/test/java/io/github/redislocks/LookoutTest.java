@@ -23,7 +23,7 @@ class LookoutTest extends FakeTime {
     private Waiter waiterAtTheGate() {
         Waiter waiter = new Waiter();
         waiter.start();
-        await().until(() -> locks.client().attempts.all().stream().anyMatch(Attempt::isInLocalQueue));
+        await().until(() -> inside.attempts().all().stream().anyMatch(Attempt::isInLocalQueue));
         settle();
         return waiter;
     }
@@ -71,7 +71,7 @@ class LookoutTest extends FakeTime {
         Waiter first = waiterAtTheGate();
         Waiter second = new Waiter();
         second.start();
-        await().until(() -> locks.client().attempts.all().stream()
+        await().until(() -> inside.attempts().all().stream()
                         .filter(Attempt::isInLocalQueue)
                         .count()
                 == 2);
@@ -99,7 +99,7 @@ class LookoutTest extends FakeTime {
             }
         });
         thread.start();
-        await().until(() -> locks.client().attempts.all().stream().anyMatch(Attempt::isInLocalQueue));
+        await().until(() -> inside.attempts().all().stream().anyMatch(Attempt::isInLocalQueue));
         server.del(KEY);
         passUntil(() -> !thread.isAlive());
         assertThat(result.get()).isEqualTo(true);

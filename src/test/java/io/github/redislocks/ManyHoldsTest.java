@@ -63,7 +63,7 @@ class ManyHoldsTest extends FakeTime {
         pass(10_000);
         await().until(() -> redis.log().count("renew_all") == 3);
         settle();
-        assertThat(locks.client().holds.all().stream()
+        assertThat(inside.holds().all().stream()
                         .map(hold -> hold.nextRenewalNanos() - clock.nanoTime())
                         .distinct())
                 .containsExactlyInAnyOrder(10_000_000_000L, 9_999_000_000L, 9_998_000_000L);
@@ -132,7 +132,7 @@ class ManyHoldsTest extends FakeTime {
 
     @Test
     void shortHolds_afterAPause_doNotWakeTheWatchdogEachTime() {
-        Thread scheduler = locks.client().watchdog.threads().get(0);
+        Thread scheduler = inside.watchdog().threads().get(0);
         pass(60_000);
         settle();
         long before = clock.parks(scheduler);
@@ -152,7 +152,7 @@ class ManyHoldsTest extends FakeTime {
     void threadThatHoldsNothing_keepsNoClassOfTheLibrary() {
         lock.lock();
         WeakReference<Owner> owner =
-                new WeakReference<>(locks.client().holds.all().iterator().next().owner);
+                new WeakReference<>(inside.holds().all().iterator().next().owner);
         lock.unlock();
         await().until(() -> {
             System.gc();
@@ -181,7 +181,7 @@ class ManyHoldsTest extends FakeTime {
         clock.advanceMillis(Duration.ofDays(3).toMillis());
         settle();
         assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
-        assertThat(locks.client().holds.all()).isEmpty();
+        assertThat(inside.holds().all()).isEmpty();
     }
 
     @Test
@@ -195,7 +195,7 @@ class ManyHoldsTest extends FakeTime {
             pass(1_000);
         }
         ofTwo.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
-        assertThat(locks.client().holds.all()).hasSize(2);
+        assertThat(inside.holds().all()).hasSize(2);
         assertThatThrownBy(lost.get(0)::unlock)
                 .isInstanceOf(IllegalMonitorStateException.class)
                 .isNotInstanceOf(LockLostException.class);
@@ -212,21 +212,21 @@ class ManyHoldsTest extends FakeTime {
                     System.nanoTime() + 10_000_000_000L, nanos -> lost.await(nanos, TimeUnit.NANOSECONDS));
         });
         owner.start();
-        await().until(() -> locks.client().holds.all().size() == 1);
+        await().until(() -> inside.holds().all().size() == 1);
         pass(1_000);
         await().until(() -> losses.size() == 1);
         settle();
-        assertThat(locks.client().holds.all()).as("it may still ask").hasSize(1);
+        assertThat(inside.holds().all()).as("it may still ask").hasSize(1);
         lost.countDown();
         owner.join();
         settle();
-        assertThat(locks.client().holds.all()).isEmpty();
+        assertThat(inside.holds().all()).isEmpty();
     }
 
     @Test
     void batch_whoseFirstHoldIsNotToBeRenewedAnyMore_renewsTheOthersAllTheSame() {
         lock(Renewals.BATCH);
-        Hold first = locks.client().holds.all().iterator().next();
+        Hold first = inside.holds().all().iterator().next();
         RedisReentrantLock one = locks.reentrantLock(first.keys().name());
         one.unlock();
         one.lock(Duration.ofHours(1));

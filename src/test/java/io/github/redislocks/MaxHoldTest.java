@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.fixture.Logged;
 import io.github.redislocks.fixture.Moment;
@@ -82,7 +83,7 @@ class MaxHoldTest extends FakeTime {
                 .hasMessageContaining("Name a longer maxHold");
         pass(60_000);
         assertThat(losses).hasSize(1);
-        assertThat(locks.client().holds.all()).isEmpty();
+        assertThat(inside.holds().all()).isEmpty();
     }
 
     @Test
@@ -184,7 +185,7 @@ class MaxHoldTest extends FakeTime {
     /** Nothing else is due before it. */
     @Test
     void end_thatComesNear_wakesTheWatchdog() {
-        Thread watchdog = locks.client().watchdog.threads().get(0);
+        Thread watchdog = inside.watchdog().threads().get(0);
         settle();
         long began = clock.nanoTime();
         locks.lock("job", PLAIN.maxHold(Duration.ofMillis(900))).lock(Duration.ofMinutes(5));
@@ -226,7 +227,7 @@ class MaxHoldTest extends FakeTime {
         for (int i = 0; i < 4; i++) {
             assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
         }
-        assertThat(locks.client().holds.all()).isEmpty();
+        assertThat(inside.holds().all()).isEmpty();
     }
 
     @Test
@@ -486,15 +487,16 @@ class MaxHoldTest extends FakeTime {
     @Test
     void maxHold_shorterThanAllLeases_isHowOftenAllAreLookedAt() {
         LockClient still = new LockClient("client", Settings.DEFAULTS, List.of(), clock, server);
+        Inside parts = Inside.of(still);
         for (int i = 0; i < 3_000; i++) {
             Attempt.Request endless = new Attempt.Request(30_000, true, false);
             Attempt attempt =
-                    new Attempt(i, LockKeys.of("p", "many" + i), still.owners.caller(), endless, WaitLimit.endless());
+                    new Attempt(i, LockKeys.of("p", "many" + i), parts.owners().caller(), endless, WaitLimit.endless());
             Attempt.Grant grant = new Attempt.Grant(5, false, Long.MAX_VALUE, 0, true);
-            still.holds.put(new Hold(attempt, grant, clock.nanoTime(), Long.MAX_VALUE, null));
+            parts.holds().put(new Hold(attempt, grant, clock.nanoTime(), Long.MAX_VALUE, null));
         }
-        assertThat(still.renewals.restNanos()).isEqualTo(2_000 * 4_000);
+        assertThat(parts.renewals().restNanos()).isEqualTo(2_000 * 4_000);
         still.lock("job", false, Settings.DEFAULTS.withMaxHold(Duration.ofMillis(150)));
-        assertThat(still.renewals.restNanos()).isEqualTo(Timing.renewalNanos(150) / 8);
+        assertThat(parts.renewals().restNanos()).isEqualTo(Timing.renewalNanos(150) / 8);
     }
 }

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.Inside;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -25,7 +26,7 @@ class MaximumHoldsTest {
             RedisReentrantLock lock = locks.reentrantLock("job");
             lock.lock();
             Hold hold =
-                    locks.client().holds.get(LockKeys.of(Settings.DEFAULT_KEY_PREFIX, "job"), Thread.currentThread());
+                    Inside.of(locks.client()).holds().get(LockKeys.of(Settings.DEFAULT_KEY_PREFIX, "job"), Thread.currentThread());
             // Nobody can wait for two thousand million re-entries.
             while (hold.count() < Integer.MAX_VALUE) {
                 hold.standsFor(hold);

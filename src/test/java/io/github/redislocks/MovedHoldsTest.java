@@ -33,7 +33,7 @@ class MovedHoldsTest extends FakeTime {
 
     /** Has a renewal wait on its way. */
     private HeldCalls renewalUnderWay() {
-        HeldCalls held = redis.hold(verb("renew"));
+        HeldCalls held = redis.hold(verb("renew")).whateverTheirTimeouts();
         pass(RENEWAL - 1);
         clock.advanceMillis(1);
         held.awaitParked(1, SOON);
@@ -88,7 +88,7 @@ class MovedHoldsTest extends FakeTime {
 
     @Test
     void acquisitionUnderWay_isAskedForOnceItHasTheLock() throws InterruptedException {
-        HeldCalls held = redis.hold(verb("acquire"));
+        HeldCalls held = redis.hold(verb("acquire")).whateverTheirTimeouts();
         RedisReentrantLock late = locks.reentrantLock("late");
         Thread caller = new Thread(() -> {
             late.lock();
@@ -107,7 +107,7 @@ class MovedHoldsTest extends FakeTime {
 
     /** Waits until the watchdog has looked at everything, though the sender is under way. */
     private void settleScheduler() {
-        Watchdog watchdog = locks.client().watchdog;
+        Watchdog watchdog = inside.watchdog();
         Thread scheduler = watchdog.threads().get(0);
         long parks = clock.parks(scheduler);
         watchdog.wakeAt(0);

@@ -28,7 +28,7 @@ class MultiLockLimitsTest extends FakeTime {
 
     private void keepToSlots(boolean oneByOne) {
         if (oneByOne) {
-            locks.client().monitored.hasSlots();
+            inside.monitored().hasSlots();
         }
     }
 
@@ -161,7 +161,7 @@ class MultiLockLimitsTest extends FakeTime {
         AtomicReference<Harm> harm = new AtomicReference<>();
         RedisLocks deaf = harmed(harm);
         if (oneByOne) {
-            deaf.client().monitored.hasSlots();
+            inside(deaf).monitored().hasSlots();
         }
         MultiLock multi = deaf.multiLock("a", "b", "c");
         pass(100);

@@ -10,8 +10,8 @@ class MultiLockOneByOneTest extends MultiLockTest {
 
     @BeforeEach
     void keepToSlots() {
-        locks.client().monitored.hasSlots();
-        others.client().monitored.hasSlots();
+        inside.monitored().hasSlots();
+        inside(others).monitored().hasSlots();
     }
 
     @Test

@@ -61,9 +61,9 @@ class MultiLockTest extends FakeTime {
     /** No keys but last tokens, and nothing in the client. */
     private boolean isNothingLeft() {
         return server.keys().stream().allMatch(key -> key.endsWith(":fence"))
-                && locks.client().holds.all().isEmpty()
-                && locks.client().attempts.isEmpty()
-                && locks.client().localQueue.size() == 0;
+                && inside.holds().all().isEmpty()
+                && inside.attempts().isEmpty()
+                && inside.localQueue().size() == 0;
     }
 
     private void assertNothingLeft() {
@@ -132,7 +132,7 @@ class MultiLockTest extends FakeTime {
     }
 
     private boolean isWaitedForHere() {
-        return locks.client().attempts.all().stream().anyMatch(Attempt::isInLocalQueue);
+        return inside.attempts().all().stream().anyMatch(Attempt::isInLocalQueue);
     }
 
     @Test
@@ -244,7 +244,7 @@ class MultiLockTest extends FakeTime {
         pass(1);
         assertThat(both.tryLock()).isFalse();
         assertThat(told).containsExactly("BUSY b");
-        heard.client().monitored.hasSlots();
+        inside(heard).monitored().hasSlots();
         told.clear();
         whileTimePasses(() -> assertThat(both.tryLock()).isFalse());
         assertThat(told).containsExactly("had a", "BUSY b", "released a");
@@ -325,7 +325,7 @@ class MultiLockTest extends FakeTime {
             assertThat(tryFor(multi, 0)).isFalse();
             assertThat(tryFor(multi, 300)).isFalse();
         });
-        assertThat(locks.client().holds.all()).as("the outer hold").hasSize(1);
+        assertThat(inside.holds().all()).as("the outer hold").hasSize(1);
         assertThat(outer.getHoldCount()).isEqualTo(1);
         assertThat(locks.inspect(outer.getName()).holder().orElseThrow().holds())
                 .isEqualTo(1);
@@ -388,7 +388,7 @@ class MultiLockTest extends FakeTime {
             waiter.interrupt();
             join(waiter);
             assertThat(thrown.get()).isInstanceOf(InterruptedException.class);
-            passUntil(() -> locks.client().holds.all().isEmpty());
+            passUntil(() -> inside.holds().all().isEmpty());
             assertThat(server.keys()).doesNotContain(key("a"));
         }
         theirs.unlock();
@@ -616,7 +616,7 @@ class MultiLockTest extends FakeTime {
     void handle_thatLosesOne_isToldAtOnce_andThrowsWhenItIsClosed() {
         MultiLockHandle handle = acquireAll();
         CompletableFuture<LockLost> lost = handle.lost().toCompletableFuture();
-        await().until(() -> locks.client().mailbox.isOpen());
+        await().until(() -> inside.mailbox().isOpen());
         others.reentrantLock("b").forceUnlock();
         whileTimePasses(lost::join);
         assertThat(lost.join().lockName()).isEqualTo("b");

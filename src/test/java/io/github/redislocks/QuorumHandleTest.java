@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.Inside;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -37,7 +38,7 @@ class QuorumHandleTest {
     void acquireAsync_ofAFreeLock_asksForVotesAtOnce() throws Exception {
         LockHandle handle = get(locks.acquireAsync("job"));
         assertThat(handle.isHeld()).isTrue();
-        assertThat(locks.client().holds.all())
+        assertThat(Inside.of(locks.client()).holds().all())
                 .as("no request of it was lost on the way")
                 .noneMatch(hold -> hold.inDoubt);
         assertThat(handle.releaseAsync().toCompletableFuture().get(30, TimeUnit.SECONDS))
@@ -49,7 +50,7 @@ class QuorumHandleTest {
     void acquireAsync_behindAnotherClient_hasTheLockAfterIt() throws Exception {
         LockHandle first = others.acquire("job");
         CompletableFuture<LockHandle> second = locks.acquireAsync("job");
-        await().until(() -> locks.client().attempts.all().stream().anyMatch(attempt -> attempt.position() != null));
+        await().until(() -> Inside.of(locks.client()).attempts().all().stream().anyMatch(attempt -> attempt.position() != null));
         assertThat(second).isNotDone();
         first.close();
         LockHandle handle = get(second);
@@ -100,7 +101,7 @@ class QuorumHandleTest {
         FakeClock clock = new FakeClock();
         QuorumTwins.Client client = quorum.connect(clock);
         LockHandle handle = client.locks.acquire("job", LockOptions.defaults().maxHold(Duration.ofMinutes(1)));
-        Hold hold = client.locks.client().holds.all().iterator().next();
+        Hold hold = Inside.of(client.locks.client()).holds().all().iterator().next();
         for (int i = 1; i <= 4; i++) {
             clock.advanceMillis(10_000);
             await().until(() -> hold.nextRenewalNanos() > clock.nanoTime() && !hold.isRenewing());

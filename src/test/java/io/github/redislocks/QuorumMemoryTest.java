@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.Inside;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -39,7 +40,7 @@ class QuorumMemoryTest {
     }
 
     private int remembered() {
-        return ((Quorum) client.locks.client().redis).remembered();
+        return ((Quorum) Inside.of(client.locks.client()).redis()).remembered();
     }
 
     @Test

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.Inside;
 import static io.github.redislocks.QuorumTwins.KEY;
 import static io.github.redislocks.QuorumTwins.script;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -202,7 +203,7 @@ class QuorumTest {
     @Test
     void renewal_majorityAway_isUnconfirmedBeforeARivalCanEnter() {
         one.lock.lock();
-        Hold hold = one.locks.client().holds.all().iterator().next();
+        Hold hold = Inside.of(one.locks.client()).holds().all().iterator().next();
         one.reachOnly("AB");
         two.lock.lock();
         assertThat(hold.isOpen()).as("the first knows that it has lost it").isFalse();
@@ -549,7 +550,7 @@ class QuorumTest {
         locker.start();
         withdrawals.awaitParked(1, SOON);
         one.reachOnly("ABC");
-        await().atMost(SOON).until(() -> one.locks.client().holds.all().size() == 1);
+        await().atMost(SOON).until(() -> Inside.of(one.locks.client()).holds().all().size() == 1);
         assertThat(masters.votes()).isEqualTo("ABC");
         withdrawals.release();
         await().atMost(SOON).until(() -> one.nodes.get(2).log().count("withdraw") > 0);

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.Inside;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -32,7 +33,7 @@ class QuorumThreadsTest {
 
     private final QuorumTwins masters = new QuorumTwins(LEASE, LEASE);
     private final QuorumTwins.Client client = masters.connect();
-    private final Quorum quorum = (Quorum) client.locks.client().redis;
+    private final Quorum quorum = (Quorum) Inside.of(client.locks.client()).redis();
     private final Set<ThreadPoolExecutor> scarce = ConcurrentHashMap.newKeySet();
 
     @BeforeEach

@@ -67,8 +67,8 @@ class ReleaseAfterTest extends FakeTime {
         assertThat(other.previousHolderLost()).isFalse();
         other.unlock();
         assertThat(losses).isEmpty();
-        assertThat(locks.client().holds.all()).isEmpty();
-        assertThat(locks.client().localQueue.size()).isZero();
+        assertThat(inside.holds().all()).isEmpty();
+        assertThat(inside.localQueue().size()).isZero();
     }
 
     @Test
@@ -82,7 +82,7 @@ class ReleaseAfterTest extends FakeTime {
         assertThat(handle.remainingLease()).isZero();
         assertThatThrownBy(handle::ensureHeld).isExactlyInstanceOf(IllegalMonitorStateException.class);
         assertThat(handle.toString()).contains("released");
-        assertThat(locks.client().holds.all()).isEmpty();
+        assertThat(inside.holds().all()).isEmpty();
         assertThat(server.hash(KEY))
                 .containsEntry("owner", "nobody")
                 .containsEntry("kept", handle.owner() + ":1")
@@ -152,7 +152,7 @@ class ReleaseAfterTest extends FakeTime {
         assertThat(server.hash(KEY)).as("another has it").doesNotContainEntry("owner", "nobody");
         assertThat(other.isHeldByCurrentThread()).isTrue();
         other.unlock();
-        assertThat(locks.client().holds.all()).isEmpty();
+        assertThat(inside.holds().all()).isEmpty();
     }
 
     @Test
@@ -231,7 +231,7 @@ class ReleaseAfterTest extends FakeTime {
         await().until(() -> server.zset(KEY + ":queue").size() == 2);
         settle();
         clients.remove(dead);
-        dead.client().redis.close();
+        inside(dead).redis().close();
         handle.releaseAfter(Duration.ofMillis(500));
         pass(502);
         await().until(waiter::holds);
@@ -369,7 +369,7 @@ class ReleaseAfterTest extends FakeTime {
         for (boolean async : new boolean[] {false, true}) {
             redis.failNext(1, verb("acquire"), Fault.SENT_TWICE);
             LockHandle handle = acquire(locks);
-            assertThat(locks.client().holds.all()).allMatch(hold -> hold.inDoubt);
+            assertThat(inside.holds().all()).allMatch(hold -> hold.inDoubt);
             redis.failNext(3, verb("release_after"), Fault.REQUEST_LOST);
             int leaves = redis.log().count("leave");
             if (async) {

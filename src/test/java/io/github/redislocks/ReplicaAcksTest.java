@@ -375,7 +375,7 @@ class ReplicaAcksTest extends FakeTime {
         confirmation.awaitParked(1, SOON);
         Thread closer = new Thread(locks::close);
         closer.start();
-        await().until(() -> locks.client().attempts.isClosed() && clock.isParked(closer));
+        await().until(() -> inside.attempts().isClosed() && clock.isParked(closer));
         // The grant is gone meanwhile, with what a Condition knows of it: the attempt goes on, and nobody would end it.
         server.del(KEY);
         confirmation.release();
@@ -400,14 +400,13 @@ class ReplicaAcksTest extends FakeTime {
 
     @Test
     void pauseOfAGrant_thatIsOverMeanwhile_isNone() {
-        Attempt attempt = locks.client()
-                .attempts
+        Attempt attempt = inside.attempts()
                 .make(
                         LockKeys.of("redis-locks", "job"),
-                        locks.client().owners.caller(),
+                        inside.owners().caller(),
                         new Attempt.Request(30_000, true, false),
                         WaitLimit.endless());
-        Settlements.Settlement settlement = locks.client().settlements.of(attempt, WaitLimit.endless(), null);
+        Settlements.Settlement settlement = inside.settlements().of(attempt, WaitLimit.endless(), null);
         assertThat(settlement.pauseNanos(1)).isEqualTo(Long.MAX_VALUE);
         attempt.decide(new Attempt.Grant(1, false, 0, 0, false));
         assertThat(settlement.pauseNanos(1))

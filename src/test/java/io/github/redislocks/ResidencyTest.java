@@ -48,7 +48,7 @@ class ResidencyTest extends FakeTime {
 
     @BeforeEach
     void listen() {
-        await().until(() -> locks.client().mailbox.isOpen());
+        await().until(() -> inside.mailbox().isOpen());
     }
 
     /** Uses the lock once, so that it is kept. */
@@ -88,7 +88,7 @@ class ResidencyTest extends FakeTime {
         long token = lock.fencingToken();
         LockKeys keys = LockKeys.of("redis-locks", "job");
         // As if there had been no room on the stack for more.
-        locks.client().residences.heldBy(keys, Thread.currentThread()).stranded = true;
+        inside.residences().heldBy(keys, Thread.currentThread()).stranded = true;
         whileTimePasses(lock::lock);
         assertThat(lock.getHoldCount()).isEqualTo(1);
         assertThat(lock.fencingToken()).isGreaterThan(token);
@@ -250,7 +250,7 @@ class ResidencyTest extends FakeTime {
         pass(1_500);
         long last = use();
         server.stepMillis(-60_000);
-        Residence residence = locks.client().residences.known(KEY);
+        Residence residence = inside.residences().known(KEY);
         Attempt.Request request = new Attempt.Request(30_000, true, false);
         Attempt next = new Attempt(1_000, residence.keys, residence, request, WaitLimit.endless());
         Reply reply = redis.run(Scripts.acquire(next, Long.MAX_VALUE / 1_024, true, 0), 1_000_000_000);
@@ -306,7 +306,7 @@ class ResidencyTest extends FakeTime {
         settle();
         assertThat(isFree(0)).as("used since").isFalse();
         assertThat(isFree(MOST + 1)).isFalse();
-        assertThat(locks.client().residences.countIdle()).isBetween(MOST - 2L, MOST + 1L);
+        assertThat(inside.residences().countIdle()).isBetween(MOST - 2L, MOST + 1L);
         assertThat(losses).isEmpty();
     }
 
@@ -363,7 +363,7 @@ class ResidencyTest extends FakeTime {
             lock.lock(Duration.ofSeconds(3));
             return unlocked(lock);
         });
-        await().until(() -> !locks.client().attempts.isEmpty());
+        await().until(() -> !inside.attempts().isEmpty());
         settle();
         clock.advanceMillis(1);
         lock.unlock();
@@ -487,7 +487,7 @@ class ResidencyTest extends FakeTime {
             fresh.newCondition("c").signal();
             return unlocked(fresh);
         });
-        await().until(() -> !locks.client().attempts.all().stream().allMatch(attempt -> attempt.condition() != null));
+        await().until(() -> !inside.attempts().all().stream().allMatch(attempt -> attempt.condition() != null));
         settle();
         handle.close();
         assertThat(signals.get(20, TimeUnit.SECONDS)).isTrue();

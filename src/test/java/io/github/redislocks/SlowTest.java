@@ -33,11 +33,11 @@ class SlowTest extends FakeTime {
 
     private void startWaiters(int count) {
         for (int i = 0; i < count; i++) {
-            int before = locks.client().attempts.count();
+            int before = inside.attempts().count();
             Waiter waiter = new Waiter();
             waiters.add(waiter);
             waiter.start();
-            await().until(() -> locks.client().attempts.count() == before + 1);
+            await().until(() -> inside.attempts().count() == before + 1);
         }
         await().until(() -> server.zset(KEY + ":queue").size() == 1);
         settle();
@@ -79,7 +79,7 @@ class SlowTest extends FakeTime {
     @Test
     void slowWaitsForManyLocks_areAskedForAFewAtATime() throws InterruptedException {
         BackgroundLog log = new BackgroundLog(Threads.DAEMONS);
-        SlowWaits slow = new SlowWaits(clock, locks.client().attempts, 2_000_000_000L, 3, log);
+        SlowWaits slow = new SlowWaits(clock, inside.attempts(), 2_000_000_000L, 3, log);
         List<RedisReentrantLock> held = new ArrayList<>();
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < 7; i++) {
@@ -89,7 +89,7 @@ class SlowTest extends FakeTime {
             threads.add(new Thread(() -> locks.runWithLock(lock.getName(), () -> {})));
         }
         threads.forEach(Thread::start);
-        await().until(() -> locks.client().attempts.count() == 7);
+        await().until(() -> inside.attempts().count() == 7);
         pass(3_000);
         List<Integer> asked = new ArrayList<>();
         for (int i = 0; i < 4; i++) {

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.Inside;
 import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -76,12 +77,12 @@ class TwoServersTest {
     private void pass(long millis) {
         for (long passed = 0; passed < millis; passed += 500) {
             clock.advanceMillis(500);
-            Thread watchdog = locks.client().watchdog.threads().get(0);
+            Thread watchdog = Inside.of(locks.client()).watchdog().threads().get(0);
             long parks = clock.parks(watchdog);
-            locks.client().watchdog.wakeAt(0);
+            Inside.of(locks.client()).watchdog().wakeAt(0);
             await().pollInterval(Duration.ofMillis(1))
                     .until(() -> clock.parks(watchdog) > parks
-                            && locks.client().watchdog.isIdle());
+                            && Inside.of(locks.client()).watchdog().isIdle());
         }
     }
 

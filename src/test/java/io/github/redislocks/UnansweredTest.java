@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.state.Attempt;
@@ -438,11 +438,11 @@ class UnansweredTest extends FakeTime {
     void unlock_answeredOrNot_leavesNothingInTheBooks() {
         lock.lock();
         lock.unlock();
-        assertThat(locks.client().holds.all()).isEmpty();
+        assertThat(inside.holds().all()).isEmpty();
         lock.lock();
         redis.failNext(1, verb("release"), Fault.REPLY_LOST);
         lock.unlock();
-        assertThat(locks.client().holds.all()).isEmpty();
+        assertThat(inside.holds().all()).isEmpty();
     }
 
     @Test
@@ -457,13 +457,13 @@ class UnansweredTest extends FakeTime {
     @Test
     void attempt_thatBeginsJustAfterClose_doesNotBegin() {
         whileTimePasses(locks::close);
-        LockClient client = locks.client();
+        Inside client = inside;
         LockKeys keys = LockKeys.of("redis-locks", "job");
         Attempt.Request request = new Attempt.Request(30_000, true, false);
         // As of a thread that was let in before, and that close did not find under way.
-        Attempt attempt = client.attempts.make(keys, client.owners.caller(), request, WaitLimit.endless());
-        assertThatThrownBy(() -> client.attempts.begin(attempt)).isInstanceOf(IllegalStateException.class);
-        assertThat(client.attempts.all()).isEmpty();
+        Attempt attempt = client.attempts().make(keys, client.owners().caller(), request, WaitLimit.endless());
+        assertThatThrownBy(() -> client.attempts().begin(attempt)).isInstanceOf(IllegalStateException.class);
+        assertThat(client.attempts().all()).isEmpty();
     }
 
     @Test
@@ -611,7 +611,7 @@ class UnansweredTest extends FakeTime {
         redis.failNext(1, UnansweredTest::isReentry, Fault.refused("NOPERM of the test"));
         redis.failNext(1, verb("renew"), Fault.REPLY_LOST);
         int before = redis.log().count("renew");
-        Hold hold = locks.client().holds.all().iterator().next();
+        Hold hold = inside.holds().all().iterator().next();
         Thread mover = new Thread(() -> {
             held.awaitParked(1, Duration.ofSeconds(20));
             clock.advanceMillis(15);
@@ -674,8 +674,8 @@ class UnansweredTest extends FakeTime {
     /** It waits behind something that is not answered, and Redis still has the lock when it comes there. */
     private void renewalAfterTheLoss() {
         lock.lock();
-        Hold hold = locks.client().holds.all().iterator().next();
-        HeldCalls busy = redis.hold(verb("release")).whateverTheirTimeouts();
+        Hold hold = inside.holds().all().iterator().next();
+        HeldCalls busy = redis.hold(verb("release"));
         CompletableFuture<LockHandle> handle = locks.acquireAsync("busy");
         whileTimePasses(() -> await().until(handle::isDone));
         handle.join().releaseAsync();

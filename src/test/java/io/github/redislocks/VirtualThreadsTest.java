@@ -3,7 +3,7 @@ package io.github.redislocks;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.fixture.VirtualThreads;
 import io.github.redislocks.state.Settings;
@@ -138,12 +138,12 @@ class VirtualThreadsTest {
 
     private void assertNothingLeft() {
         await().untilAsserted(() -> assertThat(jedis.keys("*")).isNotEmpty().allMatch(key -> key.endsWith(":fence")));
-        LockClient client = locks.client();
+        Inside client = Inside.of(locks.client());
         await().untilAsserted(() -> {
-            assertThat(client.holds.all()).isEmpty();
-            assertThat(client.attempts.all()).isEmpty();
-            assertThat(client.localQueue.size()).isZero();
-            assertThat(client.watchdog.hasCommands(0)).isFalse();
+            assertThat(client.holds().all()).isEmpty();
+            assertThat(client.attempts().all()).isEmpty();
+            assertThat(client.localQueue().size()).isZero();
+            assertThat(client.watchdog().hasCommands(0)).isFalse();
         });
     }
 

@@ -28,7 +28,7 @@ class WatchDeletionsTest extends FakeTime {
 
     @BeforeEach
     void awaitMailbox() {
-        await().until(() -> locks.client().mailbox.isOpen());
+        await().until(() -> inside.mailbox().isOpen());
         settle();
     }
 
@@ -66,7 +66,7 @@ class WatchDeletionsTest extends FakeTime {
     }
 
     private boolean isDoubted() {
-        return locks.client().holds.all().stream().anyMatch(Hold::isDoubted);
+        return inside.holds().all().stream().anyMatch(Hold::isDoubted);
     }
 
     private void isTold(CompletableFuture<LockLost> news) {
@@ -180,7 +180,7 @@ class WatchDeletionsTest extends FakeTime {
         count();
         HeldCalls held = redis.hold(WatchDeletionsTest::isRenewal).whateverTheirTimeouts();
         server.touch(KEY);
-        locks.client().watchdog.wakeAt(0);
+        inside.watchdog().wakeAt(0);
         held.awaitParked(1, Duration.ofSeconds(20));
         redis.dropSubscriptions();
         await().pollInterval(Duration.ofMillis(1)).until(() -> {

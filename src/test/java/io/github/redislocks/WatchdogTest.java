@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.concurrent.Threads;
-import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.redis.Call;
@@ -26,14 +26,14 @@ import org.junit.jupiter.api.Test;
 /** Tests that the watchdog is woken when something is due: here only the library itself wakes it. */
 class WatchdogTest extends FakeTime {
 
-    private final Watchdog watchdog = locks.client().watchdog;
+    private final Watchdog watchdog = inside.watchdog();
 
     private Hold hold() {
-        return locks.client().holds.all().iterator().next();
+        return inside.holds().all().iterator().next();
     }
 
     private long outage() {
-        return locks.client().monitored.of(KEY).age(clock.nanoTime());
+        return inside.monitored().of(KEY).age(clock.nanoTime());
     }
 
     @Test
@@ -54,7 +54,7 @@ class WatchdogTest extends FakeTime {
         waiter.startAndQueue();
         clock.advanceMillis(1_000);
         other.unlock();
-        await().until(() -> !locks.client().holds.all().isEmpty());
+        await().until(() -> !inside.holds().all().isEmpty());
         long third = (hold().deadlineNanos() - clock.nanoTime()) / 3_000_000;
         assertThat(third).as("of a claim of 4.5 s, a second ago").isBetween(1_100L, 1_170L);
         clock.advanceMillis(third - 1);
@@ -113,7 +113,7 @@ class WatchdogTest extends FakeTime {
         for (int i = 0; i < 5; i++) {
             pass(1_000);
             // Its reader has no clock: time must not move on before it has read that.
-            await().until(() -> !locks.client().mailbox.isPinging());
+            await().until(() -> !inside.mailbox().isPinging());
         }
         assertThat(redis.log().count("heartbeat")).isPositive();
         assertThat(redis.log().messages()).isEqualTo(redis.log().count("heartbeat"));
@@ -165,15 +165,15 @@ class WatchdogTest extends FakeTime {
         watchdog.run(command);
         settle();
         // It does not run: as if it was closed before it had looked.
-        LockClient client = locks.client();
-        MonitoredRedis outages = new MonitoredRedis(client.settings, clock, client.redis, new EventNotifier(List.of()));
+        Inside client = inside;
+        MonitoredRedis outages = new MonitoredRedis(client.settings(), clock, client.redis(), new EventNotifier(List.of()));
         BatchSender closing = new BatchSender(
                 clock,
-                client.redis,
+                client.redis(),
                 outages,
                 1_000_000_000,
-                client.mailbox,
-                () -> client.watchdog.wakeAt(0),
+                client.mailbox(),
+                () -> client.watchdog().wakeAt(0),
                 Threads.DAEMONS,
                 "memory");
         command.begin();

@@ -1,6 +1,7 @@
 package io.github.redislocks;
 
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
@@ -63,7 +64,7 @@ final class OnTwin {
 
         private static LockClient client(String id, HandClock clock, Redis redis) {
             LockClient client = new LockClient(id, Settings.DEFAULTS, List.of(), clock, redis);
-            client.serverTimes.saw(redis.address(), CHECKED, clock.nanoTime());
+            Inside.of(client).serverTimes().saw(redis.address(), CHECKED, clock.nanoTime());
             return client;
         }
 

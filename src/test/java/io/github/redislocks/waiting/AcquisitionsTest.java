@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.fixture.Moment;
@@ -71,7 +72,7 @@ class AcquisitionsTest {
         @Override
         public void close() {}
     };
-    private final LockClient client = new LockClient("client", Settings.DEFAULTS, List.of(), clock, redis);
+    private final Inside client = Inside.of(new LockClient("client", Settings.DEFAULTS, List.of(), clock, redis));
     private final LockKeys keys = LockKeys.of("redis-locks", "job");
 
     private static Reply ok(Call call) {
@@ -92,19 +93,19 @@ class AcquisitionsTest {
 
     @AfterEach
     void close() {
-        client.mailbox.close();
+        client.mailbox().close();
     }
 
     private Attempt begin(WaitLimit limit) {
         Attempt attempt =
-                client.attempts.make(keys, client.owners.caller(), new Attempt.Request(LEASE, true, false), limit);
-        client.attempts.begin(attempt);
+                client.attempts().make(keys, client.owners().caller(), new Attempt.Request(LEASE, true, false), limit);
+        client.attempts().begin(attempt);
         return attempt;
     }
 
     /** Contends while time runs whenever this thread waits for it. */
     private Hold contend(WaitLimit limit, boolean fastPath) throws InterruptedException {
-        return contend(client.acquisitions.of(begin(limit), limit, null, fastPath));
+        return contend(client.acquisitions().of(begin(limit), limit, null, fastPath));
     }
 
     private Hold contend(Acquisitions.Acquisition acquisition) throws InterruptedException {
@@ -145,26 +146,26 @@ class AcquisitionsTest {
 
     private List<PendingCommand> commands() {
         List<PendingCommand> commands = new ArrayList<>();
-        client.watchdog.commands().forEach(commands::add);
+        client.watchdog().commands().forEach(commands::add);
         return commands;
     }
 
     private void nothingIsUnderWay() {
-        assertThat(client.attempts.isEmpty()).isTrue();
-        assertThat(client.localQueue.size()).isZero();
+        assertThat(client.attempts().isEmpty()).isTrue();
+        assertThat(client.localQueue().size()).isZero();
     }
 
     @Test
     void lockThatIsFree_isHeldFromTheSendingOn() throws InterruptedException {
         answer(List.of(AcquisitionsTest::ok));
         WaitLimit limit = WaitLimit.endless();
-        Acquisitions.Acquisition acquisition = client.acquisitions.of(begin(limit), limit, null, true);
+        Acquisitions.Acquisition acquisition = client.acquisitions().of(begin(limit), limit, null, true);
         Hold hold = contend(acquisition);
         assertThat(hold.token).isEqualTo(5);
         assertThat(acquisition.stayedOnFastPath()).isTrue();
         assertThat(scripts()).containsExactly("take");
-        assertThat(client.attempts.isEmpty()).isTrue();
-        assertThat(client.localQueue.size()).as("the turn is the hold's").isEqualTo(1);
+        assertThat(client.attempts().isEmpty()).isTrue();
+        assertThat(client.localQueue().size()).as("the turn is the hold's").isEqualTo(1);
         assertThat(commands()).isEmpty();
     }
 
@@ -202,7 +203,7 @@ class AcquisitionsTest {
         assertThat(clock.nanoTime() - began).isGreaterThanOrEqualTo(50 * MILLI);
         assertThat(asked).hasSize(1);
         assertThat(commands()).as("its leave").hasSize(1);
-        assertThat(client.attempts.isEmpty()).isTrue();
+        assertThat(client.attempts().isEmpty()).isTrue();
     }
 
     @Test
@@ -265,7 +266,7 @@ class AcquisitionsTest {
         assertThatThrownBy(() -> contend(WaitLimit.endless(), false))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("GONE");
-        assertThat(client.attempts.isEmpty()).isTrue();
+        assertThat(client.attempts().isEmpty()).isTrue();
     }
 
     @Test
@@ -284,7 +285,7 @@ class AcquisitionsTest {
         };
         assertThatThrownBy(() -> contend(forAnswer(), false)).isInstanceOf(LockUnavailableException.class);
         assertThatThrownBy(() -> contend(WaitLimit.endless(MILLI), false)).isInstanceOf(LockUnavailableException.class);
-        assertThat(client.holds.all()).isEmpty();
+        assertThat(client.holds().all()).isEmpty();
     }
 
     @Test
@@ -301,12 +302,12 @@ class AcquisitionsTest {
 
     @Test
     void graceAfterAFailover_isWaitedForByOneThatWaits() throws InterruptedException {
-        client.epoch.next(clock.nanoTime() + 100 * MILLI);
+        client.epoch().next(clock.nanoTime() + 100 * MILLI);
         assertThatThrownBy(() -> contend(forAnswer(), true)).isInstanceOf(LockUnavailableException.class);
         assertThat(asked).isEmpty();
         nothingIsUnderWay();
         answer(List.of(AcquisitionsTest::ok));
-        long end = clock.nanoTime() + client.epoch.graceNanos(clock.nanoTime());
+        long end = clock.nanoTime() + client.epoch().graceNanos(clock.nanoTime());
         assertThat(contend(WaitLimit.endless(), true)).isNotNull();
         assertThat(clock.nanoTime()).isGreaterThanOrEqualTo(end);
     }
@@ -321,7 +322,7 @@ class AcquisitionsTest {
     private Reply slow(Call call) {
         clock.advanceMillis(100);
         answers.add(held -> new Reply("HELD", List.of()));
-        client.monitored.run(Scripts.locked(keys), 1_000 * MILLI);
+        client.monitored().run(Scripts.locked(keys), 1_000 * MILLI);
         throw new RedisException.Unanswered("slow", true, null);
     }
 
@@ -361,11 +362,11 @@ class AcquisitionsTest {
     @Test
     void threadBehindAnotherOfItsClient_asksNothingAndKnowsThatTheLockIsBusy() throws InterruptedException {
         Attempt first = begin(WaitLimit.endless());
-        client.localQueue.enter(first);
+        client.localQueue().enter(first);
         assertThat(contend(WaitLimit.within(clock.nanoTime(), 50 * MILLI, 0), true))
                 .isNull();
         assertThat(asked).isEmpty();
-        assertThat(client.attempts.all()).containsExactly(first);
+        assertThat(client.attempts().all()).containsExactly(first);
         assertThat(commands()).isEmpty();
     }
 }

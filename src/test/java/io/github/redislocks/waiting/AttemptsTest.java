@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 /** Which calls are under way, and which may begin. */
 class AttemptsTest extends StillClient {
 
-    private final Attempts attempts = client.attempts;
+    private final Attempts attempts = client.attempts();
 
     private Attempt fromCondition() {
         return attempts.make(hold(enter()), "condition", WaitLimit.endless());
@@ -19,10 +19,10 @@ class AttemptsTest extends StillClient {
     @Test
     void call_isUnderWayFromItsBeginToItsEnd() {
         Attempt attempt = attempts.make(
-                keys, client.owners.caller(), new Attempt.Request(LEASE, true, false), WaitLimit.endless());
+                keys, client.owners().caller(), new Attempt.Request(LEASE, true, false), WaitLimit.endless());
         assertThat(attempts.isUnderWay(attempt)).isFalse();
         assertThat(attempts.hasEnded(attempt)).isTrue();
-        client.epoch.next(0);
+        client.epoch().next(0);
         attempts.begin(attempt);
         assertThat(attempt.beganNanos()).isEqualTo(clock.nanoTime());
         assertThat(attempts.isUnderWay(attempt)).isTrue();
@@ -40,9 +40,9 @@ class AttemptsTest extends StillClient {
     void begin_hasTheWatchdogLookUpWhenARenewalWouldBeDue() {
         begin(true);
         clock.advanceMillis(9_999);
-        assertThat(client.watchdog.isIdle()).isTrue();
+        assertThat(client.watchdog().isIdle()).isTrue();
         clock.advanceMillis(1);
-        assertThat(client.watchdog.isIdle()).isFalse();
+        assertThat(client.watchdog().isIdle()).isFalse();
     }
 
     @Test
@@ -91,7 +91,7 @@ class AttemptsTest extends StillClient {
         attempts.hurry(first);
         assertThat(first.nextHeartbeatNanos()).isZero();
         assertThat(second.nextHeartbeatNanos()).isEqualTo(7);
-        assertThat(client.watchdog.isIdle()).isFalse();
+        assertThat(client.watchdog().isIdle()).isFalse();
         attempts.hurry();
         assertThat(second.nextHeartbeatNanos()).isZero();
     }
@@ -116,9 +116,9 @@ class AttemptsTest extends StillClient {
 
     @Test
     void hurry_ofAll_wakesTheWatchdog() {
-        assertThat(client.watchdog.isIdle()).isTrue();
+        assertThat(client.watchdog().isIdle()).isTrue();
         attempts.hurry();
-        assertThat(client.watchdog.isIdle()).isFalse();
+        assertThat(client.watchdog().isIdle()).isFalse();
     }
 
     @Test

@@ -24,7 +24,7 @@ class BackgroundRequestTest extends StillClient {
     private final AtomicInteger woken = new AtomicInteger();
     private final List<Object> told = new ArrayList<>();
     private @Nullable Error error;
-    private final BackgroundRequest request = new BackgroundRequest(clock, client.monitored, attempt(), 2_000 * MILLI) {
+    private final BackgroundRequest request = new BackgroundRequest(clock, client.monitored(), attempt(), 2_000 * MILLI) {
         @Override
         Call request(long nanos, long timeoutNanos) {
             return Scripts.locked(keys);
@@ -55,9 +55,9 @@ class BackgroundRequestTest extends StillClient {
     };
 
     private Attempt attempt() {
-        HandleOwner owner = client.owners.handle(woken, loss -> {});
+        HandleOwner owner = client.owners().handle(woken, loss -> {});
         owner.wakes(woken::incrementAndGet);
-        return client.attempts.make(keys, owner, new Attempt.Request(LEASE, true, false), WaitLimit.endless());
+        return client.attempts().make(keys, owner, new Attempt.Request(LEASE, true, false), WaitLimit.endless());
     }
 
     @Override

@@ -16,7 +16,7 @@ class ConfirmLaterTest extends StillClient {
 
     private final List<BackgroundRequest> sent = new ArrayList<>();
     private final Attempt attempt = enter();
-    private final Settlements.Settlement settlement = client.settlements.of(attempt, WaitLimit.endless(), null);
+    private final Settlements.Settlement settlement = client.settlements().of(attempt, WaitLimit.endless(), null);
 
     ConfirmLaterTest() {
         settlement.inBackground(sent::add);

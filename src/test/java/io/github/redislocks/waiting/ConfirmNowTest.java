@@ -3,6 +3,7 @@ package io.github.redislocks.waiting;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
@@ -25,7 +26,7 @@ import org.junit.jupiter.api.Test;
 class ConfirmNowTest extends StillClient {
 
     private final Attempt attempt = begin(true);
-    private final Settlements.Settlement settlement = client.settlements.of(attempt, WaitLimit.endless(), null);
+    private final Settlements.Settlement settlement = client.settlements().of(attempt, WaitLimit.endless(), null);
 
     @Override
     Settings options() {
@@ -63,14 +64,14 @@ class ConfirmNowTest extends StillClient {
         assertThat(settlement.made.nextRenewalNanos()).isEqualTo(clock.nanoTime() + Timing.renewalNanos(LEASE));
         assertThat(settlement.unconfirmed()).isNull();
         assertThat(sent()).isEqualTo(1);
-        assertThat(redis.log().calls().get(1).call().acks()).isEqualTo(client.settings.acks());
+        assertThat(redis.log().calls().get(1).call().acks()).isEqualTo(client.settings().acks());
     }
 
     @Test
     void grantThatIsGone_hasLapsed() {
         assertThat(settlement.settle(told())).isEqualTo(Result.LAPSED);
         assertThat(sent()).isEqualTo(1);
-        assertThat(client.holds.all()).isEmpty();
+        assertThat(client.holds().all()).isEmpty();
     }
 
     @Test
@@ -110,7 +111,7 @@ class ConfirmNowTest extends StillClient {
         assertThatThrownBy(() -> settlement.settle(grant)).isInstanceOf(RedisException.Unacknowledged.class);
         assertThat(settlement.unconfirmed()).isInstanceOf(RedisException.Unacknowledged.class);
         assertThat(settlement.pauseNanos(clock.nanoTime())).isBetween(1L, 10 * MILLI);
-        assertThat(client.holds.all()).isEmpty();
+        assertThat(client.holds().all()).isEmpty();
         redis.confirmBy(2);
         clock.advanceMillis(10);
         assertThat(settlement.settle(grant)).isEqualTo(Result.HELD);
@@ -126,7 +127,7 @@ class ConfirmNowTest extends StillClient {
         request.begin();
         Call call = request.call(clock.nanoTime(), MILLI);
         assertThat(call.script().name()).isEqualTo("renew");
-        assertThat(call.acks()).isEqualTo(client.settings.acks());
+        assertThat(call.acks()).isEqualTo(client.settings().acks());
         RedisException away = new RedisException.Unanswered("away", true, null);
         request.failed(away, clock.nanoTime());
         request.deliver();
@@ -154,12 +155,12 @@ class ConfirmNowTest extends StillClient {
                         throw e.getCause();
                     }
                 });
-        LockClient watched = new LockClient("client", options(), List.of(), clock, port);
+        Inside watched = Inside.of(new LockClient("client", options(), List.of(), clock, port));
         long left = Timing.validityNanos(Timing.claimMillis(LEASE)) - 4_000 * MILLI;
         clock.advanceMillis(4_000);
-        assertThat(left).isBetween(1L, client.settings.commandTimeoutNanos() - 1);
-        watched.attempts.begin(attempt);
-        watched.settlements.of(attempt, WaitLimit.endless(), null).settle(grant);
+        assertThat(left).isBetween(1L, client.settings().commandTimeoutNanos() - 1);
+        watched.attempts().begin(attempt);
+        watched.settlements().of(attempt, WaitLimit.endless(), null).settle(grant);
         assertThat(timeouts).containsExactly(left);
     }
 }

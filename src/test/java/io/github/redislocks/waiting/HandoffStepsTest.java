@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
@@ -33,7 +34,7 @@ class HandoffStepsTest extends StillClient {
 
     private static final Answer GRANTED = new Answer.Granted(6, true);
 
-    private final Handoff handoff = client.handoff;
+    private final Handoff handoff = client.handoff();
 
     private void handOn(Attempt from, Attempt to, Answer answer) {
         handoff.handOn(keys, from.number, to, 77, answer, clock.nanoTime());
@@ -43,7 +44,7 @@ class HandoffStepsTest extends StillClient {
     void turnWithoutASuccessor_ends() {
         Attempt holder = enter();
         handOn(holder, null, GRANTED);
-        assertThat(client.localQueue.size()).isZero();
+        assertThat(client.localQueue().size()).isZero();
     }
 
     @Test
@@ -73,9 +74,9 @@ class HandoffStepsTest extends StillClient {
         handOn(holder, next, new Answer.Queued(6, 400));
         assertThat(next.position()).isEqualTo(new Attempt.QueuePosition(clock.nanoTime(), 6));
         assertThat(next.undecided()).isTrue();
-        assertThat(client.watchdog.isIdle()).isTrue();
+        assertThat(client.watchdog().isIdle()).isTrue();
         clock.advanceMillis(401);
-        assertThat(client.watchdog.isIdle()).as("its heartbeat is due").isFalse();
+        assertThat(client.watchdog().isIdle()).as("its heartbeat is due").isFalse();
     }
 
     /** Its place tells it when the holder's lease ends. */
@@ -98,18 +99,18 @@ class HandoffStepsTest extends StillClient {
                 clock.park(blocker, nanos);
             }
         };
-        LockClient other = new LockClient("other", client.settings, List.of(), stepping, redis);
+        Inside other = Inside.of(new LockClient("other", client.settings(), List.of(), stepping, redis));
         Attempt holder = of(other);
-        other.localQueue.enter(holder);
+        other.localQueue().enter(holder);
         Attempt next = of(other);
         long sent = clock.nanoTime();
         step.set(() -> {
             // As soon as it stands there.
-            if (other.localQueue.successor(keys, holder.number) != null && handedOn.compareAndSet(false, true)) {
-                other.handoff.handOn(keys, holder.number, next, 77, new Answer.Queued(6, 40), sent);
+            if (other.localQueue().successor(keys, holder.number) != null && handedOn.compareAndSet(false, true)) {
+                other.handoff().handOn(keys, holder.number, next, 77, new Answer.Queued(6, 40), sent);
             }
         });
-        other.acquisitions.of(next, WaitLimit.endless(), null, true).enter();
+        other.acquisitions().of(next, WaitLimit.endless(), null, true).enter();
         stepping.nanoTime();
         assertThat(handedOn).isTrue();
         assertThat(next.nextHeartbeatNanos()).isEqualTo(sent + 41 * MILLI);
@@ -130,13 +131,13 @@ class HandoffStepsTest extends StillClient {
                     Thread.yield();
                     holder = released.get();
                 }
-                Attempt next = client.localQueue.successor(keys, holder.number);
+                Attempt next = client.localQueue().successor(keys, holder.number);
                 handoff.handOn(keys, holder.number, next, 77, new Answer.Queued(6, 40), sent);
                 released.set(null);
             }
         });
         releasing.start();
-        Lookout lookout = new Lookout(client.holds, client.attempts, client.losses);
+        Lookout lookout = new Lookout(client.holds(), client.attempts(), client.losses());
         int late = 0;
         for (int i = 0; i < rounds; i++) {
             Attempt holder = enter();
@@ -148,29 +149,29 @@ class HandoffStepsTest extends StillClient {
                 Thread.yield();
             }
             late += next.nextHeartbeatNanos() == sent + 41 * MILLI ? 0 : 1;
-            client.localQueue.exit(keys, next.number);
-            client.attempts.end(holder);
-            client.attempts.end(next);
+            client.localQueue().exit(keys, next.number);
+            client.attempts().end(holder);
+            client.attempts().end(next);
         }
         releasing.join();
         assertThat(late).isZero();
     }
 
-    private Attempt of(LockClient other) {
-        Attempt attempt = other.attempts.make(
-                keys, other.owners.caller(), new Attempt.Request(LEASE, true, false), WaitLimit.endless());
-        other.attempts.begin(attempt);
+    private Attempt of(Inside other) {
+        Attempt attempt = other.attempts().make(
+                keys, other.owners().caller(), new Attempt.Request(LEASE, true, false), WaitLimit.endless());
+        other.attempts().begin(attempt);
         return attempt;
     }
 
     /** One that stands in the local queue, and counts how often it is woken. */
     private Attempt enter(AtomicInteger woken) {
-        HandleOwner owner = client.owners.handle(woken, loss -> {});
+        HandleOwner owner = client.owners().handle(woken, loss -> {});
         owner.wakes(woken::incrementAndGet);
         Attempt attempt =
-                client.attempts.make(keys, owner, new Attempt.Request(LEASE, true, false), WaitLimit.endless());
-        client.attempts.begin(attempt);
-        client.localQueue.enter(attempt);
+                client.attempts().make(keys, owner, new Attempt.Request(LEASE, true, false), WaitLimit.endless());
+        client.attempts().begin(attempt);
+        client.localQueue().enter(attempt);
         return attempt;
     }
 
@@ -181,7 +182,7 @@ class HandoffStepsTest extends StillClient {
         Attempt holder = enter();
         Attempt next = enter(woken);
         PendingCommand release = releaseLater(holder, next);
-        client.localQueue.exit(keys, holder.number);
+        client.localQueue().exit(keys, holder.number);
         assertThat(woken).hasValue(1);
         handOn(holder, next, Answer.Word.HANDED_ON);
         assertThat(woken).hasValue(2);
@@ -209,7 +210,7 @@ class HandoffStepsTest extends StillClient {
             assertThat(woken).hasValue(2);
             assertThat(next.verdict()).isSameAs(told);
             assertThat(next.isBehind()).isFalse();
-            client.localQueue.exit(keys, next.number);
+            client.localQueue().exit(keys, next.number);
         }
     }
 
@@ -226,7 +227,7 @@ class HandoffStepsTest extends StillClient {
         Attempt holder = enter();
         Attempt gone = enter();
         Attempt next = enter();
-        client.localQueue.leave(gone);
+        client.localQueue().leave(gone);
         Thread unlock = inTheForeground(() -> handOn(holder, gone, GRANTED));
         Call leave = command().call();
         assertThat(leave.script().name()).isEqualTo("leave");
@@ -246,24 +247,24 @@ class HandoffStepsTest extends StillClient {
         Attempt holder = enter();
         Attempt gone = enter();
         Attempt alsoGone = enter();
-        client.localQueue.leave(gone);
+        client.localQueue().leave(gone);
         Thread unlock = inTheForeground(() -> handOn(holder, gone, GRANTED));
         PendingCommand first = command();
-        client.localQueue.leave(alsoGone);
+        client.localQueue().leave(alsoGone);
         answer(first, "GRANTED", 7L, 0L, 0L);
         PendingCommand second = commands().get(1);
         assertThat(second.call().args()).contains(Long.toString(alsoGone.number));
         assertThat(clock.isParked(unlock)).as("it waits for that as well").isTrue();
         answer(second, "FREED", 0L);
         unlock.join();
-        assertThat(client.localQueue.size()).isZero();
+        assertThat(client.localQueue().size()).isZero();
     }
 
     @Test
     void unlock_waitsForTheBackgroundNoLongerThanAMoment_andKeepsAnInterrupt() throws InterruptedException {
         Attempt holder = enter();
         Attempt gone = enter();
-        client.localQueue.leave(gone);
+        client.localQueue().leave(gone);
         AtomicBoolean interrupted = new AtomicBoolean();
         Thread unlock = inTheForeground(() -> {
             handOn(holder, gone, GRANTED);
@@ -285,10 +286,10 @@ class HandoffStepsTest extends StillClient {
         Thread thread = inTheForeground(() -> handoff.depart(leaving));
         command().failed(new RedisException.Unanswered("away", true, null), clock.nanoTime());
         thread.join();
-        assertThat(client.attempts.isUnderWay(leaving)).isFalse();
-        assertThat(client.localQueue.size()).as("the leave still has the turn").isEqualTo(1);
+        assertThat(client.attempts().isUnderWay(leaving)).isFalse();
+        assertThat(client.localQueue().size()).as("the leave still has the turn").isEqualTo(1);
         command().giveUp();
-        assertThat(client.localQueue.size()).isZero();
+        assertThat(client.localQueue().size()).isZero();
     }
 
     @Test
@@ -298,7 +299,7 @@ class HandoffStepsTest extends StillClient {
         waiting.known();
         handoff.depart(waiting);
         assertThat(commands()).isEmpty();
-        assertThat(client.attempts.isUnderWay(waiting)).isFalse();
+        assertThat(client.attempts().isUnderWay(waiting)).isFalse();
         assertThat(waiting.isBehind()).isTrue();
     }
 
@@ -307,15 +308,15 @@ class HandoffStepsTest extends StillClient {
         Attempt asking = enter();
         handoff.depart(asking);
         assertThat(commands()).isEmpty();
-        assertThat(client.localQueue.size()).isZero();
-        assertThat(client.attempts.isUnderWay(asking)).isFalse();
+        assertThat(client.localQueue().size()).isZero();
+        assertThat(client.attempts().isUnderWay(asking)).isFalse();
     }
 
     /** The server has said nothing since this client began to wait for an answer. */
     private void silence() {
         long sent = clock.nanoTime();
         clock.advanceMillis(10_000);
-        client.monitored
+        client.monitored()
                 .of(keys.lock())
                 .failed(
                         Scripts.locked(keys),
@@ -345,7 +346,7 @@ class HandoffStepsTest extends StillClient {
         Attempt next = enter();
         leaving.known();
         handoff.departLater(leaving);
-        assertThat(client.attempts.isUnderWay(leaving)).isFalse();
+        assertThat(client.attempts().isUnderWay(leaving)).isFalse();
         assertThat(next.isBehind()).as("the leave has the turn").isTrue();
         answer(command(), "GRANTED", 7L, 0L, 0L);
         assertThat(next.verdict()).isInstanceOf(Attempt.Grant.class);
@@ -364,8 +365,8 @@ class HandoffStepsTest extends StillClient {
 
     /** The date of a request that was sent and is not over. */
     private ServerTimes.Date sent() {
-        client.serverTimes.saw(redis.serverOf(keys.lock()), new Reply("LATE", List.of(1_000L)), clock.nanoTime());
-        ServerTimes.Date date = client.serverTimes.date(clock.nanoTime(), 2_000 * MILLI);
+        client.serverTimes().saw(redis.serverOf(keys.lock()), new Reply("LATE", List.of(1_000L)), clock.nanoTime());
+        ServerTimes.Date date = client.serverTimes().date(clock.nanoTime(), 2_000 * MILLI);
         date.micros(redis.serverOf(keys.lock()));
         return date;
     }
@@ -390,7 +391,7 @@ class HandoffStepsTest extends StillClient {
     void successorThatWasToAsk_needNot_sinceItIsNamed() {
         Attempt holder = enter();
         Attempt next = enter();
-        client.attempts.hurry();
+        client.attempts().hurry();
         assertThat(next.isDoubted()).isTrue();
         assertThat(handoff.successor(hold(holder))).isSameAs(next);
         long sent = clock.nanoTime();
@@ -408,7 +409,7 @@ class HandoffStepsTest extends StillClient {
         assertThat(next.mayExistInRedis()).as("the release may put it there").isTrue();
         holder.mayHaveRun(sent());
         assertThat(handoff.successor(hold(holder))).isNull();
-        client.attempts.close();
+        client.attempts().close();
         assertThat(handoff.successor(hold)).isNull();
     }
 
@@ -421,7 +422,7 @@ class HandoffStepsTest extends StillClient {
         assertThat(leaving.hasFailed()).isTrue();
         answer(command(), "FREED", 0L);
         thread.join();
-        assertThat(client.attempts.isUnderWay(leaving)).isFalse();
+        assertThat(client.attempts().isUnderWay(leaving)).isFalse();
         handoff.abandon(leaving);
         assertThat(commands()).hasSize(1);
     }
@@ -437,9 +438,9 @@ class HandoffStepsTest extends StillClient {
         assertThat(waiting.hasFailed()).isTrue();
         handoff.rescue(stranded);
         assertThat(stranded.hasFailed()).isTrue();
-        assertThat(client.attempts.isEmpty()).isTrue();
+        assertThat(client.attempts().isEmpty()).isTrue();
         answer(command(), "FREED", 0L);
-        assertThat(client.localQueue.size()).isZero();
+        assertThat(client.localQueue().size()).isZero();
     }
 
     @Test
@@ -452,7 +453,7 @@ class HandoffStepsTest extends StillClient {
         handoff.rescue(hold);
         assertThat(hold.stranded).isFalse();
         assertThat(hold.isReleasing()).isTrue();
-        assertThat(client.holds.all()).isEmpty();
+        assertThat(client.holds().all()).isEmpty();
         assertThat(command().call().script().name()).isEqualTo("release");
         answer(command(), "GRANTED", 6L, 0L, 0L);
         assertThat(next.verdict()).isInstanceOf(Attempt.Grant.class);
@@ -467,7 +468,7 @@ class HandoffStepsTest extends StillClient {
         handoff.rescue(hold);
         assertThat(hold.stranded).isFalse();
         assertThat(commands()).isEmpty();
-        assertThat(client.holds.all()).containsExactly(hold);
+        assertThat(client.holds().all()).containsExactly(hold);
     }
 
     private PendingCommand releaseLater(Attempt holder, Attempt next) {
@@ -481,12 +482,12 @@ class HandoffStepsTest extends StillClient {
         Attempt holder = enter();
         Attempt gone = enter();
         PendingCommand release = releaseLater(holder, gone);
-        client.localQueue.leave(gone);
+        client.localQueue().leave(gone);
         answer(release, "GRANTED", 6L, 0L, 0L);
         PendingCommand leave = commands().get(1);
         assertThat(leave.call().args()).contains(Long.toString(gone.number));
         answer(leave, "FREED", 0L);
-        assertThat(client.localQueue.size()).isZero();
+        assertThat(client.localQueue().size()).isZero();
     }
 
     @Test
@@ -529,7 +530,7 @@ class HandoffStepsTest extends StillClient {
         assertThat(inGoodOrder).containsExactly(false);
         assertThat(hold.lossReason()).isEqualTo(LockLost.Reason.TAKEN);
         assertThat(release.isDone()).isTrue();
-        assertThat(client.localQueue.size()).as("the turn ends with the loss").isEqualTo(1);
+        assertThat(client.localQueue().size()).as("the turn ends with the loss").isEqualTo(1);
     }
 
     /** The earlier copy has found it. */
@@ -542,7 +543,7 @@ class HandoffStepsTest extends StillClient {
         release.answered(new Reply("GONE", List.of(0L)).resentOnce(), clock.nanoTime());
         assertThat(inGoodOrder).containsExactly(true);
         assertThat(hold.isLost()).isFalse();
-        assertThat(client.localQueue.size()).isZero();
+        assertThat(client.localQueue().size()).isZero();
     }
 
     @Test
@@ -556,7 +557,7 @@ class HandoffStepsTest extends StillClient {
         clock.advanceMillis(1_000);
         answer(release, "GONE", 0L);
         assertThat(hold.isLost()).as("the first copy may have found it").isFalse();
-        assertThat(client.localQueue.size()).isZero();
+        assertThat(client.localQueue().size()).isZero();
         assertThat(inGoodOrder).containsExactly(true);
     }
 
@@ -569,7 +570,7 @@ class HandoffStepsTest extends StillClient {
         assertThat(inGoodOrder).containsExactly(false);
         assertThat(hold.isReleasedTooLate()).isTrue();
         answer(release, "FREED", 0L);
-        assertThat(client.localQueue.size()).isZero();
+        assertThat(client.localQueue().size()).isZero();
         assertThat(inGoodOrder).containsExactly(false);
     }
 
@@ -577,7 +578,7 @@ class HandoffStepsTest extends StillClient {
     void releaseForWhichNobodyWaits_thatIsGivenUp_endsTheTurnAndIsTold() {
         PendingCommand release = release(hold(enter()), null);
         release.giveUp();
-        assertThat(client.localQueue.size()).isZero();
+        assertThat(client.localQueue().size()).isZero();
         assertThat(inGoodOrder).containsExactly(true);
     }
 
@@ -585,7 +586,7 @@ class HandoffStepsTest extends StillClient {
     void commands_lastAsLongAsWhatTheyWouldEnd() {
         Attempt holder = enter();
         PendingCommand release = releaseLater(holder, null);
-        clock.advanceMillis((2 * client.settings.commandTimeoutNanos() + client.settings.leftoverNanos(LEASE)) / MILLI);
+        clock.advanceMillis((2 * client.settings().commandTimeoutNanos() + client.settings().leftoverNanos(LEASE)) / MILLI);
         assertThat(release.isDue(clock.nanoTime())).isTrue();
         clock.advanceMillis(1);
         assertThat(release.isDue(clock.nanoTime())).isFalse();
@@ -615,7 +616,7 @@ class HandoffStepsTest extends StillClient {
         assertThat(leave.need()).isEqualTo(PendingCommand.Need.LATER);
         hold.releaseFailed(false);
         assertThat(leave.need()).isEqualTo(PendingCommand.Need.NOW);
-        client.holds.forget(hold);
+        client.holds().forget(hold);
         hold(enter());
         assertThat(leave.need()).as("of another attempt").isEqualTo(PendingCommand.Need.NOW);
     }
@@ -650,13 +651,13 @@ class HandoffStepsTest extends StillClient {
     void leaveOfAnAttempt_waitsForAReleaseThatKeepsTheLock_alsoIfThatComesWhileItLooks() {
         SteppedOwner owner = new SteppedOwner(this);
         Attempt attempt =
-                client.attempts.make(keys, owner, new Attempt.Request(LEASE, true, false), WaitLimit.endless());
+                client.attempts().make(keys, owner, new Attempt.Request(LEASE, true, false), WaitLimit.endless());
         Hold hold = hold(attempt);
         handoff.leaveLater(attempt);
         owner.step = () -> {
             hold.keepFor(20_000);
             hold.beginRelease(clock.nanoTime());
-            client.holds.remove(hold);
+            client.holds().remove(hold);
         };
         assertThat(command().need()).isEqualTo(PendingCommand.Need.LATER);
         owner.step();

@@ -101,7 +101,7 @@ class HeartbeatStepsTest extends StillClient {
         stranded.stranded = true;
         inspect();
         assertThat(command().call().script().name()).isEqualTo("leave");
-        assertThat(client.attempts.isEmpty()).isTrue();
+        assertThat(client.attempts().isEmpty()).isTrue();
     }
 
     @Test
@@ -115,13 +115,13 @@ class HeartbeatStepsTest extends StillClient {
         clock.heal();
         assertThat(due).hasSize(1);
         inspect();
-        assertThat(client.attempts.count()).isEqualTo(1);
+        assertThat(client.attempts().count()).isEqualTo(1);
     }
 
     @Test
     void waiter_isNotAskedForInTheGraceAfterAFailover() {
         queued();
-        client.epoch.next(clock.nanoTime() + 20_000 * MILLI);
+        client.epoch().next(clock.nanoTime() + 20_000 * MILLI);
         clock.advanceMillis(5_000);
         assertThat(inspect()).isEqualTo(clock.nanoTime() + 15_000 * MILLI);
         assertThat(due).isEmpty();
@@ -129,7 +129,7 @@ class HeartbeatStepsTest extends StillClient {
 
     /** From now on the server does not answer, and that is known at once. */
     private void silence() {
-        client.monitored
+        client.monitored()
                 .of(keys.lock())
                 .failed(
                         Scripts.locked(keys),
@@ -163,12 +163,12 @@ class HeartbeatStepsTest extends StillClient {
 
     @Test
     void waiterWithATimeOfItsOwn_bearsAnyOutage() {
-        Attempt timed = client.attempts.make(
+        Attempt timed = client.attempts().make(
                 keys,
-                client.owners.caller(),
+                client.owners().caller(),
                 new Attempt.Request(LEASE, true, false),
                 WaitLimit.within(clock.nanoTime(), Long.MAX_VALUE / 2, 1));
-        client.attempts.begin(timed);
+        client.attempts().begin(timed);
         silence();
         clock.advanceMillis(3_600_000);
         assertThat(inspect()).isEqualTo(look());
@@ -198,8 +198,8 @@ class HeartbeatStepsTest extends StillClient {
 
     @Test
     void place_isAsTheAnswerSays() {
-        Attempt waiter = client.attempts.make(hold(enter()), "condition", WaitLimit.endless());
-        client.attempts.begin(waiter);
+        Attempt waiter = client.attempts().make(hold(enter()), "condition", WaitLimit.endless());
+        client.attempts().begin(waiter);
         waiter.queued(clock.nanoTime(), 4, -1);
         Job job = heartbeat();
         answer(job, "WAITING", 6L, 9L);
@@ -249,7 +249,7 @@ class HeartbeatStepsTest extends StillClient {
     void heartbeatOfOneThatHasEnded_isFollowedByALeave() {
         Attempt waiter = queued();
         Job job = heartbeat();
-        client.attempts.end(waiter);
+        client.attempts().end(waiter);
         job.failed(new RedisException.Unanswered("away", true, null), clock.nanoTime());
         assertThat(commands()).hasSize(1);
         job.end();
@@ -260,7 +260,7 @@ class HeartbeatStepsTest extends StillClient {
     void heartbeatOfWhichNobodyWasTold_leavesTheWaiterInDoubt() {
         Attempt waiter = queued();
         Job job = heartbeat();
-        client.attempts.end(waiter);
+        client.attempts().end(waiter);
         job.end();
         assertThat(waiter.mayRun()).isTrue();
         assertThat(waiter.isHeartbeatInFlight()).isFalse();

@@ -3,6 +3,7 @@ package io.github.redislocks.waiting;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.LockLost;
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.ServerTimes;
@@ -20,7 +21,7 @@ import org.junit.jupiter.api.Test;
 class SettlementsTest extends StillClient {
 
     private Settlements.Settlement of(Attempt attempt, @Nullable Hold lost) {
-        return client.settlements.of(attempt, WaitLimit.endless(), lost);
+        return client.settlements().of(attempt, WaitLimit.endless(), lost);
     }
 
     private Settlements.Settlement of(Attempt attempt) {
@@ -47,12 +48,12 @@ class SettlementsTest extends StillClient {
         assertThat(settlement.settle(new Attempt.Grant(5, true, deadline, clock.nanoTime(), true)))
                 .isEqualTo(Result.HELD);
         Hold made = settlement.made;
-        assertThat(client.holds.get(keys, client.owners.caller())).isSameAs(made);
+        assertThat(client.holds().get(keys, client.owners().caller())).isSameAs(made);
         assertThat(made.deadlineNanos()).isEqualTo(deadline);
         assertThat(made.nextRenewalNanos()).isEqualTo(sent + Timing.renewalNanos(LEASE));
         assertThat(made.previousLost).isTrue();
         assertThat(made.token).isEqualTo(5);
-        assertThat(client.attempts.isUnderWay(attempt)).isFalse();
+        assertThat(client.attempts().isUnderWay(attempt)).isFalse();
         assertThat(attempt.had()).isNull();
         assertThat(commands()).isEmpty();
         assertThat(settlement.unconfirmed()).isNull();
@@ -63,9 +64,9 @@ class SettlementsTest extends StillClient {
         Attempt attempt = enter();
         // What the begin of the attempt wanted of it is far away.
         of(attempt).settle(grant(90, false));
-        assertThat(client.watchdog.isIdle()).isTrue();
+        assertThat(client.watchdog().isIdle()).isTrue();
         clock.advanceMillis(30);
-        assertThat(client.watchdog.isIdle()).isFalse();
+        assertThat(client.watchdog().isIdle()).isFalse();
     }
 
     @Test
@@ -77,9 +78,9 @@ class SettlementsTest extends StillClient {
 
     @Test
     void leaseOfItsOwn_isNotRenewed() {
-        Attempt attempt = client.attempts.make(
-                keys, client.owners.caller(), new Attempt.Request(LEASE, false, false), WaitLimit.endless());
-        client.attempts.begin(attempt);
+        Attempt attempt = client.attempts().make(
+                keys, client.owners().caller(), new Attempt.Request(LEASE, false, false), WaitLimit.endless());
+        client.attempts().begin(attempt);
         Settlements.Settlement settlement = of(attempt);
         settlement.settle(grant(10_000, true));
         assertThat(settlement.made.nextRenewalNanos()).isEqualTo(Long.MAX_VALUE);
@@ -89,13 +90,13 @@ class SettlementsTest extends StillClient {
     void grantWhoseTimeIsOver_hasLapsed() {
         Attempt attempt = enter();
         assertThat(of(attempt).settle(grant(0, true))).isEqualTo(Result.LAPSED);
-        assertThat(client.holds.all()).isEmpty();
-        assertThat(client.attempts.isUnderWay(attempt)).isTrue();
+        assertThat(client.holds().all()).isEmpty();
+        assertThat(client.attempts().isUnderWay(attempt)).isTrue();
     }
 
     @Test
     void grantAfterAFailover_hasLapsedUntilTheGraceIsOver() {
-        client.epoch.next(clock.nanoTime() + 10 * MILLI);
+        client.epoch().next(clock.nanoTime() + 10 * MILLI);
         Attempt attempt = enter();
         assertThat(of(attempt).settle(grant(10_000, true))).isEqualTo(Result.LAPSED);
         clock.advanceMillis(10);
@@ -105,7 +106,7 @@ class SettlementsTest extends StillClient {
     @Test
     void holdOfAGrantOfTheServerBefore_isRenewedAtOnce() {
         Settlements.Settlement settlement = of(enter());
-        client.epoch.next(clock.nanoTime());
+        client.epoch().next(clock.nanoTime());
         assertThat(settlement.settle(grant(10_000, true))).isEqualTo(Result.HELD);
         assertThat(settlement.made.nextRenewalNanos()).isEqualTo(clock.nanoTime());
     }
@@ -159,7 +160,7 @@ class SettlementsTest extends StillClient {
         Settlements.Settlement settlement = of(attempt);
         assertThat(settlement.settle(told)).isEqualTo(Result.OPEN);
         assertThat(settlement.pauseNanos(clock.nanoTime())).isEqualTo(Long.MAX_VALUE);
-        client.localQueue.exit(keys, holder.number);
+        client.localQueue().exit(keys, holder.number);
         assertThat(settlement.pauseNanos(clock.nanoTime())).isZero();
         assertThat(settlement.settle(told)).isEqualTo(Result.LAPSED);
     }
@@ -176,20 +177,20 @@ class SettlementsTest extends StillClient {
         Settlements.Settlement second = of(begin(true), first);
         second.settle(grant(10_000, true));
         assertThat(second.made.below).isSameAs(first);
-        client.losses.lose(second.made, LockLost.Reason.TAKEN);
+        client.losses().lose(second.made, LockLost.Reason.TAKEN);
         Settlements.Settlement third = of(begin(true), second.made);
         third.settle(grant(10_000, true));
         assertThat(third.made.below).isSameAs(first);
         assertThat(first.count()).isEqualTo(2);
-        client.holds.remove(third.made);
-        assertThat(client.holds.get(keys, client.owners.caller())).isSameAs(first);
+        client.holds().remove(third.made);
+        assertThat(client.holds().get(keys, client.owners().caller())).isSameAs(first);
     }
 
     @Test
     void attemptInDoubt_isLeftOnceItsHoldHasEnded() {
         Attempt attempt = enter();
-        ServerTimes.Date date = client.serverTimes.date(clock.nanoTime(), MILLI);
-        client.serverTimes.saw(redis.serverOf(keys.lock()), new Reply("LATE", List.of(1_000L)), clock.nanoTime());
+        ServerTimes.Date date = client.serverTimes().date(clock.nanoTime(), MILLI);
+        client.serverTimes().saw(redis.serverOf(keys.lock()), new Reply("LATE", List.of(1_000L)), clock.nanoTime());
         date.micros(redis.serverOf(keys.lock()));
         attempt.mayHaveRun(date);
         Settlements.Settlement settlement = of(attempt);
@@ -202,7 +203,7 @@ class SettlementsTest extends StillClient {
     @Test
     void holdThatWasSaidToBeForcedBefore_isAskedForAtOnce() {
         Attempt attempt = enter();
-        client.attempts.hurry(attempt);
+        client.attempts().hurry(attempt);
         Settlements.Settlement settlement = of(attempt);
         settlement.settle(grant(10_000, true));
         assertThat(settlement.made.nextRenewalNanos()).isLessThanOrEqualTo(clock.nanoTime());
@@ -211,10 +212,9 @@ class SettlementsTest extends StillClient {
 
     @Test
     void holdOfAClientThatWatchesDeletions_isAskedAboutSoon() {
-        LockClient watching =
-                new LockClient("client", Settings.DEFAULTS.withWatchDeletions(true), List.of(), clock, redis);
+        Inside watching = Inside.of(new LockClient("client", Settings.DEFAULTS.withWatchDeletions(true), List.of(), clock, redis));
         Attempt attempt = enter();
-        Settlements.Settlement settlement = watching.settlements.of(attempt, WaitLimit.endless(), null);
+        Settlements.Settlement settlement = watching.settlements().of(attempt, WaitLimit.endless(), null);
         settlement.settle(grant(29_000, true));
         assertThat(settlement.made.nextRenewalNanos()).isEqualTo(clock.nanoTime() + Timing.UNWATCHED_NANOS);
     }

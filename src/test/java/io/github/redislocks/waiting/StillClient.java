@@ -1,5 +1,6 @@
 package io.github.redislocks.waiting;
 
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.redis.Reply;
@@ -23,7 +24,7 @@ abstract class StillClient {
 
     final FakeClock clock = new FakeClock();
     final InMemoryRedis redis = new InMemoryRedis(clock.server());
-    final LockClient client = new LockClient("client", options(), List.of(), clock, redis);
+    final Inside client = Inside.of(new LockClient("client", options(), List.of(), clock, redis));
     final LockKeys keys = LockKeys.of("redis-locks", "job");
 
     StillClient() {
@@ -41,16 +42,16 @@ abstract class StillClient {
 
     /** A call of this thread that has begun. */
     Attempt begin(boolean fair) {
-        Attempt attempt = client.attempts.make(
-                keys, client.owners.caller(), new Attempt.Request(LEASE, true, fair), WaitLimit.endless());
-        client.attempts.begin(attempt);
+        Attempt attempt = client.attempts().make(
+                keys, client.owners().caller(), new Attempt.Request(LEASE, true, fair), WaitLimit.endless());
+        client.attempts().begin(attempt);
         return attempt;
     }
 
     /** One that stands in the local queue. */
     Attempt enter() {
         Attempt attempt = begin(false);
-        client.localQueue.enter(attempt);
+        client.localQueue().enter(attempt);
         return attempt;
     }
 
@@ -59,14 +60,14 @@ abstract class StillClient {
         long now = clock.nanoTime();
         Attempt.Grant grant = new Attempt.Grant(5, false, now + Timing.validityNanos(LEASE), now, true);
         Hold hold = new Hold(attempt, grant, now, now + Timing.renewalNanos(LEASE), null);
-        client.holds.put(hold);
+        client.holds().put(hold);
         return hold;
     }
 
     /** What was left to the background. */
     List<PendingCommand> commands() {
         List<PendingCommand> commands = new ArrayList<>();
-        client.watchdog.commands().forEach(commands::add);
+        client.watchdog().commands().forEach(commands::add);
         return commands;
     }
 

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
@@ -28,21 +29,21 @@ class UnattendedStepsTest extends StillClient {
     private final RedisException away = new RedisException.Unanswered("away", true, null);
 
     private final AtomicInteger woken = new AtomicInteger();
-    private LockClient used = client;
+    private Inside used = client;
     private Attempt attempt;
     private Acquisitions.Unattended way;
 
     @AfterEach
     void closeMailbox() {
-        used.mailbox.close();
+        used.mailbox().close();
     }
 
     private void start(WaitLimit limit) {
-        HandleOwner owner = used.owners.handle(woken, loss -> {});
+        HandleOwner owner = used.owners().handle(woken, loss -> {});
         owner.wakes(woken::incrementAndGet);
-        attempt = used.attempts.make(keys, owner, new Attempt.Request(LEASE, true, false), limit);
-        used.attempts.begin(attempt);
-        way = used.acquisitions.unattended(attempt, limit);
+        attempt = used.attempts().make(keys, owner, new Attempt.Request(LEASE, true, false), limit);
+        used.attempts().begin(attempt);
+        way = used.acquisitions().unattended(attempt, limit);
         way.begin();
     }
 
@@ -52,7 +53,7 @@ class UnattendedStepsTest extends StillClient {
 
     private int sent() {
         int count = 0;
-        for (PendingCommand command : used.watchdog.commands()) {
+        for (PendingCommand command : used.watchdog().commands()) {
             count += command instanceof BackgroundRequest ? 1 : 0;
         }
         return count;
@@ -61,7 +62,7 @@ class UnattendedStepsTest extends StillClient {
     /** The request that was sent last. */
     private PendingCommand last() {
         PendingCommand last = null;
-        for (PendingCommand command : used.watchdog.commands()) {
+        for (PendingCommand command : used.watchdog().commands()) {
             last = command;
         }
         return last;
@@ -86,13 +87,13 @@ class UnattendedStepsTest extends StillClient {
     }
 
     private void nothingIsUnderWay() {
-        assertThat(used.attempts.isEmpty()).isTrue();
-        assertThat(used.localQueue.size()).isZero();
+        assertThat(used.attempts().isEmpty()).isTrue();
+        assertThat(used.localQueue().size()).isZero();
     }
 
     /** Leaves Redis in the background, and then passes the turn on. */
     private void leaves() {
-        assertThat(used.attempts.isEmpty()).isTrue();
+        assertThat(used.attempts().isEmpty()).isTrue();
         assertThat(last()).isNotInstanceOf(BackgroundRequest.class);
         assertThat(last().call().script().name()).isEqualTo("leave");
         answer(last(), "FREED", 0L);
@@ -112,7 +113,7 @@ class UnattendedStepsTest extends StillClient {
         assertThat(way.advance()).isEqualTo(ENDED);
         assertThat(way.hold().token).isEqualTo(5);
         assertThat(way.hold().owner).isSameAs(attempt.owner);
-        assertThat(used.attempts.isEmpty()).isTrue();
+        assertThat(used.attempts().isEmpty()).isTrue();
         assertThat(sent()).isEqualTo(1);
     }
 
@@ -124,7 +125,7 @@ class UnattendedStepsTest extends StillClient {
         assertThat(attempt.nextHeartbeatNanos()).as("a look at the hold ahead").isGreaterThan(clock.nanoTime());
         assertThat(way.advance()).isEqualTo(Long.MAX_VALUE);
         assertThat(sent()).isZero();
-        used.localQueue.exit(keys, first.number);
+        used.localQueue().exit(keys, first.number);
         assertThat(send().script().name()).isEqualTo("take");
     }
 
@@ -135,7 +136,7 @@ class UnattendedStepsTest extends StillClient {
         answered("BUSY", 200L, 1_000_000L);
         assertThat(way.advance()).isBetween(1L, 10 * MILLI);
         assertThat(sent()).isEqualTo(1);
-        await().until(used.mailbox::isOpen);
+        await().until(used.mailbox()::isOpen);
         clock.advanceMillis(10);
         Call acquire = send();
         assertThat(acquire.script().name()).isEqualTo("acquire");
@@ -150,7 +151,7 @@ class UnattendedStepsTest extends StillClient {
 
     @Test
     void lockThatIsBusy_isAskedForAtOnce_ifTheMailboxIsOpen() throws InterruptedException {
-        used.mailbox.open(2_000 * MILLI);
+        used.mailbox().open(2_000 * MILLI);
         start();
         send();
         answered("BUSY", 200L, 1_000_000L);
@@ -159,7 +160,7 @@ class UnattendedStepsTest extends StillClient {
 
     @Test
     void mailboxWhoseThreadCannotBeStarted_isTriedAgainAfterAPause() throws InterruptedException {
-        used = new LockClient(
+        used = Inside.of(new LockClient(
                 "client",
                 options(),
                 List.of(),
@@ -172,7 +173,7 @@ class UnattendedStepsTest extends StillClient {
                                 throw new OutOfMemoryError("of the test");
                             }
                         },
-                        "client"));
+                        "client")));
         start();
         send();
         answered("BUSY", 200L, 1_000_000L);
@@ -235,7 +236,7 @@ class UnattendedStepsTest extends StillClient {
         start();
         send();
         assertThat(way.cancel()).isFalse();
-        assertThat(used.attempts.isUnderWay(attempt)).isTrue();
+        assertThat(used.attempts().isUnderWay(attempt)).isTrue();
         granted();
         assertThat(way.cancel()).isTrue();
         leaves();
@@ -257,7 +258,7 @@ class UnattendedStepsTest extends StillClient {
         start();
         way.advance();
         assertThat(way.cancel()).isTrue();
-        assertThat(used.attempts.all()).containsExactly(first);
+        assertThat(used.attempts().all()).containsExactly(first);
         assertThat(commands()).isEmpty();
     }
 
@@ -275,7 +276,7 @@ class UnattendedStepsTest extends StillClient {
 
     @Test
     void oneWithATime_leavesAtItsEnd_withoutWaiting() throws InterruptedException {
-        used.mailbox.open(2_000 * MILLI);
+        used.mailbox().open(2_000 * MILLI);
         start(WaitLimit.within(clock.nanoTime(), 50 * MILLI, 0));
         send();
         answered("BUSY", 200L, 1_000_000L);
