@@ -44,8 +44,7 @@ class AsyncHandleTest extends FakeTime {
 
     /** Nothing of the client's is left but last tokens. */
     private void assertNothingLeft() {
-        await().pollInterval(Duration.ofMillis(1))
-                .until(() -> inside.attempts().isEmpty());
+        await().pollInterval(Duration.ofMillis(1)).until(() -> inside.attempts().isEmpty());
         passUntil(
                 () -> server.zset(KEY + ":queue").isEmpty() && server.hash(KEY).isEmpty());
         assertThat(server.hash(KEY + ":waiters")).isEmpty();

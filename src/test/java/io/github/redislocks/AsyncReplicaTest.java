@@ -87,8 +87,8 @@ class AsyncReplicaTest extends FakeTime {
     void cancel_whileItPausesBetweenTwoAttempts_leavesNothing() {
         redis.confirmBy(1);
         CompletableFuture<LockHandle> future = acquire();
-        await().until(() -> redis.log().count("take", "acquire") >= 1
-                && inside.attempts().isEmpty());
+        await().until(() ->
+                redis.log().count("take", "acquire") >= 1 && inside.attempts().isEmpty());
         future.cancel(true);
         await().until(() -> inside.async().count() == 0);
         passUntil(() -> server.hash(KEY).isEmpty());

@@ -126,9 +126,7 @@ class AvailabilityTest extends FakeTime {
         long sent = clock.nanoTime();
         pass(11_000);
         // Its connection led nowhere, and it had a long command timeout.
-        inside.monitored()
-                .of(KEY)
-                .failed(Scripts.locked(keys), unanswered, sent, 11_000_000_000L, clock.nanoTime());
+        inside.monitored().of(KEY).failed(Scripts.locked(keys), unanswered, sent, 11_000_000_000L, clock.nanoTime());
         pass(1_000);
         assertThat(waiter.isAlive()).isTrue();
         other.unlock();

@@ -122,11 +122,12 @@ class DrainTest extends FakeTime {
     /** The record of a loss, of which something happens when the closing thread looks at it. */
     private Hold lost(int number, Runnable onLook) {
         Inside client = inside;
-        Attempt attempt = client.attempts().make(
-                LockKeys.of("redis-locks", "lost" + number),
-                client.owners().caller(),
-                new Attempt.Request(30_000, true, false),
-                WaitLimit.endless());
+        Attempt attempt = client.attempts()
+                .make(
+                        LockKeys.of("redis-locks", "lost" + number),
+                        client.owners().caller(),
+                        new Attempt.Request(30_000, true, false),
+                        WaitLimit.endless());
         Attempt.Grant grant = new Attempt.Grant(5, false, clock.nanoTime() + 1, clock.nanoTime(), true);
         Hold hold = new Hold(attempt, grant, clock.nanoTime(), Long.MAX_VALUE, null) {
             @Override
@@ -180,8 +181,7 @@ class DrainTest extends FakeTime {
             Returning holder = new Returning();
             holder.start();
             await().until(() -> inside.holds().all().stream().anyMatch(Hold::isOpen));
-            List<Boolean> open =
-                    inside.holds().all().stream().map(Hold::isOpen).toList();
+            List<Boolean> open = inside.holds().all().stream().map(Hold::isOpen).toList();
             if (!open.get(0) && !open.get(open.size() - 1)) {
                 return holder;
             }

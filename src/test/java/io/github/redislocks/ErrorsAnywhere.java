@@ -3,6 +3,7 @@ package io.github.redislocks;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 
 /**
  * Calls that meet errors at any point of their way, one or several on end: they are thrown by the clock, which a call
@@ -24,12 +25,18 @@ abstract class ErrorsAnywhere extends FakeTime {
         locked = true;
     }
 
-    /** Does it again and again, each time with the errors one reading later, until none of them is met. */
+    /** Makes the calls again and again, each time with the errors one reading of the clock later, until none is met. */
     final void withErrorsAnywhere(int count, Calls calls) {
+        Thread caller = Thread.currentThread();
+        withErrorsAnywhere(thread -> thread == caller, count, calls);
+    }
+
+    /** As above, with the errors in the threads that a test names. */
+    final void withErrorsAnywhere(Predicate<Thread> in, int count, Calls calls) {
         boolean met = true;
         for (int first = 1; met; first++) {
             locked = false;
-            clock.failReadings(first, count);
+            clock.failReadings(in, first, count);
             try {
                 whileTimePasses(() -> run(calls));
             } catch (InternalError e) {

@@ -41,8 +41,9 @@ abstract class FakeTime {
     final List<LockLost> losses = new CopyOnWriteArrayList<>();
     final RedisLocks locks = RedisLocks.on(redis, options(), LossListener.to(losses::add), clock);
     final RedisLocks others = RedisLocks.on(server.another(), Settings.DEFAULTS, List.of(), clock);
-    /** What the first client remembers. */
+    /** The parts of the first client. */
     final Inside inside = inside(locks);
+
     final RedisReentrantLock lock = locks.reentrantLock("job");
     final RedisReentrantLock other = others.reentrantLock("job");
     /** To whom a message of their own did not come back. */

@@ -85,11 +85,12 @@ class FakeTimeTest extends FakeTime {
         Busy busy = new Busy(clock::nanoTime);
         Inside client = inside;
         Thread caller = new Thread(() -> {
-            Attempt attempt = client.attempts().make(
-                    LockKeys.of("redis-locks", "job"),
-                    client.owners().caller(),
-                    new Attempt.Request(30_000, true, false),
-                    WaitLimit.endless());
+            Attempt attempt = client.attempts()
+                    .make(
+                            LockKeys.of("redis-locks", "job"),
+                            client.owners().caller(),
+                            new Attempt.Request(30_000, true, false),
+                            WaitLimit.endless());
             client.attempts().begin(attempt);
             busy.work();
             client.attempts().end(attempt);

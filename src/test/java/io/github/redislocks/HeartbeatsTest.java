@@ -29,8 +29,8 @@ class HeartbeatsTest extends FakeTime {
 
     private final Inside client = inside;
     private final Heartbeats heartbeats = client.heartbeats();
-    private final Attempt attempt = client.attempts().make(
-            LockKeys.of("redis-locks", "job"), client.owners().caller(), REQUEST, WaitLimit.endless());
+    private final Attempt attempt = client.attempts()
+            .make(LockKeys.of("redis-locks", "job"), client.owners().caller(), REQUEST, WaitLimit.endless());
 
     @BeforeEach
     void beginAttempt() {

@@ -71,10 +71,8 @@ class LookoutTest extends FakeTime {
         Waiter first = waiterAtTheGate();
         Waiter second = new Waiter();
         second.start();
-        await().until(() -> inside.attempts().all().stream()
-                        .filter(Attempt::isInLocalQueue)
-                        .count()
-                == 2);
+        await().until(() ->
+                inside.attempts().all().stream().filter(Attempt::isInLocalQueue).count() == 2);
         pass(5 * HEARTBEAT_MILLIS);
         assertThat(redis.log().count("held")).isBetween(4, 6);
         assertThat(lock.isHeldByCurrentThread()).isTrue();

@@ -1,10 +1,10 @@
 package io.github.redislocks;
 
-import io.github.redislocks.engine.Inside;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
@@ -25,8 +25,9 @@ class MaximumHoldsTest {
         try (RedisLocks locks = RedisLocks.on(redis, Settings.DEFAULTS, List.of(), Clock.SYSTEM)) {
             RedisReentrantLock lock = locks.reentrantLock("job");
             lock.lock();
-            Hold hold =
-                    Inside.of(locks.client()).holds().get(LockKeys.of(Settings.DEFAULT_KEY_PREFIX, "job"), Thread.currentThread());
+            Hold hold = Inside.of(locks.client())
+                    .holds()
+                    .get(LockKeys.of(Settings.DEFAULT_KEY_PREFIX, "job"), Thread.currentThread());
             // Nobody can wait for two thousand million re-entries.
             while (hold.count() < Integer.MAX_VALUE) {
                 hold.standsFor(hold);

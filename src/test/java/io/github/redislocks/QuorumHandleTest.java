@@ -1,10 +1,10 @@
 package io.github.redislocks;
 
-import io.github.redislocks.engine.Inside;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Timing;
@@ -50,7 +50,8 @@ class QuorumHandleTest {
     void acquireAsync_behindAnotherClient_hasTheLockAfterIt() throws Exception {
         LockHandle first = others.acquire("job");
         CompletableFuture<LockHandle> second = locks.acquireAsync("job");
-        await().until(() -> Inside.of(locks.client()).attempts().all().stream().anyMatch(attempt -> attempt.position() != null));
+        await().until(() ->
+                Inside.of(locks.client()).attempts().all().stream().anyMatch(attempt -> attempt.position() != null));
         assertThat(second).isNotDone();
         first.close();
         LockHandle handle = get(second);

@@ -1,6 +1,5 @@
 package io.github.redislocks;
 
-import io.github.redislocks.engine.Inside;
 import static io.github.redislocks.QuorumTwins.KEY;
 import static io.github.redislocks.QuorumTwins.script;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -8,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.testkit.twin.Fault;
@@ -550,7 +550,8 @@ class QuorumTest {
         locker.start();
         withdrawals.awaitParked(1, SOON);
         one.reachOnly("ABC");
-        await().atMost(SOON).until(() -> Inside.of(one.locks.client()).holds().all().size() == 1);
+        await().atMost(SOON)
+                .until(() -> Inside.of(one.locks.client()).holds().all().size() == 1);
         assertThat(masters.votes()).isEqualTo("ABC");
         withdrawals.release();
         await().atMost(SOON).until(() -> one.nodes.get(2).log().count("withdraw") > 0);

@@ -1,12 +1,12 @@
 package io.github.redislocks;
 
-import io.github.redislocks.engine.Inside;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.concurrent.Uninterruptibles;
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.quorum.Quorum;
 import io.github.redislocks.quorum.QuorumNode;
 import io.github.redislocks.redis.Redis;

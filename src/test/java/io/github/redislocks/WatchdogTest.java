@@ -166,7 +166,8 @@ class WatchdogTest extends FakeTime {
         settle();
         // It does not run: as if it was closed before it had looked.
         Inside client = inside;
-        MonitoredRedis outages = new MonitoredRedis(client.settings(), clock, client.redis(), new EventNotifier(List.of()));
+        MonitoredRedis outages =
+                new MonitoredRedis(client.settings(), clock, client.redis(), new EventNotifier(List.of()));
         BatchSender closing = new BatchSender(
                 clock,
                 client.redis(),

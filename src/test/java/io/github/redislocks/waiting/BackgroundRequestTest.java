@@ -24,35 +24,36 @@ class BackgroundRequestTest extends StillClient {
     private final AtomicInteger woken = new AtomicInteger();
     private final List<Object> told = new ArrayList<>();
     private @Nullable Error error;
-    private final BackgroundRequest request = new BackgroundRequest(clock, client.monitored(), attempt(), 2_000 * MILLI) {
-        @Override
-        Call request(long nanos, long timeoutNanos) {
-            return Scripts.locked(keys);
-        }
+    private final BackgroundRequest request =
+            new BackgroundRequest(clock, client.monitored(), attempt(), 2_000 * MILLI) {
+                @Override
+                Call request(long nanos, long timeoutNanos) {
+                    return Scripts.locked(keys);
+                }
 
-        @Override
-        void heard(Reply answer, long nanos) {
-            if (error != null) {
-                throw error;
-            }
-            told.add(answer.code() + " " + nanos);
-        }
+                @Override
+                void heard(Reply answer, long nanos) {
+                    if (error != null) {
+                        throw error;
+                    }
+                    told.add(answer.code() + " " + nanos);
+                }
 
-        @Override
-        void missed(RedisException why) {
-            told.add(why);
-        }
+                @Override
+                void missed(RedisException why) {
+                    told.add(why);
+                }
 
-        @Override
-        void mayHaveRun() {
-            told.add("may have run");
-        }
+                @Override
+                void mayHaveRun() {
+                    told.add("may have run");
+                }
 
-        @Override
-        void leave() {
-            told.add("leaves");
-        }
-    };
+                @Override
+                void leave() {
+                    told.add("leaves");
+                }
+            };
 
     private Attempt attempt() {
         HandleOwner owner = client.owners().handle(woken, loss -> {});

@@ -64,7 +64,8 @@ class ConfirmNowTest extends StillClient {
         assertThat(settlement.made.nextRenewalNanos()).isEqualTo(clock.nanoTime() + Timing.renewalNanos(LEASE));
         assertThat(settlement.unconfirmed()).isNull();
         assertThat(sent()).isEqualTo(1);
-        assertThat(redis.log().calls().get(1).call().acks()).isEqualTo(client.settings().acks());
+        assertThat(redis.log().calls().get(1).call().acks())
+                .isEqualTo(client.settings().acks());
     }
 
     @Test

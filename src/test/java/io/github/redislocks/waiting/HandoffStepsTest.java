@@ -158,8 +158,8 @@ class HandoffStepsTest extends StillClient {
     }
 
     private Attempt of(Inside other) {
-        Attempt attempt = other.attempts().make(
-                keys, other.owners().caller(), new Attempt.Request(LEASE, true, false), WaitLimit.endless());
+        Attempt attempt = other.attempts()
+                .make(keys, other.owners().caller(), new Attempt.Request(LEASE, true, false), WaitLimit.endless());
         other.attempts().begin(attempt);
         return attempt;
     }
@@ -287,7 +287,9 @@ class HandoffStepsTest extends StillClient {
         command().failed(new RedisException.Unanswered("away", true, null), clock.nanoTime());
         thread.join();
         assertThat(client.attempts().isUnderWay(leaving)).isFalse();
-        assertThat(client.localQueue().size()).as("the leave still has the turn").isEqualTo(1);
+        assertThat(client.localQueue().size())
+                .as("the leave still has the turn")
+                .isEqualTo(1);
         command().giveUp();
         assertThat(client.localQueue().size()).isZero();
     }
@@ -586,7 +588,8 @@ class HandoffStepsTest extends StillClient {
     void commands_lastAsLongAsWhatTheyWouldEnd() {
         Attempt holder = enter();
         PendingCommand release = releaseLater(holder, null);
-        clock.advanceMillis((2 * client.settings().commandTimeoutNanos() + client.settings().leftoverNanos(LEASE)) / MILLI);
+        clock.advanceMillis(
+                (2 * client.settings().commandTimeoutNanos() + client.settings().leftoverNanos(LEASE)) / MILLI);
         assertThat(release.isDue(clock.nanoTime())).isTrue();
         clock.advanceMillis(1);
         assertThat(release.isDue(clock.nanoTime())).isFalse();

@@ -163,11 +163,12 @@ class HeartbeatStepsTest extends StillClient {
 
     @Test
     void waiterWithATimeOfItsOwn_bearsAnyOutage() {
-        Attempt timed = client.attempts().make(
-                keys,
-                client.owners().caller(),
-                new Attempt.Request(LEASE, true, false),
-                WaitLimit.within(clock.nanoTime(), Long.MAX_VALUE / 2, 1));
+        Attempt timed = client.attempts()
+                .make(
+                        keys,
+                        client.owners().caller(),
+                        new Attempt.Request(LEASE, true, false),
+                        WaitLimit.within(clock.nanoTime(), Long.MAX_VALUE / 2, 1));
         client.attempts().begin(timed);
         silence();
         clock.advanceMillis(3_600_000);

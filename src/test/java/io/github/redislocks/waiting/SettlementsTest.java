@@ -78,8 +78,8 @@ class SettlementsTest extends StillClient {
 
     @Test
     void leaseOfItsOwn_isNotRenewed() {
-        Attempt attempt = client.attempts().make(
-                keys, client.owners().caller(), new Attempt.Request(LEASE, false, false), WaitLimit.endless());
+        Attempt attempt = client.attempts()
+                .make(keys, client.owners().caller(), new Attempt.Request(LEASE, false, false), WaitLimit.endless());
         client.attempts().begin(attempt);
         Settlements.Settlement settlement = of(attempt);
         settlement.settle(grant(10_000, true));
@@ -212,7 +212,8 @@ class SettlementsTest extends StillClient {
 
     @Test
     void holdOfAClientThatWatchesDeletions_isAskedAboutSoon() {
-        Inside watching = Inside.of(new LockClient("client", Settings.DEFAULTS.withWatchDeletions(true), List.of(), clock, redis));
+        Inside watching = Inside.of(
+                new LockClient("client", Settings.DEFAULTS.withWatchDeletions(true), List.of(), clock, redis));
         Attempt attempt = enter();
         Settlements.Settlement settlement = watching.settlements().of(attempt, WaitLimit.endless(), null);
         settlement.settle(grant(29_000, true));

@@ -42,8 +42,8 @@ abstract class StillClient {
 
     /** A call of this thread that has begun. */
     Attempt begin(boolean fair) {
-        Attempt attempt = client.attempts().make(
-                keys, client.owners().caller(), new Attempt.Request(LEASE, true, fair), WaitLimit.endless());
+        Attempt attempt = client.attempts()
+                .make(keys, client.owners().caller(), new Attempt.Request(LEASE, true, fair), WaitLimit.endless());
         client.attempts().begin(attempt);
         return attempt;
     }
