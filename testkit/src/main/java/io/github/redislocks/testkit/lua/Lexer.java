@@ -84,12 +84,12 @@ final class Lexer {
         return sign();
     }
 
-    private interface Test {
-        boolean holds(char c);
+    private interface CharacterSet {
+        boolean contains(char c);
     }
 
-    private void skip(Test test) {
-        while (at < text.length() && test.holds(text.charAt(at))) {
+    private void skip(CharacterSet skipped) {
+        while (at < text.length() && skipped.contains(text.charAt(at))) {
             at++;
         }
     }
