@@ -85,7 +85,7 @@ class QuorumHandleTest {
     }
 
     @Test
-    void maxHold_endsAHold_andTheNextClientHasIt() throws Exception {
+    void maxHold_hasPassed_nextClientGetsTheLock() throws Exception {
         LockHandle hung = locks.acquire("job", LockOptions.defaults().maxHold(Duration.ofSeconds(1)));
         CompletableFuture<LockLost> lost = hung.lost().toCompletableFuture();
         LockHandle next = get(others.acquireAsync("job"));
@@ -96,7 +96,7 @@ class QuorumHandleTest {
         next.close();
     }
 
-    /** The masters have a clock of their own, by which the votes do not end here. */
+    /** The masters have clocks of their own, by which the votes do not expire here. */
     @Test
     void maxHold_limitsWhatEachMasterIsAskedFor() throws Exception {
         FakeClock clock = new FakeClock();
@@ -118,7 +118,7 @@ class QuorumHandleTest {
     }
 
     @Test
-    void severalLocks_areHadAllOrNone() throws Exception {
+    void severalLocks_areAcquiredAllOrNone() throws Exception {
         MultiLock several = others.multiLock("b", "a");
         try (MultiLockHandle held = locks.acquireAll(List.of("a", "b"))) {
             held.ensureHeld();

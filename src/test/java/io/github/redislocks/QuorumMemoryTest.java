@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Tests that a client of a quorum remembers nothing about attempts that have ended, whatever its masters do. */
+/** A client of a quorum remembers nothing about attempts that are over, whatever its masters do. */
 @Timeout(60)
 @Tag("long")
 class QuorumMemoryTest {
@@ -60,7 +60,7 @@ class QuorumMemoryTest {
     void acquisitions_oneMasterFrozen_leaveOnlyWhatItWasSent() {
         HeldCalls held = client.nodes.get(4).hold(call -> true);
         lockAndUnlock(TIMES);
-        // It was sent a vote on each connection, and then one at a time; each is remembered twice.
+        // The master was sent a vote on each connection, and then one at a time; the client remembers each twice.
         await().atMost(SOON).untilAsserted(() -> assertThat(remembered()).isLessThan(100));
         held.release();
         client.nodes.get(4).heal();
@@ -95,14 +95,14 @@ class QuorumMemoryTest {
         for (int i = 0; i < 40; i++) {
             assertThat(client.lock.tryLock()).isFalse();
         }
-        // One that has not answered yet is asked as well: if this machine stalls, that happens.
+        // A master that has not answered yet is asked as well, which happens if this machine stalls.
         assertThat(client.nodes.subList(0, 3)).allMatch(node -> node.log().count("withdraw") < 20);
         await().atMost(SOON).until(() -> masters.votes().equals("ABC"));
         assertThat(client.nodes.subList(3, 5)).allMatch(node -> node.log().count("withdraw") >= 20);
     }
 
     @Test
-    void waiter_asksTheMastersOnceAHeartbeat() {
+    void waiter_asksTheMastersOncePerHeartbeat() {
         QuorumTwins.Client holder = masters.connect();
         holder.lock.lock();
         Thread waiter = new Thread(() -> {
@@ -112,7 +112,7 @@ class QuorumMemoryTest {
         waiter.start();
         await().atMost(SOON).until(() -> client.runs("vote") >= 2 * QuorumTwins.NODES);
         boolean withdrawn = true;
-        // A stall of this machine makes a vote late, which is taken back; but not round after round.
+        // A stall of this machine makes a vote late, and the vote is withdrawn; but not in each round.
         for (int round = 0; withdrawn && round < ROUNDS; round++) {
             client.nodes.forEach(node -> node.log().clear());
             await().atMost(SOON).until(() -> client.runs("vote") >= 2 * QuorumTwins.NODES);

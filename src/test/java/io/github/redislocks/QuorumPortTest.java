@@ -97,10 +97,10 @@ class QuorumPortTest {
     }
 
     @Test
-    void heartbeat_afterTheAttemptHasWon_neverTakesItsVotesBack() {
+    void heartbeat_afterTheAttemptHasWon_neverWithdrawsItsVotes() {
         assertThat(acquire().code()).isEqualTo("OK");
         await().atMost(SOON).until(() -> votes() == 3);
-        // From now on nobody would vote: a vote that came to nothing would be withdrawn, and the lock with it.
+        // No master would vote from now on: if the vote were withdrawn, the lock would be lost with it.
         List<HeldCalls> held = hold(call ->
                 call.script().name().equals("keep") || call.script().name().equals("vote"));
         CompletableFuture<Outcome> asked = CompletableFuture.supplyAsync(this::heartbeat);
@@ -117,7 +117,7 @@ class QuorumPortTest {
     }
 
     @Test
-    void heartbeat_whileTheAttemptAsks_doesNotAskBesides() throws Exception {
+    void heartbeat_whileTheAttemptAsks_asksForNoVotes() throws Exception {
         List<HeldCalls> held = hold(script("vote"));
         CompletableFuture<Reply> asked = CompletableFuture.supplyAsync(this::acquire);
         held.get(0).awaitParked(1, SOON);
@@ -137,7 +137,7 @@ class QuorumPortTest {
         return quorum.run(Scripts.leave(keys, attempt.owner, attempt.number, false, null, false), SECOND);
     }
 
-    /** A quorum that has answered nothing is not to be taken for one that is there. */
+    /** A quorum that has answered nothing must not count as reachable. */
     @Test
     void leave_ofWhatNoMajorityMayHave_isNoAnswerOfTheQuorum() {
         assertThat(leave().code()).isEqualTo(Reply.UNASKED);
@@ -154,7 +154,7 @@ class QuorumPortTest {
         assertThat(leave().code()).isEqualTo(Reply.UNASKED);
         nodes.forEach(node -> node.down(false));
         AtomicInteger number = new AtomicInteger(8);
-        // Until the circuit breakers let each master be asked again.
+        // Until the circuit breakers allow a call to each master again.
         await().atMost(SOON).ignoreExceptions().until(() -> {
             attempt = new Attempt(
                     number.incrementAndGet(),
@@ -168,7 +168,7 @@ class QuorumPortTest {
     }
 
     @Test
-    void acquire_afterTheHeartbeatHasWon_isToldAsItAsked() {
+    void acquire_afterTheHeartbeatHasWon_getsTheReplyThatItExpects() {
         assertThat(acquire().code()).isEqualTo("OK");
         quorum.run(Scripts.leave(keys, attempt.owner, attempt.number, false, null, false), SECOND);
         await().until(() -> votes() == 0);
@@ -266,7 +266,7 @@ class QuorumPortTest {
         assertThat(masters).allMatch(master -> !master.zset(keys.all().get(1)).containsKey("client:2"));
     }
 
-    /** A port of which the test does some of the work; null leaves it to the master. */
+    /** A port of which the test answers some methods; null leaves the method to the master. */
     private static Redis faced(Redis master, Function<Method, @Nullable Supplier<Object>> work) {
         return (Redis) Proxy.newProxyInstance(
                 Redis.class.getClassLoader(), new Class<?>[] {Redis.class}, (proxy, method, args) -> {
@@ -300,7 +300,7 @@ class QuorumPortTest {
                     new Owner("client:1"),
                     new Attempt.Request(30_000, true, false),
                     WaitLimit.endless());
-            // The two others answer at once, but for a machine that stalls.
+            // The two other masters answer at once, unless this machine stalls.
             Reply acquired = quorum.run(Scripts.acquire(attempt, times.date(0, PATIENCE), true, 0), PATIENCE);
             assertThat(acquired.code()).isEqualTo("OK");
             Call heartbeat = Scripts.heartbeat(attempt, times.date(0, PATIENCE));
@@ -313,7 +313,7 @@ class QuorumPortTest {
             Reply left = quorum.run(Scripts.leave(keys, attempt.owner, attempt.number, false, null, false), PATIENCE);
             assertThat(left.code()).isEqualTo("DONE");
         }
-        // Messages and heartbeats are sent one by one, by a thread that nobody waits for.
+        // Messages and heartbeats are sent one by one, by a thread that no caller waits for.
         await().until(() -> errors.get() > 20);
     }
 
@@ -338,7 +338,7 @@ class QuorumPortTest {
         assertThat(System.nanoTime() - began).isLessThan(15 * SECOND);
     }
 
-    /** Of a server that was away when the client connected, and is found under two names. */
+    /** A server that was away when the client connected, and that is then reached under two names. */
     @Test
     void serverUnderTwoNames_metLater_hasOneVote() {
         quorum.close();
@@ -363,7 +363,7 @@ class QuorumPortTest {
     }
 
     @Test
-    void subscriptionToOneMaster_thatIsOpenOnOneSideOnly_isMadeAnew() {
+    void subscriptionToOneMaster_openOnOneSideOnly_isOpenedAgain() {
         quorum.close();
         InMemoryRedis face = masters.get(2).another();
         AtomicInteger subscribed = new AtomicInteger();
@@ -386,7 +386,7 @@ class QuorumPortTest {
     }
 
     @Test
-    void subscription_thatHears_isKept() {
+    void subscription_thatReceives_staysOpen() {
         quorum.close();
         InMemoryRedis face = masters.get(2).another();
         AtomicInteger subscribed = new AtomicInteger();

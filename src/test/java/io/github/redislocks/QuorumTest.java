@@ -60,7 +60,7 @@ class QuorumTest {
     }
 
     @Test
-    void lock_minorityAway_isHadAndKept() {
+    void lock_minorityAway_isAcquiredAndHeld() {
         one.reachOnly("ACE");
         one.lock.lock();
         assertThat(one.lock.isHeldByCurrentThread()).isTrue();
@@ -72,7 +72,7 @@ class QuorumTest {
     }
 
     @Test
-    void tryLock_majorityAway_tellsWhichMastersAndWhy() {
+    void tryLock_majorityAway_namesTheMastersAndReasons() {
         one.reachOnly("BD");
         assertThatThrownBy(one.lock::tryLock)
                 .isInstanceOf(LockUnavailableException.class)
@@ -93,7 +93,7 @@ class QuorumTest {
     }
 
     @Test
-    void tryLock_timed_endsInItsTimeWithAFrozenMajority() throws InterruptedException {
+    void tryLock_timed_frozenMajority_returnsInTime() throws InterruptedException {
         List<HeldCalls> held = new ArrayList<>();
         one.nodes.subList(0, 3).forEach(node -> held.add(node.hold(call -> true)));
         long began = System.nanoTime();
@@ -120,7 +120,7 @@ class QuorumTest {
         assertThat(two.lock.previousHolderLost()).isFalse();
     }
 
-    /** A client that died has left a vote on D and on E, of which a majority knows nothing. */
+    /** A dead client has left a vote on D and on E, of which no majority knows. */
     @Test
     void renewal_behindTheVoteOfADeadRival_hasTheMasterAgainWhenThatHasLapsed() {
         one.reachOnly("ABC");
@@ -130,14 +130,14 @@ class QuorumTest {
                 .toList();
         assertThat(two.lock.tryLock()).isFalse();
         withdrawals.forEach(held -> held.awaitParked(1, SOON));
-        // The last of its votes may still be on its way.
+        // The last vote may still be under way.
         await().atMost(SOON).until(() -> masters.votes().equals("ABCDE"));
         two.reachOnly("");
         masters.servers("DE").forEach(server -> server.stepMillis(LEASE.toMillis() + 1));
         assertThat(masters.votes()).isEqualTo("ABC");
         one.reachOnly("ABCDE");
         await().atMost(SOON).until(() -> masters.votes().equals("ABCDE"));
-        // Two others may fail now.
+        // Two other masters may fail now.
         masters.servers("AB").forEach(InMemoryRedis::restart);
         long renewals = one.nodes.get(4).log().count("vote");
         await().atMost(SOON).until(() -> one.nodes.get(4).log().count("vote") >= renewals + 3);
@@ -163,14 +163,14 @@ class QuorumTest {
                         && masters.votes().isEmpty());
     }
 
-    /** Lets a call run that was held on its way to a node, perhaps for longer than its caller waits. */
+    /** Lets a call run that was held back on its way to a node, perhaps for longer than its caller waits. */
     private static void runsNow(QuorumTwins.Client client, HeldCalls held, int node) {
         held.release();
         held.abandoned().forEach(call -> client.nodes.get(node).runLate(call));
     }
 
     @Test
-    void renewal_majorityForgotAndAnotherHadTheLock_tellsTheLoss() {
+    void renewal_majorityForgotAndAnotherHeldTheLock_reportsTheLoss() {
         one.lock.lock();
         await().atMost(SOON).until(() -> masters.votes().equals("ABCDE"));
         masters.servers("ABC").forEach(InMemoryRedis::flushAll);
@@ -182,7 +182,7 @@ class QuorumTest {
     }
 
     @Test
-    void renewal_majorityRestarted_tellsTheLoss() {
+    void renewal_majorityRestarted_reportsTheLoss() {
         one.lock.lock();
         await().atMost(SOON).until(() -> masters.votes().equals("ABCDE"));
         masters.servers("ABC").forEach(InMemoryRedis::restart);
@@ -225,7 +225,7 @@ class QuorumTest {
         assertThat(one.lock.isHeldByCurrentThread()).isFalse();
     }
 
-    /** The votes of D and E never came, and A and B fail before the next renewal, which here never comes. */
+    /** The votes of D and E never arrived, and A and B fail before the next renewal, which never comes here. */
     @Test
     void reentry_majorityOfTheOthers_getsTheirVotesFirst() throws InterruptedException {
         FakeClock clock = new FakeClock();
@@ -234,7 +234,7 @@ class QuorumTest {
         still.lock.lock();
         still.reachOnly("CDE");
         Thread caller = Thread.currentThread();
-        // Masters that did not answer just now are left alone for some 10 ms, after which it is tried again.
+        // The client leaves masters that did not answer alone for some 10 ms, and then tries again.
         Thread time = new Thread(() -> {
             while (!Thread.currentThread().isInterrupted()) {
                 LockSupport.parkNanos(5_000_000);
@@ -264,7 +264,7 @@ class QuorumTest {
     }
 
     @Test
-    void restart_ofAMajority_isToldToWhoeverAsks() {
+    void restart_ofAMajority_isReportedToEachCaller() {
         masters.servers("CDE").forEach(InMemoryRedis::restart);
         assertThatThrownBy(two.lock::tryLock)
                 .isInstanceOf(LockUnavailableException.class)
@@ -273,7 +273,7 @@ class QuorumTest {
                 .hasMessageContaining("lock() waits for them");
     }
 
-    /** As when a site starts: the masters answer from the first moment on, and vote later than retryFor would wait. */
+    /** As at the start of a site: the masters answer from the first moment on, but vote only after retryFor is over. */
     @Test
     void lock_freshMasters_waitsUntilTheyVote() throws InterruptedException {
         masters.servers("ABCDE").forEach(InMemoryRedis::restart);
@@ -340,9 +340,9 @@ class QuorumTest {
         }
     }
 
-    /** The old server is gone, with the votes that it did not replicate; the new one has run for an hour. */
+    /** The old server is gone, with the votes that it had not replicated; the new one has run for an hour. */
     @Test
-    void promotion_ofAReplicaThatLags_givesNoVoteUntilWhatItMayNotKnowHasEnded() {
+    void promotion_ofAReplicaThatLags_givesNoVoteUntilUnknownVotesHaveExpired() {
         one.reachOnly("ABC");
         one.lock.lock();
         two.lock.isLocked();
@@ -387,7 +387,7 @@ class QuorumTest {
     }
 
     @Test
-    void clockJump_ofOneMaster_letsTwoHoldAndOnlyTokensTell() {
+    void clockJump_ofOneMaster_letsTwoHold_andTokensDiffer() {
         one.reachOnly("ABC");
         one.lock.lock();
         masters.server('C').stepMillis(60_000);
@@ -418,7 +418,7 @@ class QuorumTest {
                 .containsOnly(Long.toString(late.lock.fencingToken()));
     }
 
-    /** The client does not know that A's clock is ahead, and A gives its vote when the others have decided. */
+    /** The client does not know that A's clock is ahead, and A gives its vote after the others have decided. */
     private QuorumTwins.Client holdOfWhichAHasAnotherToken(Clock clock) {
         QuorumTwins.Client holder = masters.connect(clock);
         masters.server('A').stepMillis(60_000);
@@ -479,7 +479,7 @@ class QuorumTest {
     }
 
     @Test
-    void previousHolderLost_releasedByAMajority_isNotTold() {
+    void previousHolderLost_releasedByAMajority_isFalse() {
         one.lock.lock();
         await().atMost(SOON).until(() -> masters.votes().equals("ABCDE"));
         one.reachOnly("ABC");
@@ -494,7 +494,7 @@ class QuorumTest {
     }
 
     @Test
-    void previousHolderLost_vanished_isToldOnceAndNotHiddenByAFailedTry() {
+    void previousHolderLost_vanished_isTrueOnceAndNotHiddenByAFailedTry() {
         one.reachOnly("CDE");
         one.lock.lock();
         one.reachOnly("");
@@ -528,7 +528,7 @@ class QuorumTest {
     }
 
     @Test
-    void unlock_masterThatDidNotHear_isToldAgain() {
+    void unlock_masterNotReached_getsTheWithdrawalAgain() {
         one.lock.lock();
         await().atMost(SOON).until(() -> masters.votes().equals("ABCDE"));
         one.nodes.get(1).failNext(2, script("withdraw"), Fault.REQUEST_LOST);
@@ -569,7 +569,7 @@ class QuorumTest {
         await().atMost(SOON)
                 .until(() -> masters.servers.stream()
                         .allMatch(server -> server.zset(KEY + ":queue").size() == 1));
-        // Until the next heartbeat nothing but a message can wake it.
+        // Until the next heartbeat only a message can wake the waiter.
         int asked = two.runs("vote");
         long began = System.nanoTime();
         one.lock.unlock();
@@ -667,7 +667,7 @@ class QuorumTest {
         assertThat(done).hasValue(180);
         assertThat(doubles).hasValue(0);
         awaitFree(masters);
-        // A vote that was late is taken back when no other can be.
+        // A late vote is withdrawn once no further vote can be given.
         await().atMost(SOON)
                 .until(() -> masters.servers.stream()
                         .allMatch(server -> server.keys().equals(List.of(KEY + ":fence"))));

@@ -22,11 +22,11 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A client of a quorum for which no thread can be started, as where a process has too many. */
+/** A client of a quorum in a process where no thread can be started. */
 @Timeout(60)
 class QuorumThreadsTest {
 
-    /** So long that nothing ends with its lease while a test lasts. */
+    /** So long that no lease expires during a test. */
     private static final Duration LEASE = Duration.ofMinutes(5);
 
     private static final Duration SOON = Duration.ofSeconds(10);
@@ -95,7 +95,7 @@ class QuorumThreadsTest {
         scarce.clear();
         assertThat(client.lock.isLocked()).isFalse();
         await().atMost(SOON).until(() -> masters.votes().isEmpty());
-        // A vote ends before its answer is here.
+        // A vote ends on the master before the client has the answer.
         await().atMost(SOON).until(() -> quorum.nodes.stream().allMatch(node -> node.remembered() == 0));
     }
 

@@ -36,7 +36,7 @@ final class QuorumTwins implements AutoCloseable {
         }
     }
 
-    /** A client, by its connections to the masters. */
+    /** A client, with its connections to the masters. */
     final class Client {
 
         final List<InMemoryRedis> nodes = new ArrayList<>();
@@ -58,14 +58,14 @@ final class QuorumTwins implements AutoCloseable {
             clients.add(locks);
         }
 
-        /** Cuts the client off from these masters, and from no other. */
+        /** Cuts the client off from all masters but these. */
         void reachOnly(String reachable) {
             for (int i = 0; i < NODES; i++) {
                 nodes.get(i).down(reachable.indexOf('A' + i) < 0);
             }
         }
 
-        /** How often a script ran, over all masters. */
+        /** The number of runs of a script, over all masters. */
         int runs(String script) {
             return nodes.stream().mapToInt(node -> node.log().count(script)).sum();
         }
@@ -75,7 +75,10 @@ final class QuorumTwins implements AutoCloseable {
         return connect(Clock.SYSTEM);
     }
 
-    /** One that renews and sends heartbeats by this clock; the masters, and the questions to them, have their own. */
+    /**
+     * A client that renews and sends heartbeats by this clock. The masters and the questions to them have clocks of
+     * their own.
+     */
     Client connect(Clock clock) {
         return connect(clock, Duration.ofSeconds(10));
     }
@@ -88,12 +91,12 @@ final class QuorumTwins implements AutoCloseable {
         return servers.get(name - 'A');
     }
 
-    /** Those with these letters. */
+    /** The masters with these letters. */
     List<InMemoryRedis> servers(String names) {
         return names.chars().mapToObj(name -> server((char) name)).toList();
     }
 
-    /** The masters on which an owner's vote is, by their letters. */
+    /** The letters of the masters that have a vote of an owner. */
     String votes() {
         StringBuilder names = new StringBuilder();
         for (int i = 0; i < NODES; i++) {

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Who waits for a lock of a quorum while the clock of its client stands: no heartbeat helps. */
+/** A thread that waits for a lock of a quorum while its client's clock stands still, so that no heartbeat helps. */
 @Timeout(30)
 class QuorumWaiterTest {
 
@@ -25,7 +25,7 @@ class QuorumWaiterTest {
 
     @AfterEach
     void close() {
-        // For a waiter that has not been served.
+        // Moves the clock for a waiter that was not served.
         Thread time = new Thread(() -> {
             while (!Thread.currentThread().isInterrupted()) {
                 clock.advanceMillis(1);

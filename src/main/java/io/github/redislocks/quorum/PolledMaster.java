@@ -4,8 +4,7 @@ import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.ServerTime;
 
 /**
- * One master of a quorum as the polls see it: its index, server and clock, and the votes that the server may still
- * have.
+ * A master of a quorum as the polls see it: its index, server and clock, and the votes that the server may still have.
  */
 public abstract class PolledMaster {
 

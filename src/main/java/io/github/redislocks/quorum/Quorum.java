@@ -89,7 +89,7 @@ public final class Quorum implements Redis {
                 : Duration.ofMillis(Math.max(restartDelayMillis, 2 * settings.leaseMillis()));
     }
 
-    /** One call of the client, until it has its answer. */
+    /** A call of the client, until it has its answer. */
     private final class Inquiry {
 
         private final Call call;

@@ -20,7 +20,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One master of a quorum. A quorum asks all its nodes at the same time, and none waits for another: the asking thread
+ * A master of a quorum. A quorum asks all its nodes at the same time, and none waits for another: the asking thread
  * sends a question if that needs no waiting, else a thread of the node does; another thread of the node does the
  * background work. One {@link NodeBatch} is under way at a time. Questions that come meanwhile are sent together after
  * it, in the order in which they came: so a vote that nobody waits for any longer is answered before it is withdrawn. A

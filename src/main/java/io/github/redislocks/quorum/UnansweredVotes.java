@@ -31,7 +31,7 @@ public final class UnansweredVotes {
         }
     }
 
-    /** What is known of one attempt. Read and changed only while the map computes its entry. */
+    /** The votes and the place of one attempt. Read and changed only while the map computes its entry. */
     private static final class Trace {
 
         /** For each unanswered request, when the node cannot give the vote any more. */

@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client of a quorum knows of one attempt. The attempt's calls ask for votes one at a time, and none asks after
+ * A client's knowledge of one attempt on a quorum. The attempt's calls ask for votes one at a time, and none asks after
  * the attempt has won: else the withdrawal of votes that won nothing could end votes that count.
  */
 public final class VoteState {

@@ -65,7 +65,7 @@ class OneThreadExecutorTest {
     }
 
     @Test
-    void tasksThatWait_asTheLastThreadMeetsAnError_andNoneCanBeStarted_areDoneOnceRevived() {
+    void waitingTasks_threadDiedAndNoneCouldBeStarted_runOnceRevived() {
         AtomicBoolean scarce = new AtomicBoolean();
         ThreadFactory daemons = Threads.daemons("test-one");
         OneThreadExecutor one = new OneThreadExecutor(MOST, 60, task -> {

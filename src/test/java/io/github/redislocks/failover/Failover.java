@@ -14,12 +14,12 @@ import java.util.concurrent.TimeUnit;
 import redis.clients.jedis.Jedis;
 
 /**
- * One failover: a client takes the lock, the master dies, the replica becomes the master, and another client, which has
+ * A failover: a client takes the lock, the master dies, the replica becomes the master, and another client, which has
  * waited meanwhile, gets the lock there.
  *
- * @param isReplicated whether the replica receives what the master does until it dies, or nothing since before the lock
- * @param isBlind whether the holder's client hears nothing of the Sentinels from the moment it has the lock, so that
- *     nobody can tell it of the failover
+ * @param isReplicated whether the replica receives all changes until the master dies, or none since before the lock
+ * @param isBlind whether the holder's client receives no replies of the Sentinels once it has the lock, and so cannot
+ *     learn of the failover
  */
 record Failover(Protection protection, boolean isReplicated, boolean isBlind) {
 
@@ -28,13 +28,13 @@ record Failover(Protection protection, boolean isReplicated, boolean isBlind) {
     private static final int CLOSED_PORT = 1;
 
     /**
-     * What came of it; times since the master's death.
+     * The result; times count from the master's death.
      *
-     * @param of what was done
+     * @param of the failover
      * @param acquired whether the first client got the lock at all
-     * @param lost why it lost it; empty if it did not
-     * @param endNanos until when it held the lock
-     * @param nextNanos when the second had it
+     * @param lost the reason of its loss; empty if the client did not lose the lock
+     * @param endNanos until when the first client held the lock
+     * @param nextNanos when the second client got the lock
      */
     record Outcome(Failover of, boolean acquired, String lost, long endNanos, long nextNanos) {
 
@@ -42,7 +42,7 @@ record Failover(Protection protection, boolean isReplicated, boolean isBlind) {
             return acquired && endNanos > nextNanos;
         }
 
-        /** For how long both held the lock. */
+        /** How long both clients held the lock. */
         long doubleNanos() {
             return endNanos - nextNanos;
         }
@@ -76,7 +76,7 @@ record Failover(Protection protection, boolean isReplicated, boolean isBlind) {
             old.kill();
             RedisServer promoted = servers.awaitPromotion(old);
             if (protection == Protection.ACKS) {
-                // Else there is no replica that could confirm the next hold.
+                // Otherwise no replica could confirm the next hold.
                 awaitCalm(servers, promoted);
                 old.restart();
                 follow(old, promoted.port());
@@ -97,7 +97,7 @@ record Failover(Protection protection, boolean isReplicated, boolean isBlind) {
         }
     }
 
-    /** Makes a server the replica of another; of a port that is closed, so that it receives nothing any more. */
+    /** Makes a server the replica of another. With a closed port the server receives nothing any more. */
     private static void follow(RedisServer replica, int port) {
         try (Jedis jedis = replica.client()) {
             jedis.replicaof("127.0.0.1", port);
@@ -111,7 +111,7 @@ record Failover(Protection protection, boolean isReplicated, boolean isBlind) {
         }
     }
 
-    /** Sentinel takes a master that it has just named for dead at first, and would change it again at once. */
+    /** Waits until Sentinel no longer takes the new master for dead, which would cause another failover. */
     private static void awaitCalm(SentinelServers servers, RedisServer promoted) {
         try (Jedis sentinel = servers.sentinels().get(0).client()) {
             await().pollInterval(Duration.ofMillis(20))
@@ -125,7 +125,7 @@ record Failover(Protection protection, boolean isReplicated, boolean isBlind) {
         }
     }
 
-    /** A hold that the new master knows goes on, until it is unlocked. */
+    /** A hold that the new master knows lasts until it is unlocked. */
     private void awaitEnd(Holder holder, FutureTask<Long> next) {
         long began = System.nanoTime();
         await().atMost(Duration.ofSeconds(60))

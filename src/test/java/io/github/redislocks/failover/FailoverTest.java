@@ -48,7 +48,7 @@ class FailoverTest {
         assertThat(reports.get(Protection.GRACE).doubles()).isZero();
     }
 
-    /** The three at once: most of a failover is waiting. */
+    /** Runs the three at once, since most of a failover is waiting. */
     private static Map<Protection, Report> runAll(int failovers) throws InterruptedException, ExecutionException {
         ExecutorService threads = Executors.newFixedThreadPool(Protection.values().length);
         try {
@@ -67,7 +67,7 @@ class FailoverTest {
         }
     }
 
-    /** Half of the holders are blind; with acks, half of the replicas know of the hold, of either kind of holder. */
+    /** Half of the holders are blind. With acks, half of the replicas know of the hold, for both kinds of holder. */
     private static Report run(Protection protection, int failovers) throws Exception {
         List<Failover.Outcome> outcomes = new ArrayList<>();
         for (int i = 0; i < failovers; i++) {

@@ -26,9 +26,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Four threads of two clients that fight for one lock while harm is done to the servers, and another lock that has just
- * been taken each time: how long nobody gets the lock, which holds are lost, whether two had it at a time, who was
- * told.
+ * Four threads of two clients that fight for one lock while harm is done to the servers, and a second lock that was
+ * just taken each time: how long no thread gets the lock, which holds are lost, whether two threads had the lock at
+ * once, and which clients were notified.
  */
 final class Fight {
 
@@ -56,7 +56,7 @@ final class Fight {
     private final List<Long> gaps = new ArrayList<>();
     private int heldLost;
 
-    /** From when and until when, at least, a fighter was told that it has the lock. */
+    /** The least interval in which a fighter held the lock by its own knowledge. */
     private record Stay(long inNanos, long heldNanos) {}
 
     private void fight(RedisReentrantLock lock) {
@@ -96,7 +96,7 @@ final class Fight {
         stays.add(new Stay(in, lock.isHeldByCurrentThread() ? now : in));
     }
 
-    /** How often somebody was told that he has the lock while another was. */
+    /** The number of times that a fighter got the lock while another held it. */
     private int doubles() {
         List<Stay> sorted = new ArrayList<>(stays);
         sorted.sort(Comparator.comparingLong(Stay::inNanos));
@@ -109,7 +109,7 @@ final class Fight {
         return doubles;
     }
 
-    /** Does harm so many times, and returns a line of the table. */
+    /** Does harm a number of times, and returns a line of the table. */
     String run(Scene scene, Scene.Harm harm, int strikes) throws Exception {
         ExecutorService threads = Executors.newCachedThreadPool();
         try (RedisLocks here = connect(scene);

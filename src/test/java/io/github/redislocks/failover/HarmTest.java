@@ -11,8 +11,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Harm that is done again and again, in each topology. {@code mvn -B verify -Pfailover -Dtest=HarmTest} strikes five
- * times each, or as often as {@code -Dstrikes=} says, and leaves the table in target/harm.md.
+ * Repeated harm in each topology. {@code mvn -B verify -Pfailover -Dtest=HarmTest} strikes five times each, or
+ * {@code -Dstrikes=} times, and leaves the table in target/harm.md.
  */
 @Tag("failover")
 class HarmTest {
@@ -29,7 +29,7 @@ class HarmTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"server", "sentinels", "cluster", "quorum"})
-    void harm_againAndAgain_isTold(String topology) throws Exception {
+    void harm_againAndAgain_isReported(String topology) throws Exception {
         try (Scene scene = Scenes.begin(topology)) {
             for (Scene.Harm harm : scene.harms()) {
                 TABLE.add(new Fight().run(scene, harm, STRIKES));

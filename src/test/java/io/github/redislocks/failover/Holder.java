@@ -7,7 +7,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** A thread that locks, and looks every half millisecond whether it still holds the lock, until it is to unlock. */
+/** A thread that locks, and checks every half millisecond whether it still holds the lock, until it has to unlock. */
 final class Holder extends Thread {
 
     private final RedisReentrantLock lock;
@@ -28,7 +28,7 @@ final class Holder extends Thread {
         try {
             acquired = lock.tryLock(1, TimeUnit.SECONDS);
         } catch (LockUnavailableException | InterruptedException refused) {
-            // Then it is not held.
+            // The lock is not held.
         }
         heldUntilNanos = System.nanoTime();
         tried.countDown();
@@ -43,7 +43,7 @@ final class Holder extends Thread {
             if (!lock.isHeldByCurrentThread()) {
                 break;
             }
-            // Before the look: it held the lock at least until then.
+            // Read before the check: the thread held the lock at least until then.
             heldUntilNanos = now;
             LockSupport.parkNanos(500_000);
         }
@@ -54,7 +54,7 @@ final class Holder extends Thread {
         }
     }
 
-    /** Whether it got the lock. */
+    /** Whether the thread got the lock. */
     boolean acquired() throws InterruptedException {
         tried.await();
         return acquired;
@@ -64,12 +64,12 @@ final class Holder extends Thread {
         unlock = true;
     }
 
-    /** The last moment at which it was told that it holds the lock. */
+    /** The last moment at which the thread held the lock by its own knowledge. */
     long heldUntilNanos() {
         return heldUntilNanos;
     }
 
-    /** Why it lost the lock; empty if it did not. */
+    /** The reason of the loss; empty if the lock was not lost. */
     String lost() {
         return lost;
     }

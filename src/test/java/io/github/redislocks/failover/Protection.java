@@ -3,7 +3,7 @@ package io.github.redislocks.failover;
 import io.github.redislocks.RedisLocks;
 import java.time.Duration;
 
-/** What clients do against holds that a failover forgets. */
+/** The protections of a client against holds that a failover forgets. */
 enum Protection {
     NONE,
     ACKS,

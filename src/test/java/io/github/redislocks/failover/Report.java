@@ -14,7 +14,7 @@ record Report(Protection protection, List<Failover.Outcome> outcomes) {
                     + " told `UNCONFIRMED` | told after, p50 / max | double holds | for, p50 / max |",
             "|---|---|---|---|---|---|---|---|---|---|");
 
-    /** One line for holders who can be told of the failover, one for those who cannot. */
+    /** A line for holders that can learn of the failover, and one for those that cannot. */
     List<String> lines() {
         return List.of(line("sees the Sentinels", false), line("is cut off from them", true));
     }
@@ -38,7 +38,7 @@ record Report(Protection protection, List<Failover.Outcome> outcomes) {
         return "| " + String.join(" | ", cells) + " |";
     }
 
-    /** In how many failovers two held the lock at once. */
+    /** The number of failovers in which two clients held the lock at once. */
     long doubles() {
         return outcomes.stream().filter(Failover.Outcome::isDouble).count();
     }

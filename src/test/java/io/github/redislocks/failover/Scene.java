@@ -8,11 +8,11 @@ import java.util.concurrent.Callable;
 interface Scene extends AutoCloseable {
 
     /**
-     * Something that is done to the servers.
+     * A strike at the servers.
      *
-     * @param what in words
+     * @param what the harm in words
      * @param isHarmless whether no hold may be lost by it
-     * @param deed does it, and returns when it has been done
+     * @param deed does the harm, and returns when it is done
      */
     record Harm(String what, boolean isHarmless, Callable<Boolean> deed) {}
 
@@ -22,7 +22,7 @@ interface Scene extends AutoCloseable {
     /** The lock that is fought for. */
     String name();
 
-    /** A name of a lock that the same harm will hit. */
+    /** The name of a lock that the same harm will hit. */
     String anotherName();
 
     List<Harm> harms();

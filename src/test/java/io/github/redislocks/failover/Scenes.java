@@ -32,7 +32,7 @@ final class Scenes {
         };
     }
 
-    /** Lets time pass: what is waited for is nothing but time. */
+    /** Lets time pass: the scene waits for nothing but time. */
     private static void pass(Duration time) {
         long until = System.nanoTime() + time.toNanos();
         await().atMost(PATIENCE).pollInterval(Duration.ofMillis(20)).until(() -> System.nanoTime() > until);
@@ -231,7 +231,7 @@ final class Scenes {
                     .quorum(proxies.stream().map(FaultyProxy::uri).toArray(String[]::new));
         }
 
-        /** Some of the five, others each time. */
+        /** Some of the five servers, others each time. */
         private List<RedisServer> some(int count) {
             return numbers(count).mapToObj(servers::get).toList();
         }
@@ -281,7 +281,10 @@ final class Scenes {
             return true;
         }
 
-        /** Until all have run for a lease, from when on they vote, and for a renewal more, which they then have. */
+        /**
+         * Waits until all servers have run for a lease, after which they vote, and for a renewal more, which gives all
+         * holds their votes.
+         */
         @Override
         public void awaitStable() {
             Duration time = Fight.LEASE.plus(Fight.LEASE.dividedBy(2));

@@ -56,7 +56,7 @@ class QuorumAddressTest {
         return locks.reentrantLock("job");
     }
 
-    /** A client that has connections of all kinds to A and B, and to C by an address of its own. */
+    /** A client with connections of all kinds to A and B, and to C by an address of its own. */
     private RedisReentrantLock victim(int restartDelaySeconds) {
         RedisReentrantLock lock =
                 connect(restartDelaySeconds, toA.uri(), masters.get(1).uri(), toC.uri());
@@ -67,7 +67,7 @@ class QuorumAddressTest {
         return lock;
     }
 
-    /** Holds A and C, and goes on to. */
+    /** Gets the votes of A and C, and keeps the lock. */
     private RedisReentrantLock holderOfAAndC(int restartDelaySeconds) {
         RedisReentrantLock lock = connect(
                 restartDelaySeconds,
@@ -161,7 +161,7 @@ class QuorumAddressTest {
         }
     }
 
-    /** C only ever tells the victim that the holder has the vote, as it tells a thread that waits. */
+    /** C always answers to the victim that the holder has the vote, as to a thread that waits. */
     @ParameterizedTest
     @ValueSource(ints = {0, 3})
     void addressThatLeadsToAnotherServer_ofAMasterThatGaveTheVictimNoVote_givesNoVoteForAWhile(

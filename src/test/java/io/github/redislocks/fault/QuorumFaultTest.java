@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
 
-/** Five real masters, A to E, some of which are killed, frozen and started anew. */
+/** Five real masters, A to E, some of which are killed, frozen and restarted. */
 @Tag("once")
 @Timeout(60)
 @Tag("server")
@@ -86,7 +86,7 @@ class QuorumFaultTest {
     }
 
     @Test
-    void kill_ofAMajority_isToldWithTheReasons() {
+    void kill_ofAMajority_isReportedWithTheReasons() {
         RedisReentrantLock lock = connect(Duration.ZERO);
         for (int i = 0; i < 3; i++) {
             masters.get(i).kill();
@@ -115,7 +115,7 @@ class QuorumFaultTest {
     }
 
     @Test
-    void tryLock_frozenMajority_endsInItsTime() {
+    void tryLock_frozenMajority_returnsInTime() {
         RedisReentrantLock lock = connect(Duration.ZERO);
         for (int i = 0; i < 3; i++) {
             masters.get(i).pause();
@@ -130,7 +130,7 @@ class QuorumFaultTest {
         await().atMost(SOON).until(() -> votes().isEmpty());
     }
 
-    /** Tries that give up withdraw what they never had: masters that are not asked for that have not answered. */
+    /** A try that gives up withdraws votes that it never got. Masters that have not answered are not asked for that. */
     private void assertOutageIsTold(Runnable fault) throws InterruptedException {
         List<RedisOutage> began = new CopyOnWriteArrayList<>();
         List<RedisOutage> ended = new CopyOnWriteArrayList<>();
@@ -165,8 +165,8 @@ class QuorumFaultTest {
                 while (!over.get()) {
                     try {
                         falses.addAndGet(other.tryLock(150, TimeUnit.MILLISECONDS) ? 0 : 1);
-                    } catch (LockUnavailableException told) {
-                        // As promised.
+                    } catch (LockUnavailableException expected) {
+                        // The promised answer without a majority.
                     } catch (InterruptedException e) {
                         return;
                     }
@@ -192,7 +192,7 @@ class QuorumFaultTest {
     }
 
     @Test
-    void tries_allMastersDead_areToldOfOneOutageAndLockEndsAfterRetryFor() throws InterruptedException {
+    void tries_allMastersDead_reportOneOutage_andLockFailsAfterRetryFor() throws InterruptedException {
         assertOutageIsTold(() -> {
             for (int i = 0; i < masters.size(); i++) {
                 masters.get(i).kill();
@@ -201,7 +201,7 @@ class QuorumFaultTest {
     }
 
     @Test
-    void tries_majorityHangs_areToldOfOneOutageAndLockEndsAfterRetryFor() throws InterruptedException {
+    void tries_majorityHangs_reportOneOutage_andLockFailsAfterRetryFor() throws InterruptedException {
         assertOutageIsTold(() -> {
             for (int i = 0; i < 3; i++) {
                 masters.get(i).pause();
@@ -209,7 +209,7 @@ class QuorumFaultTest {
         });
     }
 
-    /** The first holds A, B and C: D and E were frozen, and what they find when they go on is too late. */
+    /** The first client holds A, B and C. D and E were frozen, and read the requests too late. */
     private RedisReentrantLock holderOfAbc(Duration restartDelay) {
         RedisReentrantLock lock = connect(restartDelay);
         masters.get(3).pause();
@@ -241,7 +241,7 @@ class QuorumFaultTest {
     }
 
     @Test
-    void full_allMasters_holderGoesOnAndNobodyElseComes() {
+    void full_allMasters_holderKeepsTheLockAndNobodyElseGetsIt() {
         RedisReentrantLock lock = connect(Duration.ZERO);
         lock.lock();
         await().atMost(SOON).until(() -> votes().equals("ABCDE"));
@@ -292,7 +292,7 @@ class QuorumFaultTest {
         assertThat(second.tryLock()).isTrue();
     }
 
-    /** Callers write themselves to masters that are asked often, and name no run id there. */
+    /** On the connections to masters that are asked often, callers write themselves, and name no run id. */
     @Test
     void restart_withoutData_ofAMasterToWhichCallersWriteThemselves_givesNoVote() {
         awaitOld(LEASE);
@@ -311,7 +311,7 @@ class QuorumFaultTest {
             try {
                 taken = second.tryLock();
             } catch (LockUnavailableException tooFewAnswer) {
-                // No majority: the others hold it or are slow.
+                // No majority: others hold the lock or are slow.
             }
         }
         assertThat(taken && first.isHeldByCurrentThread()).as("two hold it").isFalse();

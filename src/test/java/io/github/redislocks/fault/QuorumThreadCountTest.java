@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Tests how many threads a client of a quorum needs. */
+/** The number of threads that a client of a quorum needs. */
 @Tag("server")
 @Tag("once")
 @Timeout(60)
@@ -26,7 +26,7 @@ class QuorumThreadCountTest {
                         .restartDelay(Duration.ZERO)
                         .build()) {
             lockOneByOne(locks);
-            // Those that were needed to connect have ended by now, or soon.
+            // The threads that were needed to connect have ended, or will soon.
             await().untilAsserted(() -> {
                 lockOneByOne(locks);
                 assertThat(threads(locks))

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
 
-/** When a master that does not answer is asked again. */
+/** The pauses after which a master that does not answer is asked again. */
 class BreakerPauseTest {
 
     private static final long MILLI = 1_000_000;
@@ -19,7 +19,7 @@ class BreakerPauseTest {
         return breaker.enter(now, PROBE);
     }
 
-    /** Whether one may ask after so long, and not before. */
+    /** Asserts that a call may ask after this pause, and not before. */
     private void assertPaused(long millis) {
         assertThat(breaker.enter(now + millis * MILLI - 1, PROBE)).isFalse();
         assertThat(enterAfter(millis)).isTrue();
@@ -45,7 +45,7 @@ class BreakerPauseTest {
     }
 
     @Test
-    void masterThatNobodyAskedForLong_isOverdue_andOnceMoreAfterTheLongestPause() {
+    void master_notProbedForLong_isOverdue_andAgainAfterTheLongestPause() {
         assertThat(breaker.isOverdue(now)).as("nothing has failed").isFalse();
         breaker.failed(now, "away");
         assertThat(breaker.isOverdue(now + 510 * MILLI - 1)).isFalse();

@@ -18,7 +18,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** That a master which did not answer is asked again, whatever went wrong when that was noted. */
+/** A master that did not answer is asked again, even if an error came while the failure was noted. */
 @Timeout(60)
 class CircuitBreakerTest extends OneMaster {
 
@@ -47,7 +47,7 @@ class CircuitBreakerTest extends OneMaster {
     }
 
     @Test
-    void outOfMemory_whileAFailureIsNoted_endsNoMasterForGood() {
+    void outOfMemory_whileAFailureIsNoted_excludesNoMasterPermanently() {
         Redis port = (Redis) Proxy.newProxyInstance(
                 Redis.class.getClassLoader(),
                 new Class<?>[] {Redis.class},
@@ -65,7 +65,7 @@ class CircuitBreakerTest extends OneMaster {
             own.publish("channel", "", SECOND, null);
             await().until(() -> failures.get() == 1);
             noMemory.set(true);
-            // Each is sent once its pause is over.
+            // A message is sent once the pause before it is over.
             await().until(() -> {
                 own.publish("channel", "", SECOND, null);
                 return !noMemory.get();

@@ -12,7 +12,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** Whom three masters show as the holder of a lock, and who waits. */
+/** The holder of a lock and its waiters, by the answers of three masters. */
 class InspectPollTest extends ThreeMasters {
 
     private static final Reply FREE = new Reply("FREE", List.of());

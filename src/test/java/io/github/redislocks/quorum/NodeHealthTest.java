@@ -8,7 +8,7 @@ import io.github.redislocks.redis.RedisException;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Which calls may ask a master, by what became of others. */
+/** The calls that may ask a master, given the outcomes of earlier calls. */
 class NodeHealthTest {
 
     private static final long SECOND = 1_000_000_000;
@@ -27,7 +27,7 @@ class NodeHealthTest {
     }
 
     @Test
-    void masterThatIsDown_isAskedByACallThatHasTimeToTell() {
+    void masterDown_isProbedByACallWithEnoughTime() {
         assertThat(health.enter(System.nanoTime(), 1)).as("nothing has failed").isTrue();
         fails(health, SECOND);
         long later = System.nanoTime() + PAUSE;
@@ -37,9 +37,9 @@ class NodeHealthTest {
         assertThat(health.enter(later, 1)).isTrue();
     }
 
-    /** Where no call may take longer, nobody else would ask it. */
+    /** Where no call may take longer, no call could probe the master otherwise. */
     @Test
-    void masterThatIsDown_isAskedByACallThatHasHalfACommandTimeout() {
+    void masterDown_isProbedByACallWithHalfACommandTimeout() {
         long half = 4_000_000;
         NodeHealth brief = health(half);
         fails(brief, SECOND);
@@ -47,9 +47,9 @@ class NodeHealthTest {
         assertThat(brief.enter(System.nanoTime() + PAUSE, half)).isTrue();
     }
 
-    /** However long calls are held up before they can be sent. */
+    /** However long calls are delayed before they can be sent. */
     @Test
-    void masterThatIsDown_isAskedByAnyCall_ifNobodyHasAskedForLong() {
+    void masterDown_notProbedForLong_isProbedByAnyCall() {
         fails(health, SECOND);
         long later = System.nanoTime() + SECOND;
         assertThat(health.enter(later, 1)).isTrue();

@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
-/** One master of a quorum, which has run for an hour, and the node by which it is asked; its delays are of a clock. */
+/** A master of a quorum that has run for an hour, and its node. A clock of the test measures the restart delay. */
 abstract class OneMaster {
 
     static final long SECOND = 1_000_000_000;

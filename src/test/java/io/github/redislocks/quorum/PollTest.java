@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** When the answers of three masters decide, and what they come to where only their number counts. */
+/** When the answers of three masters decide, and the result where only the number of answers counts. */
 @Timeout(30)
 class PollTest extends ThreeMasters {
 
@@ -30,7 +30,7 @@ class PollTest extends ThreeMasters {
     private final Call call = Scripts.locked(keys);
     private final List<Long> majorities = new ArrayList<>();
 
-    /** Decided by the last answer; its value is how many replies it was. */
+    /** A poll that the last answer decides; its value is the number of replies. */
     private final class Question extends Poll {
 
         private final long stragglersNanos;
@@ -104,7 +104,7 @@ class PollTest extends ThreeMasters {
         assertThat(replies).hasValue(3L);
     }
 
-    /** A thread that waits for the answers, for long. */
+    /** A thread that waits long for the answers. */
     private static Thread waiter(Question poll, AtomicReference<Long> replies) {
         long deadline = System.nanoTime() + SOON;
         Thread waiter = new Thread(() -> {
@@ -125,12 +125,12 @@ class PollTest extends ThreeMasters {
         poll.answered(nodes.get(2), done());
         waiter.join();
         assertThat(replies).hasValue(2L);
-        // Who waited keeps out nobody whose answer comes later.
+        // The end of a wait does not keep later answers out.
         poll.answered(nodes.get(1), done());
     }
 
     @Test
-    void threadThatWaits_wakesByTheMajorityBehindWhichNobodyIsWaitedFor() throws InterruptedException {
+    void waitingThread_wakesByTheMajorityThatDecides() throws InterruptedException {
         Question poll = new Question(0);
         AtomicReference<Long> replies = new AtomicReference<>();
         hear(poll, done());
@@ -196,7 +196,7 @@ class PollTest extends ThreeMasters {
     }
 
     @Test
-    void majority_thatCannotBeHadAnyMore_isGone() {
+    void majority_outOfReach_isGone() {
         for (List<Reply> replies : List.of(
                 List.of(DONE, GONE, new Reply("STALE", List.of())),
                 List.of(GONE, takenBy("a:1"), DONE),
@@ -210,7 +210,7 @@ class PollTest extends ThreeMasters {
     }
 
     @Test
-    void majority_thatIsOpen_isWaitedForUntilNobodyIsLeft() {
+    void majority_stillOpen_isAwaitedUntilNoNodeIsLeft() {
         List<@Nullable Outcome> outcomes = Arrays.asList(done(), Outcome.of(GONE), null);
         assertThat(majority().judge(new Poll.Answers(outcomes, false))).isNull();
         assertThat(majority().judge(new Poll.Answers(outcomes, true)).outcome().failure())
@@ -252,7 +252,7 @@ class PollTest extends ThreeMasters {
                 .hasNoCause();
     }
 
-    /** By its cause the quorum has answered, or not. */
+    /** The cause says whether the quorum has answered. */
     @Test
     void noMajority_hasTheCauseOfARefusalOnlyIfAMajorityAnswered() {
         Outcome full = refused("OOM");
@@ -274,7 +274,7 @@ class PollTest extends ThreeMasters {
     }
 
     @Test
-    void noMajority_isRefusedOnlyIfAllSayNoForGood() {
+    void noMajority_isRefusedOnlyIfAllNodesRefusePermanently() {
         Outcome denied = refused("NOPERM");
         assertThat(noMajority(true, denied, done(), denied).failure())
                 .isInstanceOf(RedisException.Refused.class)

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A node whose calls are submitted by those who ask; the test decides when and what is heard of them. */
+/** A node to which callers submit calls. The test decides when they are answered, and how. */
 @Timeout(30)
 class QuickNodeTest {
 
@@ -48,7 +48,7 @@ class QuickNodeTest {
     private final QuorumNode node = new QuorumNode(0, server, Settings.DEFAULTS, calls, timer, Threads.DAEMONS);
     private final long deadline = System.nanoTime() + 20 * SECOND;
 
-    /** Keeps the calls that are submitted, until the test says what becomes of them. */
+    /** Keeps the submitted calls until the test answers them. */
     private static final class QuickMaster extends ForwardingRedis {
 
         private record Submitted(List<Call> calls, Consumer<@Nullable List<Outcome>> receiver) {}
@@ -80,7 +80,7 @@ class QuickNodeTest {
             }
         }
 
-        /** Answers what was submitted next, with what the master says; returns the names of the scripts. */
+        /** Answers the oldest submitted calls with the replies of the master; returns the names of their scripts. */
         private List<String> answer() {
             Submitted next = next();
             next.receiver().accept(runAll(next.calls(), SECOND));
@@ -119,7 +119,7 @@ class QuickNodeTest {
     }
 
     @Test
-    void answer_isToldWithoutAThreadOfTheNode() {
+    void answer_reachesThePollWithoutAThreadOfTheNode() {
         NotedQuestion question = ask();
         quick.answer();
         assertThat(question.outcome(deadline).reply()).isNotNull();
@@ -127,7 +127,7 @@ class QuickNodeTest {
     }
 
     @Test
-    void questionsThatCome_whileOneIsUnderWay_areBegunTogetherBehindIt() {
+    void questions_whileOneIsUnderWay_areSubmittedTogetherAfterIt() {
         NotedQuestion first = ask();
         List<NotedQuestion> others = List.of(ask(), ask(), ask());
         assertThat(quick.submitted).hasSize(1);
@@ -140,7 +140,7 @@ class QuickNodeTest {
     }
 
     @Test
-    void withdrawal_behindTheVoteOfTheSameAttempt_isBegunWhenThatIsAnswered() {
+    void withdrawal_voteOfTheSameAttemptUnderWay_isSubmittedAfterItsAnswer() {
         node.ask(List.of(new VotePoll(calls, candidate, 1)), deadline, false);
         WithdrawPoll withdrawal = withdrawal();
         node.ask(List.of(withdrawal), deadline, false);
@@ -153,7 +153,7 @@ class QuickNodeTest {
     }
 
     @Test
-    void withdrawal_besideTheVoteOfTheSameAttempt_isNotBegunInOnePipeline() {
+    void withdrawal_besideTheVoteOfTheSameAttempt_isNotInItsPipeline() {
         ask();
         node.ask(List.of(new VotePoll(calls, candidate, 1)), deadline, false);
         node.ask(List.of(withdrawal()), deadline, false);
@@ -163,7 +163,7 @@ class QuickNodeTest {
         await().until(() -> node.remembered() == 0);
     }
 
-    /** It may have run, so the answer to the second copy does not say that the first has not. */
+    /** The first copy may have run, so the answer to the second copy does not say that it has not. */
     @Test
     void connectionThatBreaks_isAskedAgainByAThreadOfTheNode() {
         RenewPoll renewal = new RenewPoll(calls, Scripts.locked(keys), candidate, 1, RenewPoll.Round.NONE);
@@ -188,7 +188,7 @@ class QuickNodeTest {
     }
 
     @Test
-    void noAnswerInTime_isToldAndTheNodeIsAskedSlowlyUntilItAnswers() {
+    void noAnswerInTime_isReported_andTheNodeIsAskedSlowlyUntilItAnswers() {
         NotedQuestion lost = ask();
         RedisException silence = new RedisException.Unanswered("of the test", true, null);
         quick.next().receiver().accept(List.of(Outcome.of(silence)));
@@ -203,13 +203,13 @@ class QuickNodeTest {
         assertThat(quickly.outcome(deadline).reply()).isNotNull();
     }
 
-    /** What was sent is not told as if it had not been, whatever has become known of the node since. */
+    /** A vote that was sent must not count as unsent, whatever is known of the node since. */
     @Test
     void noAnswerInTime_ofANodeThatHasFailedMeanwhile_mayHaveGivenTheVote() {
         VotePoll vote = new VotePoll(calls, candidate, 1);
         node.ask(List.of(vote), deadline, false);
         RedisException silence = new RedisException.Unanswered("of the test", true, null);
-        // As a call in the background would; then another one is trying it.
+        // As a call in the background would; then another call probes the node.
         node.health.note(List.of(Outcome.of(silence)), SECOND);
         await().until(() -> node.health.enter(System.nanoTime(), SECOND));
         quick.next().receiver().accept(List.of(Outcome.of(silence)));
@@ -218,9 +218,9 @@ class QuickNodeTest {
         assertThat(node.unanswered.mayHaveVote(candidate.attempt())).isTrue();
     }
 
-    /** That a node is back is logged, and whoever logs may have to wait. */
+    /** The news that the node is back is logged, which may take long. */
     @Test
-    void answer_ofANodeThatHasFailedMeanwhile_isToldByAThreadOfTheNode() {
+    void answer_nodeHasFailedMeanwhile_isHandledByAThreadOfTheNode() {
         NotedQuestion question = ask();
         node.health.note(List.of(Outcome.of(new RedisException.Unanswered("of the test", true, null))), SECOND);
         quick.answer();
@@ -230,7 +230,7 @@ class QuickNodeTest {
     }
 
     @Test
-    void voteThatIsLate_isAskedForAgain() {
+    void vote_late_isAskedForAgain() {
         master.failNext(call -> call.script().name().equals("vote"), Fault.SENT_AGAIN_LATE);
         VotePoll vote = new VotePoll(calls, candidate, 1);
         node.ask(List.of(vote), deadline, false);

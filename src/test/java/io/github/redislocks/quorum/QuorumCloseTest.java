@@ -15,7 +15,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a quorum leaves on its masters when it closes. */
+/** The votes that a closing quorum leaves on its masters. */
 @Timeout(30)
 class QuorumCloseTest {
 

@@ -16,7 +16,7 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** One master of a quorum: what each question of a batch hears, whatever befalls the others. */
+/** A master of a quorum: the outcome of each question of a batch, whatever happens to the others. */
 @Timeout(30)
 class QuorumNodeTest extends OneMaster {
 
@@ -30,9 +30,9 @@ class QuorumNodeTest extends OneMaster {
         assertThat(question.outcome(deadline).reply()).isNotNull();
     }
 
-    /** Not only at the deadline. What an error left open may have run. */
+    /** At once, not at the deadline. A question that an error left open may have run. */
     @Test
-    void questionThatThrows_whenItIsAnswered_leavesNoOtherWithoutAnOutcome() {
+    void question_throwsAtItsAnswer_leavesNoOtherWithoutAnOutcome() {
         NotedQuestion before = question();
         NotedQuestion after = question();
         Poll broken = new NotedQuestion(keys) {
@@ -52,7 +52,7 @@ class QuorumNodeTest extends OneMaster {
     }
 
     @Test
-    void questionThatThrows_whenNothingWasSent_leavesNoOtherWithoutAnOutcome() {
+    void question_throwsAtItsFailure_leavesNoOtherWithoutAnOutcome() {
         NotedQuestion after = question();
         Poll broken = new NotedQuestion(keys) {
             @Override
@@ -66,7 +66,7 @@ class QuorumNodeTest extends OneMaster {
     }
 
     @Test
-    void serverThatIsMetAndDoesNotSayWhatItIs_leavesTheOthersTheirAnswers() {
+    void check_unanswered_leavesTheOthersTheirAnswers() {
         server.checkOnce(SECOND);
         master.promoteReplica(true);
         master.failNext(call -> call.script().name().equals("check"), Fault.REQUEST_LOST);
@@ -83,7 +83,7 @@ class QuorumNodeTest extends OneMaster {
 
     /** The remembered refusal does not mean that the server answers. */
     @Test
-    void serverToWhichThereIsAnObjection_andThatIsAway_isNotTakenForOneThatAnswers() {
+    void serverWithAnObjection_away_doesNotCountAsAnswering() {
         master.replica(true);
         NotedQuestion replica = question();
         node.ask(List.of(replica), deadline, false);
@@ -98,7 +98,7 @@ class QuorumNodeTest extends OneMaster {
     }
 
     @Test
-    void questionsThatCome_whileOneIsUnderWay_areAskedByTheSameThread() {
+    void questions_whileOneIsUnderWay_areAskedByTheSameThread() {
         HeldCalls held = master.hold(call -> call.script().name().equals("locked"));
         NotedQuestion first = question();
         node.ask(List.of(first), deadline, false);
@@ -112,14 +112,14 @@ class QuorumNodeTest extends OneMaster {
     }
 
     @Test
-    void withdrawal_behindTheVoteOfTheSameAttemptThatIsUnderWay_isAskedOnce() {
+    void withdrawal_voteOfTheSameAttemptUnderWay_isSentOnce() {
         HeldCalls held = master.hold(call -> call.script().name().equals("vote"));
         node.ask(List.of(new VotePoll(calls, candidate, 1)), deadline, false);
         assertWithdrawnOnce(held);
     }
 
     @Test
-    void withdrawal_behindTheVoteOfTheSameAttemptThatWaits_isAskedOnce() {
+    void withdrawal_voteOfTheSameAttemptWaiting_isSentOnce() {
         HeldCalls held = master.hold(call -> call.script().name().equals("locked"));
         node.ask(List.of(question()), deadline, false);
         held.awaitParked(1, Duration.ofSeconds(10));
@@ -127,9 +127,9 @@ class QuorumNodeTest extends OneMaster {
         assertWithdrawnOnce(held);
     }
 
-    /** The connection breaks once more, before what was late can be sent again. */
+    /** The connection breaks once more, before the late request can be sent again. */
     @Test
-    void vote_givenToAFirstCopy_ofWhichTheSecondWasLate_isWithdrawn() {
+    void vote_givenToTheFirstCopy_secondCopyLate_isWithdrawn() {
         server.checkOnce(SECOND);
         master.failNext(call -> call.script().name().equals("vote"), Fault.SENT_AGAIN_LATE);
         master.failNext(call -> call.script().name().equals("vote"), Fault.REFUSED_CONNECTION);
@@ -148,13 +148,13 @@ class QuorumNodeTest extends OneMaster {
                         Withdrawal.End.UNHELD,
                         Withdrawal.Place.DROP));
         node.ask(List.of(withdrawal), deadline, false);
-        // At once, or by a retry if the master is taken to be away still.
+        // At once, or by a retry if the master still counts as away.
         Awaitility.await().until(() -> master.hash(keys.lock()).isEmpty());
     }
 
-    /** The first copy was given the vote, and the last one found it: which of the two is not known. */
+    /** The first copy got the vote, or the last one did: the reply does not say which. */
     @Test
-    void answer_behindASecondCopyThatWasLate_saysThatAnEarlierOneMayHaveRun() {
+    void answer_afterALateCopy_saysThatAnEarlierCopyMayHaveRun() {
         server.checkOnce(SECOND);
         master.failNext(call -> call.script().name().equals("vote"), Fault.SENT_AGAIN_LATE);
         RenewPoll renewal = new RenewPoll(calls, Scripts.locked(keys), candidate, 1, RenewPoll.Round.NONE);

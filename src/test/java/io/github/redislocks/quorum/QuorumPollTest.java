@@ -11,7 +11,7 @@ import io.github.redislocks.state.Owner;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What the answers of three masters come to, and what a master is to be asked once more. */
+/** The results of the answers of three masters, and the requests to repeat. */
 class QuorumPollTest extends ThreeMasters {
 
     private static final Reply YOUNG = new Reply("YOUNG", List.of(1_000L, 1L));
@@ -24,7 +24,7 @@ class QuorumPollTest extends ThreeMasters {
                 .outcome();
     }
 
-    /** What a renewal says to this node, after one that was answered so: the first answer was its own. */
+    /** The argument of a renewal that follows one with these replies, of which the first came from this node. */
     private String lapsedAfter(Reply... replies) {
         Call renew = new Call(check.script(), List.of(keys.lock()), List.of());
         RenewPoll first = new RenewPoll(calls, renew, candidate, 10, RenewPoll.Round.NONE);
@@ -100,7 +100,7 @@ class QuorumPollTest extends ThreeMasters {
         assertThat(place(split)).isEqualTo("keep");
     }
 
-    /** What the withdrawal says of the place in line. */
+    /** The word of the withdrawal for the place in line. */
     private String place(Poll.Result lost) {
         return lost.after().call(node, "", 0, 0).args().get(4);
     }
@@ -109,14 +109,14 @@ class QuorumPollTest extends ThreeMasters {
         return new UnansweredVotes.Question(ATTEMPT, ballot, place, 3_000, System.nanoTime() + SECOND);
     }
 
-    /** A vote that the node was asked for, and what became of it. */
+    /** Notes a request for a vote and its outcome. */
     private void voted(Outcome outcome, boolean place) {
         UnansweredVotes.Question question = question(1, place);
         node.unanswered.asking(question);
         node.unanswered.settled(question, outcome);
     }
 
-    /** Whether the master will be asked once more, after a withdrawal that it did not hear. */
+    /** Whether the withdrawal is repeated after it did not reach the master. */
     private boolean isRepeated(Withdrawal.End end, Withdrawal.Place place) {
         withdrawal(end, place).settled(node, System.nanoTime() + SECOND, unanswered(false));
         return !retries.isEmpty();
@@ -170,7 +170,7 @@ class QuorumPollTest extends ThreeMasters {
     }
 
     @Test
-    void withdrawal_concernsOnlyMastersThatMayHaveWhatItEnds() {
+    void withdrawal_concernsOnlyMastersThatMayHaveTheVote() {
         assertThat(withdrawal(Withdrawal.End.UNHELD).concerns(node)).isFalse();
         assertThat(withdrawal(Withdrawal.End.RELEASED).concerns(node)).isTrue();
         voted(Outcome.of(takenBy("other:1")), true);
@@ -182,7 +182,7 @@ class QuorumPollTest extends ThreeMasters {
                 .isTrue();
     }
 
-    /** The master may have given the vote behind the withdrawal, whose answer was the later one all the same. */
+    /** The master may have given the vote after the withdrawal ran, though the withdrawal's answer came later. */
     @Test
     void withdrawal_sentBeforeAVoteWasAnswered_isRepeatedOnce() {
         Outcome ended = Outcome.of(new Reply("ENDED", List.of()));
@@ -236,7 +236,7 @@ class QuorumPollTest extends ThreeMasters {
     }
 
     @Test
-    void withdrawal_succeedsWhereAHoldEnded_orWhereNothingWasToBeEnded() {
+    void withdrawal_succeedsIfTheHoldWasReleased_orThereWasNone() {
         Reply ended = new Reply("ENDED", List.of());
         Reply gone = new Reply("GONE", List.of());
         Outcome freed = Outcome.of(new Reply("FREED", List.of()));
@@ -253,7 +253,7 @@ class QuorumPollTest extends ThreeMasters {
                 .isEqualTo(done);
     }
 
-    /** The vote of the later ballot may have been given behind it. */
+    /** The master may have given the vote of the later ballot after the withdrawal ran. */
     @Test
     void withdrawal_ofAnEarlierBallot_doesNotForgetALaterVote() {
         WithdrawPoll earlier = withdrawal(Withdrawal.End.UNHELD, Withdrawal.Place.KEEP);
@@ -316,7 +316,7 @@ class QuorumPollTest extends ThreeMasters {
     }
 
     @Test
-    void endOfAnAttempt_saysWhetherItsCallerEverHadTheLock() {
+    void withdrawal_saysWhetherTheCallerEverHeldTheLock() {
         assertThat(endOf(Scripts.leave(keys, new Owner("client:1"), ATTEMPT, true, null, false)))
                 .isEqualTo("lost");
         assertThat(endOf(Scripts.leave(keys, new Owner("client:1"), ATTEMPT, false, null, false)))

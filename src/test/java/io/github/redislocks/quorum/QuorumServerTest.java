@@ -22,7 +22,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Which server behind one node of a quorum is asked for new votes, and from when on. */
+/** Which server behind a node is asked for new votes, and from when on. */
 @Timeout(30)
 class QuorumServerTest extends OneMaster {
 
@@ -34,13 +34,13 @@ class QuorumServerTest extends OneMaster {
         return vote(master, server);
     }
 
-    /** As a node asks. */
+    /** Asks for a vote as a node does. */
     private Reply vote(Redis redis, QuorumServer known) {
         QuorumCalls.At at = new QuorumCalls.At(known.runId(), known.votesFromMicros(), NEVER_LATE);
         return redis.run(calls.vote(candidate, calls.nextBallot(), 1, at), SECOND);
     }
 
-    /** Another server answers than the one that is meant, which is looked at. */
+    /** Another server than the known one answers, and is checked. */
     private Reply voteOfAnother(Redis redis, QuorumServer known) {
         assertThat(vote(redis, known).code()).isEqualTo("OTHER");
         known.doubt();
@@ -55,7 +55,7 @@ class QuorumServerTest extends OneMaster {
         return poll.await(deadline, LockSupport::parkNanos).outcome();
     }
 
-    /** It may not know the votes that were given; what it does not know has ended after the delay. */
+    /** The promoted server may not know the votes given before; all of these have expired after the delay. */
     private void givesNoVoteUntilTheDelayIsOver(InMemoryRedis promoted, Redis address, QuorumServer behind) {
         isForTheDelay(vote(address, behind));
         promoted.stepMillis(DELAY_MILLIS - 10_000);
@@ -123,7 +123,7 @@ class QuorumServerTest extends OneMaster {
     }
 
     @Test
-    void masterThatIsFailedBackTo_givesNoVoteUntilTheDelayIsOver() {
+    void master_afterAFailback_givesNoVoteUntilTheDelayIsOver() {
         InMemoryRedis replica = new InMemoryRedis();
         replica.restart();
         replica.stepMillis(HOUR_MILLIS);
@@ -135,7 +135,7 @@ class QuorumServerTest extends OneMaster {
         replica.promoteReplica(true);
         failedOver.set(true);
         isForTheDelay(voteOfAnother(address, behind));
-        // Clients that are made now have votes of the promoted one, which the first does not know.
+        // Clients that connect now have votes of the promoted server, which the old one does not know.
         master.replica(false);
         failedOver.set(false);
         isForTheDelay(voteOfAnother(address, behind));
@@ -184,9 +184,9 @@ class QuorumServerTest extends OneMaster {
         exact.close();
     }
 
-    /** A restart of the other server tells it nothing of what it had not known before. */
+    /** A restart does not give the other server votes that it did not know before. */
     @Test
-    void anotherServer_thatIsRestartedMeanwhile_waitsAllTheSameWhereARestartForgetsNothing() {
+    void anotherServer_restartedMeanwhile_stillWaits_ifARestartForgetsNothing() {
         InMemoryRedis other = new InMemoryRedis();
         other.restart();
         other.stepMillis(HOUR_MILLIS);
@@ -204,9 +204,9 @@ class QuorumServerTest extends OneMaster {
         address.close();
     }
 
-    /** Nobody could notice that it restarted. */
+    /** Without a run id, nobody notices a restart. */
     @Test
-    void serverThatDoesNotTellItsRunId_isRefused_unlessARestartForgetsNothing() {
+    void server_hidesItsRunId_isRefused_unlessARestartForgetsNothing() {
         Redis silent = (Redis) Proxy.newProxyInstance(
                 Redis.class.getClassLoader(), new Class<?>[] {Redis.class}, (proxy, method, args) -> {
                     Object result = method.invoke(master, args);
@@ -234,7 +234,7 @@ class QuorumServerTest extends OneMaster {
     }
 
     @Test
-    void replicaAtFirst_thatIsStartedAnewAsAMaster_givesItsVote() {
+    void replicaAtFirst_restartedAsAMaster_givesItsVote() {
         master.replica(true);
         isRefusedAsAReplica();
         master.replica(false);

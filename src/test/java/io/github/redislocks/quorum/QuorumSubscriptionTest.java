@@ -13,12 +13,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Isolated;
 
-/** The subscription of a quorum's client, on one master, when there is no memory to close it. */
+/** The subscription of a quorum's client on one master, closed without memory. */
 @Timeout(30)
 @Isolated("It counts threads of the whole JVM")
 class QuorumSubscriptionTest extends OneMaster {
 
-    /** Takes nothing, as for want of memory. */
+    /** A queue that takes nothing, as without memory. */
     private static BlockingQueue<String> full() {
         return new LinkedTransferQueue<>() {
             @Override
@@ -35,7 +35,7 @@ class QuorumSubscriptionTest extends OneMaster {
     }
 
     @Test
-    void closeThatMeetsAnError_endsWhoReadsAndWhoSubscribes() {
+    void close_meetsAnError_endsTheReaderAndTheSubscribers() {
         long before = readers();
         QuorumSubscription subscription = QuorumSubscription.open(List.of(node), "channel", 10 * SECOND, full());
         assertThat(readers()).isEqualTo(before + 1);

@@ -14,7 +14,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 
-/** Three masters of a quorum of which nothing is asked but by the test, and what they may answer. */
+/** Three masters of a quorum that only the test asks, and replies that they may give. */
 abstract class ThreeMasters {
 
     static final long SECOND = 1_000_000_000;
@@ -24,7 +24,7 @@ abstract class ThreeMasters {
     final QuorumCalls calls = new QuorumCalls(3);
     final VotePoll.Candidate candidate = new VotePoll.Candidate(keys.all(), "client:1", ATTEMPT, 3_000, 0, 0, "OK");
     final InMemoryRedis redis = new InMemoryRedis();
-    /** What would be done a moment later. */
+    /** The tasks for the retry timer. */
     final CopyOnWriteArrayList<Runnable> retries = new CopyOnWriteArrayList<>();
 
     final RetryTimer timer = new RetryTimer(Threads.DAEMONS) {
@@ -65,7 +65,7 @@ abstract class ThreeMasters {
         return Outcome.of(new RedisException.Unanswered("away", sent, null));
     }
 
-    /** What these answers come to, if others may still come. */
+    /** The result of these answers, while others may still come. */
     static Poll.Result result(Poll poll, Reply... replies) {
         return poll.judge(new Poll.Answers(Stream.of(replies).map(Outcome::of).toList(), false));
     }

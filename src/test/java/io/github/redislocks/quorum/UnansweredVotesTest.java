@@ -8,7 +8,7 @@ import io.github.redislocks.redis.Reply;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What a master may have of an attempt, by what it was asked and what it answered. */
+/** The votes that a master may have of an attempt, given its requests and answers. */
 class UnansweredVotesTest {
 
     private static final long SECOND = ThreeMasters.SECOND;
@@ -29,7 +29,7 @@ class UnansweredVotesTest {
     }
 
     @Test
-    void voteThatIsAskedFor_mayBeThereUntilItIsAnswered() {
+    void vote_unanswered_mayBeThere() {
         UnansweredVotes.Question question = question(1, false);
         assertThat(votes.mayHave(ATTEMPT)).isFalse();
         assertThat(votes.mayRunUntilNanos(ATTEMPT)).isZero();
@@ -84,7 +84,7 @@ class UnansweredVotesTest {
     }
 
     @Test
-    void voteThatMayStillBeGiven_isNotEndedByAWithdrawal() {
+    void vote_mayStillBeGiven_isNotForgottenWithTheWithdrawal() {
         answer(question(1, false), ThreeMasters.unanswered(true));
         assertThat(votes.mayRunUntilNanos(ATTEMPT)).isEqualTo(soon);
         votes.withdrawn(ATTEMPT, 1, true);
@@ -92,7 +92,7 @@ class UnansweredVotesTest {
     }
 
     @Test
-    void voteThatCannotBeGivenAnyMore_isEndedByAWithdrawal() {
+    void vote_cannotBeGivenAnyMore_isForgottenWithTheWithdrawal() {
         long past = System.nanoTime() - SECOND;
         votes.asking(new UnansweredVotes.Question(ATTEMPT, 1, false, 30_000, past));
         assertThat(votes.mayRunUntilNanos(ATTEMPT)).isZero();

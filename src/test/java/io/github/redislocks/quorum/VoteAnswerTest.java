@@ -9,7 +9,7 @@ import io.github.redislocks.redis.Reply;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** How the replies of {@code vote.lua} are read. */
+/** Reading the replies of {@code vote.lua}. */
 class VoteAnswerTest {
 
     private static VoteAnswer read(String code, Object... values) {

@@ -11,7 +11,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** What the votes of three masters come to. */
+/** The results of the votes of three masters. */
 class VotePollTest extends ThreeMasters {
 
     private final VotePoll poll = new VotePoll(calls, candidate, 30);
@@ -74,7 +74,7 @@ class VotePollTest extends ThreeMasters {
     }
 
     @Test
-    void lockOfAnother_isFreeWhenAsManyOfItsVotesHaveEndedAsAreWanted() {
+    void lockOfAnother_isFreeOnceEnoughOfItsVotesHaveExpired() {
         assertThat(judge(poll, false, taken("a:1", 70), taken("a:1", 50), null).outcome())
                 .as("two are wanted")
                 .isEqualTo(busy(70));
@@ -97,7 +97,7 @@ class VotePollTest extends ThreeMasters {
     }
 
     @Test
-    void waiterThatWantsAPlace_isToldThatItHasOne() {
+    void waiterThatWantsAPlace_isQueued() {
         VotePoll.Candidate waiter = new VotePoll.Candidate(keys.all(), "client:1", ATTEMPT, 3_000, 500, 0, "OK");
         VotePoll queueing = new VotePoll(calls, waiter, 30);
         assertThat(judge(queueing, true, taken("a:1", 70), taken("a:1", 50), null)
@@ -133,9 +133,9 @@ class VotePollTest extends ThreeMasters {
         assertThat(poll.patienceNanos()).isEqualTo(QuorumCalls.patienceNanos(3_000));
     }
 
-    /** A master that gives no vote is no reason to do without a slower one. */
+    /** A master that gives no vote does not end the wait for a slower one. */
     @Test
-    void masterThatHasJustStarted_leavesTheOthersAsMuchTimeAsOneThatIsAway() {
+    void masterJustStarted_countsAsAwayForTheWait() {
         long deadline = System.nanoTime() + 10 * poll.stragglersNanos(0);
         poll.answered(nodes.get(0), Outcome.of(young(70)));
         poll.answered(nodes.get(1), Outcome.of(voted(30, 0, 0)));

@@ -14,7 +14,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a quorum's client knows of an attempt, and what it asks for it. */
+/** The knowledge of a quorum's client about an attempt, and the polls that it makes. */
 @Timeout(30)
 class VoteStateTest extends ThreeMasters {
 
@@ -60,14 +60,14 @@ class VoteStateTest extends ThreeMasters {
     }
 
     @Test
-    void attempt_isForgottenWhenItEnds() {
+    void attempt_releasedOrLeft_isForgotten() {
         register.forgetOver(call(first));
         assertThat(register.of(call(heartbeat))).isSameAs(state);
         register.forgetOver(call(new Request.Release(OWNER, ATTEMPT)));
         assertThat(register.of(call(heartbeat))).isNull();
     }
 
-    /** Masters that were away are to join a hold also at the end of a long lease that a caller named. */
+    /** Masters that were away join a hold even at the end of a long lease that a caller named. */
     @Test
     void attempt_isRememberedAsLongAsTheLongestLeaseThatMayBeNamed() {
         assertThat(Quorum.memory(Settings.DEFAULTS, 0)).isEqualTo(Settings.MAX_LEASE);
@@ -76,7 +76,7 @@ class VoteStateTest extends ThreeMasters {
     }
 
     @Test
-    void turn_isOfOneAtATime() {
+    void enter_whileAnotherCallAsks_waits() {
         assertThat(state.enter(System.nanoTime())).isTrue();
         assertThat(state.enter(System.nanoTime())).isFalse();
         state.exit();
@@ -140,7 +140,7 @@ class VoteStateTest extends ThreeMasters {
     }
 
     @Test
-    void votesOfWhichTheMastersSaySomethingElse_areStillThere() {
+    void votes_mastersAnswerSomethingElse_areStillThere() {
         win();
         assertThat(state.answer(first, Outcome.of(new Reply("STALE", List.of())))
                         .failure())
@@ -178,7 +178,7 @@ class VoteStateTest extends ThreeMasters {
     }
 
     @Test
-    void reentry_ofAHoldThatWasWon_getsMoreVotesIfItsOwnAreTooFew() {
+    void reentry_tooFewVotesLeft_getsMoreVotes() {
         win();
         Request.Reenter reenter = new Request.Reenter(OWNER, ATTEMPT, 3_000, 1);
         Poll poll = state.keeping(calls, call(reenter), reenter);

@@ -7,7 +7,7 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** When a master is told once more what it did not hear. The test does what the timer would do. */
+/** When a withdrawal that did not reach a master is repeated. The test acts as the timer. */
 @Timeout(30)
 class WithdrawRetriesTest extends ThreeMasters {
 
@@ -27,7 +27,7 @@ class WithdrawRetriesTest extends ThreeMasters {
         waiting.add(order(attempt, 2), notBefore);
     }
 
-    /** Lets the timer do what it has been told to. */
+    /** Runs the tasks that the timer has. */
     private void fire() {
         List<Runnable> due = List.copyOf(retries);
         retries.clear();

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
 
-/** What a reply says of the replicas behind it. */
+/** The confirmations of replicas in replies. */
 @Timeout(60)
 @Tag("server")
 class AcksTest extends JedisRedisFixture {
@@ -66,7 +66,7 @@ class AcksTest extends JedisRedisFixture {
         replica.resume();
     }
 
-    /** Each of the two answers comes well before the timeout of a read; only the second is late. */
+    /** Each answer comes well before the timeout of a read; only the second one is late. */
     @Test
     void slowAnswer_leavesLessTimeForTheReplicas() {
         JedisRedis redis = to(master);
@@ -84,7 +84,7 @@ class AcksTest extends JedisRedisFixture {
     }
 
     @Test
-    void error_isToldAsEver() {
+    void error_isAnErrorReply() {
         JedisRedis redis = to(master);
         redis.run(call("set", "text"), LONG);
         assertThatThrownBy(() -> redis.run(WRONG_TYPE.with(SOON), LONG))
@@ -92,7 +92,7 @@ class AcksTest extends JedisRedisFixture {
                 .hasMessageContaining("WRONGTYPE");
     }
 
-    /** Replicas are waited for by connection: behind nothing, they would have it at once. */
+    /** WAIT counts by connection: after no write, the replicas would confirm at once. */
     @Test
     void connectionBreaksWhileReplicasAreWaitedFor_allIsSentAgainOnTheNext() {
         FaultyProxy proxy = closing(FaultyProxy.to(master));

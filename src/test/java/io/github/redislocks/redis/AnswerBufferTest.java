@@ -15,7 +15,7 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
-/** What is made of bytes that come over a connection, however they are cut into pieces. */
+/** Reading answers from bytes, however the network cuts them into pieces. */
 class AnswerBufferTest {
 
     private static final String SOME =
@@ -116,7 +116,7 @@ class AnswerBufferTest {
                 "$-x\r\n",
                 ":\r\n"
             })
-    void whatRedisNeverSends_isRefused(String text) {
+    void bytesThatRedisNeverSends_areRefused(String text) {
         put(text);
         assertThatThrownBy(buffer::next).isInstanceOf(JedisConnectionException.class);
     }

@@ -97,7 +97,7 @@ class BatchRequestTest extends JedisRedisFixture {
 
     @ParameterizedTest
     @CsvSource({"500, 100000", "1, 50000000"})
-    void runAll_hangingServerTakesNoMoreBytes_endsInTime(int count, int length) {
+    void runAll_hangingServerTakesNoMoreBytes_failsInTime(int count, int length) {
         RedisServer server = closing(RedisServer.start());
         JedisRedis redis = to(server);
         redis.runAll(List.of(PING), LONG);

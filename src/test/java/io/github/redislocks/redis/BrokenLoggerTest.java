@@ -35,7 +35,7 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisClientConfig;
 
-/** A client whose logger throws follows its masters all the same. */
+/** A client whose logger throws still follows its masters. */
 @Timeout(30)
 @Isolated("It looks at what all threads log")
 class BrokenLoggerTest {
@@ -104,7 +104,7 @@ class BrokenLoggerTest {
     }
 
     @Test
-    void connectionThatMayNotBeNamed_isHadAllTheSame() {
+    void connection_namesAreRefused_isMadeNevertheless() {
         try (RedisServer server = RedisServer.start();
                 Jedis admin = server.client()) {
             admin.aclSetUser("clerk", "on", ">secret", "~*", "&*", "+@all", "-client");

@@ -65,7 +65,7 @@ class ClusterInMemoryTest {
     }
 
     @Test
-    void moved_call_isRunByTheNewMaster_onceTheListenerWasTold() {
+    void moved_call_runsOnTheNewMaster_afterTheListener() {
         assertThat(answeredBy()).isEqualTo("one:1");
         epoch = 2;
         owner = TWO;
@@ -75,7 +75,7 @@ class ClusterInMemoryTest {
     }
 
     @Test
-    void ask_call_isRunAfterAskingByTheNodeThatIsNamed() {
+    void ask_call_runsAfterAskingOnTheNamedNode() {
         error = "ASK " + SLOT + " two:2";
         assertThat(answeredBy()).isEqualTo("two:2 after ASKING");
         error = null;
@@ -99,7 +99,7 @@ class ClusterInMemoryTest {
                 .containsExactly("two:2 after ASKING", "two:2 after ASKING");
     }
 
-    /** A node that knows at once who is the master of all slots. */
+    /** A node that always knows the master of all slots. */
     private final class Node implements SingleServer {
 
         private final Address address;

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.DefaultJedisClientConfig;
 
-/** What follows from news of a cluster, and a call's way in it, with nobody at the other end. */
+/** The effects of a new slot map, and a call's way in the cluster, with no server at the other end. */
 @Timeout(30)
 class ClusterMastersTest {
 
@@ -40,7 +40,7 @@ class ClusterMastersTest {
             SlotMap.UNKNOWN.with(view(new Claim(0, 8_191, ONE, 1), new Claim(8_192, 16_383, TWO, 2)), NOBODY);
     private static final SlotMap ALL_OF_ONE = HALVES.with(view(new Claim(0, 16_383, ONE, 3)), NOBODY);
 
-    /** To whom slots of both halves belong while the listener is told of a move: nobody, if null. */
+    /** The masters of slots of both halves while the listener runs; null for none. */
     private final List<List<SingleServer>> whileTold = new ArrayList<>();
 
     private final AtomicLong now = new AtomicLong();
@@ -92,7 +92,7 @@ class ClusterMastersTest {
     }
 
     @Test
-    void moveThatCouldNotBeTold_isToldWithTheNextNews() {
+    void move_listenerThrew_isReportedAgainWithTheNextNews() {
         masters.onMoved(() -> {
             noteWhileTold();
             if (whileTold.size() == 1) {
@@ -140,7 +140,7 @@ class ClusterMastersTest {
     }
 
     @Test
-    void nodesToWhichNobodyIsSentAnyMore_areClosed() {
+    void nodesWithoutFurtherCalls_areClosed() {
         news.accept(HALVES);
         Address first = new Address("127.0.0.1", 3);
         Address second = new Address("127.0.0.1", 4);

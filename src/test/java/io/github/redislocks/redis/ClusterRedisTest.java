@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.Jedis;
 
-/** How calls find their way when slots move and masters change, on real servers. */
+/** The way of calls when slots move and masters change, on real servers. */
 @Timeout(60)
 @Tag("server")
 class ClusterRedisTest {
@@ -43,7 +43,7 @@ class ClusterRedisTest {
     private final AtomicInteger moves = new AtomicInteger();
     private final String name = "{" + UUID.randomUUID() + "}";
     private final int slot = ClusterServers.slot(name);
-    /** Released at the latest after the test, which could not close what waits for it. */
+    /** Released after the test at the latest, which could not close its waiting threads otherwise. */
     private final CountDownLatch mayGoOn = new CountDownLatch(1);
 
     private Redis redis;
@@ -88,7 +88,7 @@ class ClusterRedisTest {
     }
 
     @Test
-    void slotHasMoved_calls_followWithoutBeingToldOfAMove() {
+    void slotHasMoved_calls_followWithoutTheListener() {
         assertThat(redis.run(count(name), SHORT)).isEqualTo(counted(1));
         RedisServer target = anotherMaster();
         servers.migrate(slot, servers.masterOf(name), target);
@@ -137,7 +137,7 @@ class ClusterRedisTest {
         redis.run(count(name), SHORT);
         servers.beginMigration(slot, source, target);
         Call both = count(name, name + "missing");
-        // The last try may itself end unanswered, if the machine leaves it no time.
+        // The last try may be unanswered too, if the machine leaves it no time.
         await().untilAsserted(() -> {
             Unanswered failure = inTime(() -> redis.run(both, SHORT));
             assertThat(failure).hasMessageContaining("TRYAGAIN");
@@ -240,7 +240,7 @@ class ClusterRedisTest {
     }
 
     @Test
-    void serverThatIsNoNode_isToldSoAtOnce() {
+    void serverThatIsNoNode_failsAtOnce() {
         try (RedisServer single = RedisServer.start();
                 Redis wrong = RedisUri.parse(single.uri().replace("redis:", "redis-cluster:"))
                         .open(1, SHORT)) {

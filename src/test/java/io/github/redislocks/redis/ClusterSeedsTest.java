@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** How many seeds name a cluster, if their replies are of several. */
+/** The number of seeds that name a cluster, if their replies name several. */
 class ClusterSeedsTest {
 
     private static final Address ONE = new Address("one", 1);

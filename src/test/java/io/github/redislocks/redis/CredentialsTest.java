@@ -66,7 +66,7 @@ class CredentialsTest extends JedisRedisFixture {
                         RedisException.Unanswered.class,
                         e -> assertThat(e.sent()).isFalse())
                 .hasMessageContaining("WRONGPASS")
-                // By which a redirected call knows that this is an answer.
+                // The cause shows a redirected call that this is an answer.
                 .hasCauseInstanceOf(ErrorReply.class);
         password.set("second");
         assertThat(redis.run(PING, LONG).is("PONG")).isTrue();

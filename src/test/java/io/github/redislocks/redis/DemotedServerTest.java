@@ -60,7 +60,7 @@ class DemotedServerTest extends JedisRedisFixture {
     }
 
     @Test
-    void oneReadOnlyAnswer_sendsEverythingToThePromotedServer() {
+    void readOnlyReply_sendsEverythingToThePromotedServer() {
         useFour();
         redis.runAll(List.of(PING), LONG);
         Redis.Subscription subscription = redis.subscribe("news", LONG);
@@ -75,7 +75,7 @@ class DemotedServerTest extends JedisRedisFixture {
     }
 
     @Test
-    void readOnlyAnswerToABatch_sendsEverythingToThePromotedServer() {
+    void readOnlyReplyToABatch_sendsEverythingToThePromotedServer() {
         useFour();
         redis.runAll(List.of(PING), LONG);
         fail();

@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 import redis.clients.jedis.HostAndPort;
 
-/** A server whose answer to whatever it is asked never ends, and comes byte by byte, with a pause before each. */
+/** A server whose answer never ends, and comes byte by byte, with a pause before each. */
 final class DrippingServer implements AutoCloseable {
 
     private final ServerSocket listener = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
@@ -40,7 +40,7 @@ final class DrippingServer implements AutoCloseable {
         return new HostAndPort("127.0.0.1", listener.getLocalPort());
     }
 
-    /** Whether it had one, which has hung up. */
+    /** Whether a client was connected and has hung up. */
     boolean hasLostItsClient() {
         return over;
     }

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.Jedis;
 
-/** Connections that nobody has used for long, and that a firewall or a load balancer may have forgotten. */
+/** Connections that were unused for long, and that a firewall or a load balancer may have forgotten. */
 @Timeout(60)
 @Tag("server")
 class IdleConnectionsTest extends JedisRedisFixture {
@@ -84,7 +84,7 @@ class IdleConnectionsTest extends JedisRedisFixture {
     }
 
     @Test
-    void notForgotten_isUsedAgain_andThoseThatNobodyNeedsGo() {
+    void connections_stillAlive_areUsedAgain_andThoseNotNeededAreClosed() {
         useEight();
         assertThat(redis.connections()).isEqualTo(8);
         time.addAndGet(HOUR);
@@ -146,7 +146,7 @@ class IdleConnectionsTest extends JedisRedisFixture {
     }
 
     @Test
-    void lane_notForgotten_isKeptSinceAnotherMayNotBeHad() {
+    void lane_stillAlive_isKeptSinceTheServerMayTakeNoOther() {
         redis.runAll(List.of(PING), LONG);
         proxy.refuse();
         time.addAndGet(HOUR);
@@ -172,7 +172,7 @@ class IdleConnectionsTest extends JedisRedisFixture {
     }
 
     @Test
-    void madeForACallThatHadTooLittleTime_isThereForTheNext() {
+    void connection_madeTooLateForItsCall_servesTheNextCall() {
         proxy.roundTrip(Duration.ofMillis(400));
         JedisRedis single = closing(new JedisRedis(proxy.address(), resp3(), 1, time::get));
         assertThat(inTime(() -> single.run(PING, SHORT)).sent()).isFalse();

@@ -29,9 +29,7 @@ import redis.clients.jedis.RedisProtocol;
 import redis.clients.jedis.exceptions.JedisBusyException;
 import redis.clients.jedis.exceptions.JedisException;
 
-/**
- * What the tests of the transport share: a server, calls, callers on threads of their own, and an end for all of it.
- */
+/** The common parts of the transport's tests: a server, calls, callers on threads of their own, and their end. */
 abstract class JedisRedisFixture {
 
     static final long LONG = TimeUnit.SECONDS.toNanos(10);
@@ -47,7 +45,7 @@ abstract class JedisRedisFixture {
     static final Call WRONG_TYPE = call("hset", "text");
     static final Call ENDLESS = call("endless");
 
-    /** For tests that do it no harm; each with keys of its own. */
+    /** A server for tests that do not harm it; each test has keys of its own. */
     static RedisServer shared;
 
     final List<AutoCloseable> toClose = new ArrayList<>();
@@ -99,7 +97,7 @@ abstract class JedisRedisFixture {
         return DefaultJedisClientConfig.builder().resp3().build();
     }
 
-    /** The failure of a call that is given {@link #SHORT} and takes just that. */
+    /** The failure of a call that has {@link #SHORT} and takes just that. */
     static Unanswered inTime(Runnable call) {
         long begin = System.nanoTime();
         Unanswered failure = catchThrowableOfType(Unanswered.class, call::run);

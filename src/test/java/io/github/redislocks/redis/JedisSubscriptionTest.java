@@ -134,7 +134,7 @@ class JedisSubscriptionTest extends JedisRedisFixture {
     }
 
     @Test
-    void ping_whereNoAnswerCame_endsTheSubscriptionAtTheNext() {
+    void ping_unanswered_closesTheSubscriptionAtTheNextPing() {
         FaultyProxy proxy = closing(FaultyProxy.to(shared));
         JedisRedis redis = closing(inResp2(proxy.address()));
         JedisSubscription subscription = closing(redis.watch("pinged", key -> {}, LONG));
@@ -148,7 +148,7 @@ class JedisSubscriptionTest extends JedisRedisFixture {
     }
 
     @Test
-    void subscribe_serverHangs_endsInTime() {
+    void subscribe_serverHangs_failsInTime() {
         RedisServer server = closing(RedisServer.start());
         JedisRedis redis = to(server);
         server.pause();

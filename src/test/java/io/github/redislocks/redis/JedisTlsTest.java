@@ -127,7 +127,7 @@ class JedisTlsTest extends JedisRedisFixture {
     }
 
     @Test
-    void run_serverHangs_endsInTime() {
+    void run_serverHangs_failsInTime() {
         JedisRedis redis = closing(new JedisRedis(address, tls.trusting(), 2));
         redis.run(PING, LONG);
         server.pause();
@@ -138,7 +138,7 @@ class JedisTlsTest extends JedisRedisFixture {
     }
 
     @Test
-    void run_answerInPieces_endsInTime() {
+    void run_answerInPieces_failsInTime() {
         FaultyProxy proxy = closing(FaultyProxy.to(address));
         HostAndPort named = new HostAndPort(address.getHost(), proxy.address().getPort());
         JedisRedis redis = closing(new JedisRedis(named, tls.trusting(), 2));
@@ -160,7 +160,7 @@ class JedisTlsTest extends JedisRedisFixture {
     }
 
     @Test
-    void close_writerStuck_endsItAtOnce() {
+    void close_writerStuck_returnsAtOnce() {
         JedisRedis redis = closing(new JedisRedis(address, tls.trusting(), 2));
         redis.runAll(List.of(PING), LONG);
         server.pause();
@@ -176,7 +176,7 @@ class JedisTlsTest extends JedisRedisFixture {
         assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(2));
     }
 
-    /** In the way of Jedis that was there before {@link SslOptions}. */
+    /** Configured in the old way of Jedis, before {@link SslOptions}. */
     @SuppressWarnings("deprecation")
     private JedisClientConfig trustingByFactory() throws GeneralSecurityException, IOException {
         SSLSocketFactory factory = Objects.requireNonNull(tls.trusting().getSslOptions())

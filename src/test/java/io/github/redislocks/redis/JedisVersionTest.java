@@ -15,7 +15,7 @@ class JedisVersionTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"5.2.0", "4.4.8", "3.10.0", "5.3.0-beta1"})
-    void olderOne_isNamed_withTheVersionThatIsNeededAndTheProperty(String version) {
+    void olderVersion_isNamedWithTheNeededVersionAndTheProperty(String version) {
         assertThatThrownBy(() -> JedisVersion.check(version))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("Jedis " + version + " is on the class path")

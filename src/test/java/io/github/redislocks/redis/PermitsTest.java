@@ -27,7 +27,7 @@ class PermitsTest {
         return System.nanoTime() + nanos;
     }
 
-    /** A thread that waits in line for a place, and keeps what it gets. */
+    /** A thread that waits in the queue for a permit, and keeps it. */
     private Thread waiting(String name) {
         Thread thread = new Thread(
                 () -> {
@@ -59,7 +59,7 @@ class PermitsTest {
         assertThat(permits.enter(soon(0))).isTrue();
     }
 
-    /** As for want of memory, for which there is no other place in this code. */
+    /** The error stands for missing memory, which this code needs at no other point. */
     @Test
     void leave_meetsAnError_givesThePermitBack() {
         AtomicBoolean broken = new AtomicBoolean();

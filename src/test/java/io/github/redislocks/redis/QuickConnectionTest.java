@@ -33,12 +33,12 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.SslOptions;
 
-/** Calls that are begun and not waited for, on a connection of their own. */
+/** Submitted calls, on a connection of their own. */
 @Timeout(60)
 @Tag("server")
 class QuickConnectionTest extends JedisRedisFixture {
 
-    /** In place of null, which says that the connection broke. */
+    /** In place of null, which means that the connection broke. */
     private static final List<Outcome> BROKEN = Collections.emptyList();
 
     private final FaultyProxy proxy = closing(FaultyProxy.to(shared));
@@ -65,7 +65,7 @@ class QuickConnectionTest extends JedisRedisFixture {
         }
     }
 
-    /** Tries it with a call that nobody is told of. */
+    /** Submits a call, whose outcome does not matter, until one is taken. */
     private static void connect(JedisRedis redis, String server) {
         redis.connectQuickly(LONG);
         CountDownLatch tried = new CountDownLatch(1);
@@ -96,13 +96,13 @@ class QuickConnectionTest extends JedisRedisFixture {
     }
 
     @Test
-    void begin_withoutAConnection_sendsNothing() {
+    void submit_withoutAConnection_sendsNothing() {
         assertThat(submit(List.of(PING), LONG)).isFalse();
         assertThat(proxy.connections()).isZero();
     }
 
     @Test
-    void begin_scriptThatIsNotKnown_isSentWithItsSource() {
+    void submit_unknownScript_isSentWithItsSource() {
         connect();
         assertThat(submit(List.of(PING), LONG)).isTrue();
         assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
@@ -112,14 +112,14 @@ class QuickConnectionTest extends JedisRedisFixture {
     }
 
     @Test
-    void begin_several_areAnsweredEachInItsPlace() {
+    void submit_severalCalls_areAnsweredInTheirOrder() {
         try (Jedis admin = shared.client()) {
             admin.set("text", "x");
         }
         connect();
         assertThat(submit(List.of(PING), LONG)).isTrue();
         next();
-        // The second and the third are not known yet, and the last of these counts behind the first.
+        // The server does not know the second and third script yet; the last call counts after the second.
         assertThat(submit(List.of(PING, COUNT, WRONG_TYPE, PING, COUNT), LONG)).isTrue();
         List<Outcome> outcomes = next();
         assertThat(outcomes).hasSize(5);
@@ -133,7 +133,7 @@ class QuickConnectionTest extends JedisRedisFixture {
     }
 
     @Test
-    void begin_whileOthersAreUnderWay_sendsNothing() {
+    void submit_whileOthersAreUnderWay_sendsNothing() {
         connect();
         proxy.holdReplies();
         assertThat(submit(List.of(PING), LONG)).isTrue();
@@ -144,7 +144,7 @@ class QuickConnectionTest extends JedisRedisFixture {
     }
 
     @Test
-    void begin_notAnsweredInTime_isUnansweredAndEndsItsConnection() {
+    void submit_notAnsweredInTime_isUnansweredAndClosesItsConnection() {
         connect();
         proxy.holdReplies();
         assertThat(submit(List.of(PING, PING), SHORT)).isTrue();
@@ -187,7 +187,7 @@ class QuickConnectionTest extends JedisRedisFixture {
     }
 
     @Test
-    void begin_byAnInterruptedThread_isAnswered() {
+    void submit_byAnInterruptedThread_isAnswered() {
         connect();
         boolean interrupted = false;
         try {
@@ -201,7 +201,7 @@ class QuickConnectionTest extends JedisRedisFixture {
     }
 
     @Test
-    void begin_moreThanTheSocketTakes_isWrittenBitByBit() {
+    void submit_moreThanTheSocketTakes_isWrittenBitByBit() {
         connect();
         proxy.holdRequests();
         Call large = new Call(PING.script(), List.of(), List.of("x".repeat(16 << 20)));
@@ -210,7 +210,7 @@ class QuickConnectionTest extends JedisRedisFixture {
         assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
     }
 
-    /** Whoever wants it has more to do: renewals, for example. */
+    /** For callers with other work, such as renewals. */
     @Test
     void connectQuickly_toAServerThatDoesNotGreet_doesNotWait() {
         proxy.holdReplies();
@@ -221,7 +221,7 @@ class QuickConnectionTest extends JedisRedisFixture {
         assertThat(next()).containsExactly(Outcome.of(reply("PONG")));
     }
 
-    /** Each read of it is in time. */
+    /** Each single read is in time. */
     @Test
     void connectQuickly_toAServerThatDrips_isGivenUp() throws IOException {
         DrippingServer dripping = closing(new DrippingServer(Duration.ofMillis(100)));
@@ -234,7 +234,7 @@ class QuickConnectionTest extends JedisRedisFixture {
     }
 
     @Test
-    void thread_thatIsInterrupted_forgetsIt() {
+    void interruptedThread_clearsItsFlag() {
         List<Thread> made = new CopyOnWriteArrayList<>();
         Threads threads = Threads.of(
                 work -> {
@@ -256,7 +256,7 @@ class QuickConnectionTest extends JedisRedisFixture {
         assertThat(nodes.isAlive()).isTrue();
     }
 
-    /** As a client's, but the one that would read never runs. */
+    /** The threads of a client, except that the reader's never runs. */
     private static Threads threadsWithoutReader() {
         return Threads.of(
                 work -> {
@@ -274,7 +274,7 @@ class QuickConnectionTest extends JedisRedisFixture {
                 "test");
     }
 
-    /** Begins a call, and waits for its answer as a caller does; whether it came. */
+    /** Submits a call, and waits for its answer as a caller does; returns whether the answer came. */
     private static boolean ask(JedisRedis redis, String server, QuickReader reader) {
         Bell bell = new Bell();
         AtomicReference<List<Outcome>> answer = new AtomicReference<>();
@@ -331,7 +331,7 @@ class QuickConnectionTest extends JedisRedisFixture {
     }
 
     @Test
-    void pause_whenTheLastConnectionEnds_lastsUntilTheDeadline() {
+    void pause_lastConnectionCloses_lastsUntilTheDeadline() {
         QuickReader reader = new QuickReader(Threads.DAEMONS);
         JedisRedis other = closing(JedisRedis.ofReader(proxy.address(), resp3(), 2, reader));
         connect(other, id);
@@ -380,9 +380,9 @@ class QuickConnectionTest extends JedisRedisFixture {
         assertThat(made).isEmpty();
     }
 
-    /** A thread that it ended would print that. */
+    /** A thread that the exception ends would report it to the handler. */
     @Test
-    void connectQuickly_withAProviderThatThrows_endsNoThread() throws InterruptedException {
+    void connectQuickly_providerThrows_endsNoThread() throws InterruptedException {
         List<Thread> made = new CopyOnWriteArrayList<>();
         List<Throwable> thrown = new CopyOnWriteArrayList<>();
         Threads threads = Threads.of(
@@ -431,7 +431,7 @@ class QuickConnectionTest extends JedisRedisFixture {
         }
     }
 
-    /** Calls of which one cannot be had any more after so many looks, as if there were no memory. */
+    /** Calls that throw after this number of accesses, as if there were no memory. */
     private static List<Call> failingAfter(int looks, Call call) {
         AtomicInteger left = new AtomicInteger(looks);
         return new AbstractList<>() {
@@ -451,7 +451,7 @@ class QuickConnectionTest extends JedisRedisFixture {
     }
 
     @Test
-    void error_whileCallsAreGivenUp_isHeardAsABrokenConnection() {
+    void error_whileCallsAreGivenUp_isReportedAsABrokenConnection() {
         connect();
         proxy.holdReplies();
         assertThat(submit(failingAfter(1, PING), SHORT)).isTrue();
@@ -459,7 +459,7 @@ class QuickConnectionTest extends JedisRedisFixture {
     }
 
     @Test
-    void error_whileAnAnswerIsRead_isHeardAsABrokenConnection() {
+    void error_whileAnAnswerIsRead_isReportedAsABrokenConnection() {
         connect();
         submit(List.of(PING), LONG);
         next();

@@ -246,7 +246,7 @@ class RedisUriTest {
     }
 
     @Test
-    void named_keepsAConfigurationThatChanges_andANameThatIsThere() {
+    void named_keepsAChangingConfigurationAndAPresentName() {
         AtomicReference<String> password = new AtomicReference<>("first");
         JedisClientConfig changing = new JedisClientConfig() {
             @Override

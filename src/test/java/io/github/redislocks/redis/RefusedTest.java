@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the texts of errors mean, as the versions of Redis write them. */
+/** The meaning of error texts, in the form of each version of Redis. */
 class RefusedTest {
 
     private static final String WITHIN =
@@ -28,7 +28,7 @@ class RefusedTest {
                 "UNBLOCKED force unblock from blocking operation",
                 "ERR max number of clients reached"
             })
-    void passing_ofWhatEndsByItself_inAnyVersion(String text) {
+    void passing_temporaryErrors_inAnyVersion(String text) {
         assertThat(new Refused(text, null).passing()).isTrue();
         assertThat(new Refused("@user_script: 12: -" + text, null).passing()).isTrue();
         assertThat(new Refused(WITHIN + "@user_script: 1: -" + text + " (host:6379, acquire)", null).passing())
@@ -51,7 +51,7 @@ class RefusedTest {
     }
 
     @Test
-    void says_isOfTheBeginning() {
+    void says_matchesTheStartOfTheReason() {
         Refused refused = new Refused(WITHIN + "@user_script: 1: -READONLY You can't", null);
         assertThat(refused.says("READONLY")).isTrue();
         assertThat(refused.says("You")).isFalse();

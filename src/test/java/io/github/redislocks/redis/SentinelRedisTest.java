@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.DefaultJedisClientConfig;
 
-/** What becomes of calls and subscriptions when the master becomes another, on real servers. */
+/** Calls and subscriptions when the master changes, on real servers. */
 @Tag("once")
 @Timeout(60)
 @Tag("server")
@@ -86,9 +86,9 @@ class SentinelRedisTest {
         assertThat(redis.run(PING, SHORT).code()).isNotEmpty();
     }
 
-    /** A call that began before must not reach the new master before everybody knows that it is another one. */
+    /** A call that started before must not reach the new master before the listener has run. */
     @Test
-    void masterHangs_calls_waitUntilItIsToldThatAnotherIsNamed() {
+    void masterHangs_calls_waitUntilTheListenerKnowsOfTheNewMaster() {
         RedisServer old = servers.master();
         redis.run(PING, SHORT);
         FutureTask<Reply> call = new FutureTask<>(() -> redis.run(PING, LONG));
@@ -107,7 +107,7 @@ class SentinelRedisTest {
     }
 
     @Test
-    void anotherMaster_ofWhichNobodyCouldBeTold_isToldOnceMore() {
+    void newMaster_whoseListenerThrew_isReportedAgain() {
         RedisServer old = servers.master();
         redis.run(PING, SHORT);
         redis.onMoved(() -> {
@@ -123,7 +123,7 @@ class SentinelRedisTest {
     }
 
     @Test
-    void masterHangs_call_endsByItsOwnTimeout() {
+    void masterHangs_call_failsByItsOwnTimeout() {
         redis.run(PING, SHORT);
         servers.master().pause();
         try (DeniedTime time = new DeniedTime()) {

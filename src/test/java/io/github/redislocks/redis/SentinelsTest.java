@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** Whom a client believes when Sentinels disagree. */
+/** The master that a client believes in when Sentinels disagree. */
 class SentinelsTest {
 
     private static final Address OLD = new Address("old", 1);

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What a client takes for the time of Redis, when that becomes another server. */
+/** The estimated time of Redis, when another server takes over. */
 class ServerTimeTest {
 
     private static final long OLD = 5_000_000;
@@ -24,7 +24,7 @@ class ServerTimeTest {
     }
 
     @Test
-    void saw_replyWithoutTheTime_tellsNothing() {
+    void saw_replyWithoutTheTime_changesNothing() {
         time.saw(reply("OK", OLD), 1_000);
         time.saw(new Reply("SUCCEEDED", List.of(7L, 0L)), 2_000_000_000);
         time.saw(new Reply("FREED", List.of(1L)), 4_000_000_000L);
@@ -32,7 +32,7 @@ class ServerTimeTest {
     }
 
     @Test
-    void forget_anyTime_isLateUntilTheNewServerHasToldIts() {
+    void forget_untilTheNewServerAnswers_allDatesAreLate() {
         time.saw(reply("OK", OLD), 1_000);
         time.forget(2_000);
         assertThat(time.notAfterMicros(2_000, 1_000_000_000)).isZero();
@@ -41,7 +41,7 @@ class ServerTimeTest {
     }
 
     @Test
-    void forget_answersOfTheOldServer_tellNoTime() {
+    void forget_answersOfTheOldServer_areIgnored() {
         time.saw(reply("OK", OLD), 1_000);
         time.forget(2_000);
         time.saw(reply("OK", OLD), 1_999);

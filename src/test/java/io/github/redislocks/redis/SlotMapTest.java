@@ -11,7 +11,7 @@ import java.util.Set;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 
-/** Who is believed to have a slot. */
+/** The master that a client believes to have a slot. */
 class SlotMapTest {
 
     private static final ClusterNode OLD = node("a", 1);
@@ -28,7 +28,7 @@ class SlotMapTest {
     }
 
     @Test
-    void with_firstNews_areBelieved() {
+    void with_firstView_isBelieved() {
         SlotMap slots = SlotMap.UNKNOWN.with(view(new Claim(0, 10, OLD, 1), new Claim(11, 16_383, NEW, 2)), NOBODY);
         assertThat(slots.owner(10)).isEqualTo(OLD);
         assertThat(slots.owner(11)).isEqualTo(NEW);
@@ -37,7 +37,7 @@ class SlotMapTest {
     }
 
     @Test
-    void with_greaterEpoch_overrules_andTheSmallerOneLeadsNobodyBack() {
+    void with_greaterEpoch_overrules_andTheSmallerOneChangesNothing() {
         SlotMap slots = SlotMap.UNKNOWN
                 .with(view(new Claim(0, 10, OLD, 1)), NOBODY)
                 .with(view(new Claim(5, 10, NEW, 7)), NOBODY);
@@ -49,7 +49,7 @@ class SlotMapTest {
     }
 
     @Test
-    void with_equalEpochs_leadNobodyToAndFro_unlessTheKnownOwnerIsSilent() {
+    void with_equalEpochs_keepsTheKnownOwner_unlessItIsSilent() {
         SlotMap slots = SlotMap.UNKNOWN.with(view(new Claim(0, 10, OLD, 5)), NOBODY);
         ClusterView other = view(new Claim(0, 10, NEW, 5));
         assertThat(slots.with(other, NOBODY)).isSameAs(slots);
@@ -58,12 +58,12 @@ class SlotMapTest {
         assertThat(taken.owner(3)).isEqualTo(NEW);
         assertThat(taken.with(view(new Claim(0, 10, OLD, 5)), NOBODY)).isSameAs(taken);
         assertThat(taken.with(view(new Claim(0, 10, OLD, 6)), NOBODY).owner(3))
-                .as("whoever of the two finds out takes a greater one")
+                .as("the two soon agree on a greater epoch")
                 .isEqualTo(OLD);
     }
 
     @Test
-    void with_equalEpochsOfOneNode_itHasMoved() {
+    void with_equalEpochsOfOneNode_usesTheNewAddress() {
         SlotMap slots = SlotMap.UNKNOWN.with(view(new Claim(0, 10, OLD, 5)), NOBODY);
         ClusterNode moved = node("a", 9);
         assertThat(slots.with(view(new Claim(0, 10, moved, 5)), NOBODY).owner(3))
@@ -71,7 +71,7 @@ class SlotMapTest {
     }
 
     @Test
-    void with_slotThatNobodyClaims_staysWhereItWas() {
+    void with_slotWithoutAClaim_keepsItsOwner() {
         SlotMap slots = SlotMap.UNKNOWN.with(view(new Claim(0, 10, OLD, 1)), NOBODY);
         assertThat(slots.with(view(), NOBODY).owner(3)).isEqualTo(OLD);
     }
@@ -112,7 +112,7 @@ class SlotMapTest {
         assertThat(view.addresses()).containsExactly(master, new Address("other", 7002));
     }
 
-    /** The format of such a text stands before its first line. */
+    /** The format of the text stands before its first line. */
     @Test
     void view_inResp3_hasTheEpochOfTheFirstNode() {
         String nodes = "txt:aa 10.0.0.1:7001@17001 myself,master - 0 0 3 connected 0-5\n";

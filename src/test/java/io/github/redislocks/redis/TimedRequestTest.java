@@ -38,7 +38,7 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 class TimedRequestTest extends JedisRedisFixture {
 
     @Test
-    void run_serverHangsBeforeFirstCall_endsInTimeUnsent() {
+    void run_serverHangsBeforeFirstCall_failsInTimeUnsent() {
         RedisServer server = closing(RedisServer.start());
         JedisRedis redis = to(server);
         server.pause();
@@ -51,7 +51,7 @@ class TimedRequestTest extends JedisRedisFixture {
     }
 
     @Test
-    void run_serverHangsLater_endsInTimeSent() {
+    void run_serverHangsLater_failsInTimeSent() {
         RedisServer server = closing(RedisServer.start());
         JedisRedis redis = to(server);
         redis.run(PING, LONG);
@@ -63,19 +63,19 @@ class TimedRequestTest extends JedisRedisFixture {
     }
 
     @Test
-    void run_answerInDrops_endsInTime() throws Exception {
-        // Each drop comes well before the timeout of a read; only the whole is late.
+    void run_answerInDrops_failsInTime() throws Exception {
+        // Each drop comes well before the timeout of a read; only the whole answer is late.
         try (DrippingServer server = new DrippingServer(Duration.ofMillis(50))) {
             JedisRedis redis = closing(new JedisRedis(server.address(), resp3(), 1));
             assertThat(inTime(() -> redis.run(PING, SHORT)).sent()).isFalse();
-            // The only place is free again in time, though the drops would have gone on for ever.
+            // The only permit is free again in time, though the drops would have continued endlessly.
             await().untilAsserted(() ->
                     assertThat(inTime(() -> redis.run(PING, SHORT))).hasMessageNotContaining("in use"));
         }
     }
 
     @Test
-    void run_answerInPieces_endsInTime() {
+    void run_answerInPieces_failsInTime() {
         FaultyProxy proxy = closing(FaultyProxy.to(shared));
         JedisRedis redis = closing(new JedisRedis(proxy.address(), resp3(), 1));
         redis.run(PING, LONG);
@@ -87,7 +87,7 @@ class TimedRequestTest extends JedisRedisFixture {
     }
 
     @Test
-    void runAll_answerInPieces_endsInTime() {
+    void runAll_answerInPieces_failsInTime() {
         FaultyProxy proxy = closing(FaultyProxy.to(shared));
         JedisRedis redis = closing(new JedisRedis(proxy.address(), resp3(), 1));
         redis.runAll(List.of(PING), LONG);
@@ -165,7 +165,7 @@ class TimedRequestTest extends JedisRedisFixture {
         server.restart();
         assertThat(redis.run(COUNT, LONG)).isEqualTo(new Reply("OK", List.of(1L), true));
         assertThat(redis.run(COUNT, LONG)).isEqualTo(new Reply("OK", List.of(2L), false));
-        // The first to meet a stale connection has dropped the other three.
+        // The first call that met a stale connection has closed the other three.
         assertThat(fourAtOnce(redis, proxy)).containsOnly(new Reply("PONG", List.of(), false));
         assertThat(redis.runAll(List.of(COUNT), LONG)).containsExactly(Outcome.of(new Reply("OK", List.of(3L), true)));
         redis.publish("news", "x", LONG);
@@ -249,7 +249,7 @@ class TimedRequestTest extends JedisRedisFixture {
         FaultyProxy proxy = closing(FaultyProxy.to(shared));
         JedisRedis redis = closing(new JedisRedis(proxy.address(), resp3(), 2));
         redis.run(PING, LONG);
-        // A single server takes ASKING for an error, and what comes behind it for what it is.
+        // A single server answers ASKING with an error, and runs the command after it.
         assertThat(redis.runAsking(call("echo", "k", "x"), LONG).reply())
                 .isNotNull()
                 .matches(reply -> reply.is("OK"));
@@ -274,7 +274,7 @@ class TimedRequestTest extends JedisRedisFixture {
     }
 
     @Test
-    void workerThatHangsAfterItHasBegunToSend_callFailsSent() {
+    void workerHangs_afterSending_failsSent() {
         IoThreads workers = new IoThreads(Threads.DAEMONS, "somewhere");
         closing(workers::close);
         ConnectionPool pool = new ConnectionPool(shared.address(), resp3(), 1, System::nanoTime);
@@ -282,15 +282,15 @@ class TimedRequestTest extends JedisRedisFixture {
         CountDownLatch end = new CountDownLatch(1);
         Runnable hang =
                 () -> Uninterruptibles.until(System.nanoTime() + LONG, nanos -> end.await(nanos, TimeUnit.NANOSECONDS));
-        // The time of an exchange begins when it is made.
+        // The time of an exchange starts when it is made.
         assertThat(inTime(() -> exchange(workers, pool, hang).perform(false)).sent())
                 .isTrue();
         end.countDown();
     }
 
-    /** As when it meets an error in telling the answer, and another in telling that. */
+    /** The worker meets an error when it reports the answer, and another when it reports that. */
     @Test
-    void workerThatHasTheAnswerAndNeverTells_callFailsSent() {
+    void workerHasTheAnswer_neverReportsIt_failsSent() {
         IoThreads workers = new IoThreads(Threads.DAEMONS, "somewhere");
         closing(workers::close);
         ConnectionPool pool = new ConnectionPool(shared.address(), resp3(), 1, System::nanoTime);
@@ -317,7 +317,7 @@ class TimedRequestTest extends JedisRedisFixture {
         assertThat(failure.sent()).isTrue();
     }
 
-    /** As for want of memory to keep it. */
+    /** The pool has no memory to keep the connection. */
     @Test
     void errorWhenAConnectionIsGivenBack_leavesNoneOpen() {
         FaultyProxy proxy = closing(FaultyProxy.to(shared));
@@ -353,9 +353,9 @@ class TimedRequestTest extends JedisRedisFixture {
         }
     }
 
-    /** As when the worker meets an error on its way to it, inside the executor. */
+    /** The worker meets an error inside the executor, before it starts the work. */
     @Test
-    void workThatNoWorkerBegins_callFailsUnsentAndKeepsNoPlace() {
+    void work_noWorkerStartsIt_failsUnsentAndKeepsNoPermit() {
         List<Runnable> lost = new ArrayList<>();
         IoThreads workers = new IoThreads((ThreadFactory) work -> {
             lost.add(work);

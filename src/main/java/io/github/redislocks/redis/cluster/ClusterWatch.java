@@ -182,7 +182,7 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
         return base != null
                 ? null
                 : from.address + " is a node of another cluster. This client stays while a node of its own replies, and"
-                        + " unless more than half of the addresses that it was told of name the other. Check that address.";
+                        + " unless more than half of the addresses that it knows name the other. Check that address.";
     }
 
     /**

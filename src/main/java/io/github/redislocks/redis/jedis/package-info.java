@@ -1,4 +1,6 @@
-/** One server by Jedis: connections, requests that end in time whatever the network does, batches and subscriptions. */
+/**
+ * A server through Jedis: connections, requests that end in time whatever the network does, batches and subscriptions.
+ */
 @NullMarked
 package io.github.redislocks.redis.jedis;
 

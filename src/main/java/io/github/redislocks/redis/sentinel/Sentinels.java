@@ -161,7 +161,7 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
         }
         return name(from) + " says that it is at " + seen.address() + ", and this client stays at " + master
                 + " unless more than half of the " + observers().size()
-                + " Sentinels that it was told of say so. Check that Sentinel.";
+                + " Sentinels that it knows say so. Check that Sentinel.";
     }
 
     @Override

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.DefaultJedisClientConfig;
 
-/** That those who are watched are asked again, whatever went wrong before. */
+/** The watch asks its observers again, whatever went wrong before. */
 @Timeout(60)
 class TopologyWatchTest {
 
@@ -64,7 +64,7 @@ class TopologyWatchTest {
         @Override
         @Nullable
         protected String remedy(Observer<String> from, String message) {
-            // As for the text in the line before.
+            // The text needs memory as well.
             want();
             return null;
         }
@@ -81,13 +81,13 @@ class TopologyWatchTest {
     }
 
     @Test
-    void outOfMemory_whileAFailureIsNoted_endsNoQuestionsForGood() {
+    void outOfMemory_whileAFailureIsNoted_endsNoQuestionsPermanently() {
         Watch watch = new Watch();
         watch.start();
         try {
             with().dontCatchUncaughtExceptions().await().until(() -> asked.get() > 4);
             noMemory.set(true);
-            // A question and its failure, of both.
+            // A question and its failure, for both observers.
             with().dontCatchUncaughtExceptions().await().until(() -> failed.get() >= 4);
             noMemory.set(false);
             int before = asked.get();
